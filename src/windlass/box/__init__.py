@@ -1,0 +1,1 @@
+"""Isolation backends, and the probes that say which of them work here."""

@@ -1,0 +1,1 @@
+"""What agent CLIs call. Standard library only; imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""The stand-in agent: behaves outwardly like Claude Code and plays a script."""

@@ -1,0 +1,1 @@
+"""The truth: tables, migrations, the event log, and the one thread that writes."""
