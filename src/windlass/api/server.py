@@ -1,0 +1,186 @@
+"""The server: every verb as `POST /v1/<verb>`, and the event stream. Knows no service by name.
+
+Who is asking is decided by the socket that a request came in on, never by what it says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from windlass import __version__
+from windlass.core.errors import Internal, NotFound, UserError, WindlassError
+from windlass.core.ids import Uid
+
+log = logging.getLogger(__name__)
+
+_STATUS = {"usage": 400, "config": 409, "denied": 403, "not_found": 404, "conflict": 409}
+_KEEP_ALIVE = 15.0
+
+
+class Caller(NamedTuple):
+    """Who is asking: an agent, or the person."""
+
+    agent: Uid | None
+
+
+class Verb(NamedTuple):
+    """One verb: the type of its request, and what answers it (on a worker thread)."""
+
+    request: Any
+    answer: Callable[[Caller, Any], Any]
+
+
+Feed = Callable[[Caller, Mapping[str, str]], AsyncIterator[dict[str, Any]]]
+Runner = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+class Server:
+    """Serves verbs and events on as many sockets as there are identities."""
+
+    def __init__(self, verbs: Mapping[str, Verb], feed: Feed, *, schema: int, run: Runner) -> None:
+        self._verbs = verbs
+        self._feed = feed
+        self._schema = schema
+        self._run = run
+        self._state = ServerState()
+        self._open: dict[Path, asyncio.AbstractServer] = {}
+        self._app = Starlette(
+            routes=[
+                Route("/v1/events", self._events, methods=["GET"]),
+                Route("/v1/{verb}", self._verb, methods=["POST"]),
+            ]
+        )
+
+    async def listen(self, path: Path, caller: Caller) -> None:
+        """Opens a socket on which everyone is `caller`; a stale file of that name is replaced."""
+        if path in self._open:
+            return
+        path.unlink(missing_ok=True)
+        config = uvicorn.Config(
+            _As(self._app, caller), lifespan="off", access_log=False, log_config=None, ws="none"
+        )
+        config.load()
+        loop = asyncio.get_running_loop()
+        listening = await loop.create_unix_server(
+            lambda: H11Protocol(config=config, server_state=self._state, app_state={}),
+            path=str(path),
+            backlog=512,
+        )
+        path.chmod(0o600)
+        self._open[path] = listening
+
+    async def close(self, path: Path) -> None:
+        """Closes one socket."""
+        listening = self._open.pop(path, None)
+        if listening is not None:
+            listening.close()
+            path.unlink(missing_ok=True)
+
+    async def stop(self) -> None:
+        """Closes every socket and lets requests that are under way finish."""
+        for path in list(self._open):
+            await self.close(path)
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        if self._state.tasks:
+            await asyncio.wait(self._state.tasks, timeout=2.0)
+
+    async def _verb(self, request: Request) -> Response:
+        theirs = request.headers.get("windlass-version")
+        if theirs is not None and theirs != __version__:
+            return _json({"version": __version__, "schema": self._schema}, status=426)
+        caller: Caller = request.scope["windlass.caller"]
+        try:
+            verb = self._verbs.get(request.path_params["verb"])
+            if verb is None:
+                raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
+            asked = _decode(await request.body(), verb.request)
+            return _json(await self._run(lambda: verb.answer(caller, asked)))
+        except WindlassError as error:
+            return _refusal(error)
+        except Exception as error:
+            log.exception("%s failed", request.url.path)
+            return _refusal(
+                Internal(
+                    f"{request.path_params['verb']}: {type(error).__name__}: {error}",
+                    "this is a defect of Windlass; `wl daemon logs` has the details",
+                )
+            )
+
+    async def _events(self, request: Request) -> Response:
+        caller: Caller = request.scope["windlass.caller"]
+        asked = dict(request.query_params)
+        resumed = request.headers.get("last-event-id")
+        if resumed is not None:
+            asked["after"] = resumed
+        try:
+            feed = self._feed(caller, asked)
+            first = asyncio.ensure_future(anext(feed))
+            done, _ = await asyncio.wait({first}, timeout=0.05)
+            if done and (error := first.exception()) is not None:
+                raise error
+        except WindlassError as error:
+            return _refusal(error)
+        return StreamingResponse(_framed(first, feed), media_type="text/event-stream")
+
+
+class _As:
+    """Marks every request with the identity of its socket."""
+
+    def __init__(self, app: ASGIApp, caller: Caller) -> None:
+        self._app = app
+        self._caller = caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["windlass.caller"] = self._caller
+        await self._app(scope, receive, send)
+
+
+async def _framed(
+    first: asyncio.Future[dict[str, Any]], feed: AsyncIterator[dict[str, Any]]
+) -> AsyncIterator[bytes]:
+    yield b": windlass events\n\n"
+    coming = first
+    try:
+        while True:
+            done, _ = await asyncio.wait({coming}, timeout=_KEEP_ALIVE)
+            if not done:
+                yield b": still here\n\n"
+                continue
+            event = coming.result()
+            yield b"id: %d\ndata: %s\n\n" % (event["id"], msgspec.json.encode(event))
+            coming = asyncio.ensure_future(anext(feed))
+    except StopAsyncIteration:
+        return
+    finally:
+        coming.cancel()
+
+
+def _decode(body: bytes, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except msgspec.DecodeError as error:
+        raise UserError(f"malformed request: {error}", "is the client of this version?") from None
+
+
+def _json(value: Any, *, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
+
+
+def _refusal(error: WindlassError) -> Response:
+    body = {"kind": error.kind, "message": error.message, "hint": error.hint}
+    return _json(body, status=_STATUS.get(error.kind, 500))

@@ -1,0 +1,190 @@
+"""The types that cross the wire: one request and one reply per verb, as plain dictionaries.
+
+Typed dictionaries, because the command line reads them with nothing but the standard library's
+JSON, while the daemon checks requests against them with msgspec.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+API_VERSION = 1
+
+
+class Scope(TypedDict):
+    """Part of every request: from which folder it is asked."""
+
+    cwd: NotRequired[str]
+    key: NotRequired[str]
+    """Made by the client; the same request sent again under the same key happens once."""
+
+
+class AgentRequest(Scope):
+    """Asks about one agent; without `agent` the caller itself."""
+
+    agent: NotRequired[str]
+
+
+class ErrorReply(TypedDict):
+    """What went wrong, for a face to print."""
+
+    kind: str
+    message: str
+    hint: str
+
+
+class AgentView(TypedDict):
+    """An agent as listings show it."""
+
+    id: str
+    uid: str
+    repo: str
+    role: str
+    state: str
+    state_age: float
+    evidence: str
+    source: str
+    parent: str | None
+    children: int
+    branch: str | None
+    workspace: str
+    driver: str
+    model: str | None
+    mode: str
+    isolation: str
+    goal: str
+    slot: int
+    age: float
+    created_at: float
+    ended_at: float | None
+    ended_by: str | None
+
+
+class RepoView(TypedDict):
+    """A repository as listings show it."""
+
+    id: str
+    root: str
+    agents: int
+    added_at: float
+
+
+class EventView(TypedDict):
+    """One event of the log."""
+
+    id: int
+    at: float
+    kind: str
+    repo: str | None
+    agent: str | None
+    data: dict[str, Any]
+
+
+class SpawnRequest(Scope):
+    """Starts an agent."""
+
+    goal: str
+    name: NotRequired[str | None]
+    role: NotRequired[Literal["manager", "worker"] | None]
+    parent: NotRequired[str | None]
+    model: NotRequired[str | None]
+    driver: NotRequired[str | None]
+    script: NotRequired[str | None]
+    worktree: NotRequired[bool]
+    mode: NotRequired[Literal["live", "headless"]]
+    allow: NotRequired[list[str]]
+    deny: NotRequired[list[str]]
+    yolo: NotRequired[bool]
+
+
+class ListRequest(Scope):
+    """Lists agents."""
+
+    manager: NotRequired[str | None]
+    all_repos: NotRequired[bool]
+    ended: NotRequired[bool]
+
+
+class EndRequest(Scope):
+    """Ends agents; `tree` takes everything below them too; no agents with `tree` means all."""
+
+    agents: list[str]
+    tree: NotRequired[bool]
+    force: NotRequired[bool]
+
+
+class MergeRequest(AgentRequest):
+    """Merges an agent's branch and ends the agent."""
+
+    into: NotRequired[str | None]
+    keep: NotRequired[bool]
+
+
+class SendRequest(Scope):
+    """Says something to an agent."""
+
+    agent: str
+    text: str
+
+
+class LookRequest(AgentRequest):
+    """Shows an agent's screen; `lines` counts scrollback, None is all of it."""
+
+    lines: NotRequired[int | None]
+    colour: NotRequired[bool]
+
+
+class DiffRequest(AgentRequest):
+    """Shows what an agent changed."""
+
+    stat: NotRequired[bool]
+    colour: NotRequired[bool]
+    folders: NotRequired[bool]
+
+
+class LogRequest(AgentRequest):
+    """Reads the log of an agent or of the repository."""
+
+    after: NotRequired[int]
+    last: NotRequired[int | None]
+
+
+class NoteRequest(AgentRequest):
+    """Writes a line into an agent's log."""
+
+    text: str
+
+
+class ReassignRequest(Scope):
+    """Gives an agent another parent, or none."""
+
+    agent: str
+    parent: str | None
+
+
+class TrashRequest(Scope):
+    """Names trash entries."""
+
+    entries: NotRequired[list[str]]
+    older_than: NotRequired[float | None]
+    name: NotRequired[str | None]
+
+
+class ArchiveRequest(Scope):
+    """Names an archive."""
+
+    archive: NotRequired[str | None]
+
+
+class RepoRequest(Scope):
+    """Names a repository by path or id."""
+
+    repo: NotRequired[str]
+
+
+class ConfigRequest(Scope):
+    """Reads or changes configuration."""
+
+    config_key: NotRequired[str]
+    value: NotRequired[str]
+    user: NotRequired[bool]

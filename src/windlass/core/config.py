@@ -1,0 +1,159 @@
+"""Configuration: its keys, their defaults, and layers merged into one.
+
+Pure: reading and writing the files is done by the daemon. Layers are plain mappings as TOML gives
+them, weakest first: built-in, the user's, the project's.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+
+from windlass.core.errors import ConfigError
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tool patterns that a role may and may not use."""
+
+    allow: list[str] = []
+    deny: list[str] = []
+
+
+class Permissions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tool patterns per role."""
+
+    manager: Tools = Tools()
+    worker: Tools = Tools()
+
+
+class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What makes a fresh checkout usable."""
+
+    setup: str = ""
+    teardown: str = ""
+    timeout: Seconds = 600.0
+
+
+class Trash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of what git ignores is kept when work is salvaged."""
+
+    ignored_mb: Annotated[int, msgspec.Meta(ge=0)] = 64
+    ignored_files: Annotated[int, msgspec.Meta(ge=0)] = 10_000
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every key, with its default."""
+
+    driver: str = "claude"
+    model: str = ""
+    max_agents: Positive | None = None
+    isolation: Literal["auto", "hooks"] = "auto"
+    diff_tool: str = ""
+    workspace: Workspace = Workspace()
+    permissions: Permissions = Permissions()
+    trash: Trash = Trash()
+
+
+ABOUT = {
+    "driver": "the agent CLI that `wl new` starts",
+    "model": "the model to ask for; empty means the CLI's own default",
+    "max_agents": "how many agents may live at once; unset: no limit for people, 10 for agents",
+    "isolation": "how strictly agents are kept apart",
+    "diff_tool": "program that `wl diff --tool` opens with two folders",
+    "workspace.setup": "shell command that makes a fresh workspace usable",
+    "workspace.teardown": "shell command run before a workspace is removed",
+    "workspace.timeout": "seconds that setup and teardown may take",
+    "permissions.manager.allow": "tool patterns that managers may use",
+    "permissions.manager.deny": "tool patterns that managers may not use",
+    "permissions.worker.allow": "tool patterns that workers may use",
+    "permissions.worker.deny": "tool patterns that workers may not use",
+    "trash.ignored_mb": "MiB of ignored files that salvage keeps",
+    "trash.ignored_files": "how many ignored files salvage keeps",
+}
+"""Every key that can be set, with what it is for."""
+
+
+def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
+    """Merges (origin, mapping) layers, later ones winning, and checks the whole."""
+    merged: dict[str, Any] = {}
+    for origin, layer in layers:
+        check(layer, origin)
+        merged = _merge(merged, layer)
+    return msgspec.convert(merged, Config)
+
+
+def check(layer: Mapping[str, Any], origin: str) -> None:
+    """Says what is wrong with one layer, and where."""
+    for key in flatten(layer):
+        if key not in ABOUT:
+            raise ConfigError(f"{origin}: unknown key {key!r}", _near(key))
+    try:
+        msgspec.convert(layer, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{origin}: {error}", "`wl config list` shows every key") from None
+
+
+def require_key(key: str) -> str:
+    """Returns a key that exists, or says which one may have been meant."""
+    if key not in ABOUT:
+        raise ConfigError(f"unknown key {key!r}", _near(key))
+    return key
+
+
+def is_list(key: str) -> bool:
+    """Whether a key holds a list, for `config add` and `config remove`."""
+    return isinstance(value(Config(), require_key(key)), list)
+
+
+def value(config: Config, key: str) -> Any:
+    """The value of a dotted key."""
+    found: Any = config
+    for part in key.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def parse(key: str, text: str) -> Any:
+    """Reads a value typed on the command line as the type that its key has."""
+    owner: Any = Config
+    *path, last = require_key(key).split(".")
+    for part in path:
+        owner = get_type_hints(owner)[part]
+    kind = get_type_hints(owner, include_extras=True)[last]
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{key}: {text!r} will not do: {error}", ABOUT[key]) from None
+
+
+def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Turns nested tables into dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, item in layer.items():
+        if isinstance(item, Mapping):
+            flat |= flatten(item, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = item
+    return flat
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, item in above.items():
+        under = merged.get(key)
+        if isinstance(item, Mapping) and isinstance(under, Mapping):
+            merged[key] = _merge(under, item)
+        else:
+            merged[key] = item
+    return merged
+
+
+def _near(key: str) -> str:
+    close: Sequence[str] = difflib.get_close_matches(key, ABOUT, n=1)
+    return f"did you mean {close[0]!r}?" if close else "`wl config list` shows every key"

@@ -1,0 +1,172 @@
+"""The crew: what an agent is, how agents form a tree, and who may start whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from windlass.core.errors import Conflict, Denied, NotFound
+from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.launch import Mode
+from windlass.core.states import State
+
+Role = Literal["manager", "worker"]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent may use, beyond what its role gives it."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    yolo: bool = False
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """One identity at work. It outlives its sessions; `ended_at` is set once, at its ending."""
+
+    uid: Uid
+    repo: RepoId
+    id: AgentId
+    role: Role
+    parent: Uid | None
+    goal: str
+    driver: str
+    model: str | None
+    mode: Mode
+    branch: str | None
+    workspace: str
+    base: str
+    base_from: str
+    policy: Policy
+    script: str | None
+    slot: int
+    conversation: str
+    session: int
+    state: State
+    state_at: float
+    created_at: float
+    ended_at: float | None = None
+    ended_by: str | None = None
+
+    @property
+    def owns_workspace(self) -> bool:
+        """Whether the workspace is the agent's own, rather than the person's checkout."""
+        return self.branch is not None
+
+
+class Spawn(msgspec.Struct, frozen=True, kw_only=True):
+    """Who wants to start what kind of agent below whom."""
+
+    role: Role
+    parent: Agent | None
+    caller: Agent | None
+    policy: Policy
+
+
+DEFAULT_MAX_AGENTS = 10
+
+
+def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) -> None:
+    """Refuses what the rules of the crew forbid.
+
+    A limit that somebody configured holds for everyone; the built-in one only for agents, because
+    it is there to stop a crew from running away, not a person from typing.
+    """
+    parent, caller = spawn.parent, spawn.caller
+    if caller is not None and caller.role != "manager":
+        raise Denied(
+            f"{caller.id} is a worker, and workers do not start agents",
+            "ask its manager, or start it with --manager next time",
+        )
+    if parent is not None and parent.role != "manager":
+        raise Denied(
+            f"{parent.id} is a worker and cannot be a parent",
+            "name a manager, or leave --parent out",
+        )
+    limit = max_agents
+    if limit is None and caller is not None:
+        limit = DEFAULT_MAX_AGENTS
+    if limit is not None and len(live) >= limit:
+        raise Denied(
+            f"{len(live)} agents live already and max_agents is {limit}",
+            "end some with `wl kill`, or raise it: wl config set max_agents N",
+        )
+    if caller is not None and not permits(caller.policy, spawn.policy):
+        raise Denied(
+            f"{caller.id} cannot give what it was not given itself",
+            "leave out --yolo and the --allow-tools that it lacks",
+        )
+
+
+def permits(giver: Policy, given: Policy) -> bool:
+    """Whether an agent with the first policy may hand out the second."""
+    if giver.yolo:
+        return True
+    if given.yolo or not set(given.allow) <= set(giver.allow):
+        return False
+    return set(giver.deny) <= set(given.deny)
+
+
+def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
+    """Refuses a new parent that is a worker, or below the agent itself."""
+    if parent.role != "manager":
+        raise Denied(f"{parent.id} is a worker and cannot be a parent", "name a manager")
+    if parent.uid == agent.uid or parent.uid in {a.uid for a in below(agent, live)}:
+        raise Conflict(
+            f"{parent.id} is {agent.id} itself or below it; that would make a cycle",
+            f"reassign {parent.id} first, or use --none",
+        )
+
+
+def below(agent: Agent, live: Iterable[Agent]) -> list[Agent]:
+    """Lists everything below an agent, children before grandchildren."""
+    known = list(live)
+    found: list[Agent] = []
+    queue = [agent.uid]
+    while queue:
+        parent = queue.pop(0)
+        children = [a for a in known if a.parent == parent]
+        found += children
+        queue += [a.uid for a in children]
+    return found
+
+
+def forest(agents: Sequence[Agent]) -> Iterator[tuple[int, Agent]]:
+    """Walks agents as a tree, depth first; an agent whose parent is not listed is a root."""
+    present = {a.uid for a in agents}
+    children: dict[Uid | None, list[Agent]] = {}
+    for agent in sorted(agents, key=lambda a: (a.created_at, a.id)):
+        parent = agent.parent if agent.parent in present else None
+        children.setdefault(parent, []).append(agent)
+
+    def visit(parent: Uid | None, depth: int) -> Iterator[tuple[int, Agent]]:
+        for agent in children.get(parent, ()):
+            yield depth, agent
+            yield from visit(agent.uid, depth + 1)
+
+    return visit(None, 0)
+
+
+def free_slot(live: Iterable[Agent]) -> int:
+    """Finds the smallest slot that no live agent holds."""
+    taken = {a.slot for a in live}
+    return next(n for n in range(len(taken) + 1) if n not in taken)
+
+
+PORTS_PER_SLOT = 20
+FIRST_PORT = 20000
+
+
+def port_base(slot: int) -> int:
+    """The first of an agent's private block of ports, below the ephemeral range."""
+    return FIRST_PORT + (slot % 600) * PORTS_PER_SLOT
+
+
+def one(agents: Iterable[Agent], wanted: AgentId) -> Agent:
+    """Finds the agent of that exact id."""
+    for agent in agents:
+        if agent.id == wanted:
+            return agent
+    raise NotFound(f"no agent {wanted!r}", "`wl list` shows who is there")

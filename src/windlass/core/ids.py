@@ -1,0 +1,50 @@
+"""Ids: their types, what makes one valid, and how a unique prefix finds one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NewType
+
+from windlass.core.errors import NotFound, UserError
+
+AgentId = NewType("AgentId", str)
+"""What people call an agent; unique among the live agents of a repo."""
+
+Uid = NewType("Uid", str)
+"""What the store calls an agent; never used twice, so ended agents keep their history."""
+
+RepoId = NewType("RepoId", str)
+"""Eight hex digits, made when a clone is first seen."""
+
+_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
+_RESERVED = frozenset({"all", "user", "user-claude", "parent", "children", "none", "self"})
+
+
+def agent_id(text: str) -> AgentId:
+    """Returns the text as an agent id, or says what is wrong with it.
+
+    Ids become branch names, folder names and tmux session names, so the rule is narrow.
+    """
+    if not _AGENT_ID.fullmatch(text):
+        raise UserError(
+            f"{text!r} cannot be an agent's name",
+            "use 1 to 48 letters, digits, '-' or '_', beginning with a letter or digit",
+        )
+    if text.lower() in _RESERVED:
+        raise UserError(f"{text!r} is a reserved word, not an agent's name", "choose another name")
+    return AgentId(text)
+
+
+def match(wanted: str, candidates: Iterable[str], *, what: str, hint: str = "") -> str:
+    """Finds the one candidate that is `wanted` or begins with it."""
+    known = sorted(set(candidates))
+    if wanted in known:
+        return wanted
+    found = [name for name in known if wanted and name.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(f"no {what} {wanted!r}", hint)
+    shown = ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
+    raise UserError(f"{wanted!r} fits {len(found)} {what}s: {shown}", "type more of the id")

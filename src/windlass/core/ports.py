@@ -1,0 +1,36 @@
+"""The Protocols of the system: what its parts need of one another, and of the world."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from windlass.core.driving import Abilities, SessionRequest
+from windlass.core.launch import Launch
+
+
+class Clock(Protocol):
+    """Where time comes from, so that tests can turn it."""
+
+    def now(self) -> float:
+        """Returns the seconds since the epoch."""
+
+
+class Driver(Protocol):
+    """The adapter for one agent CLI."""
+
+    @property
+    def name(self) -> str:
+        """Returns the name that people choose it by."""
+
+    @property
+    def abilities(self) -> Abilities:
+        """Returns what this CLI offers."""
+
+    def check(self) -> str:
+        """Returns the CLI's version; raises DriverError or ConfigError with how to install it."""
+
+    def launch(self, request: SessionRequest) -> Launch:
+        """Writes what the session needs into the agent's folder and returns how to start it."""
+
+    def transcript(self, request: SessionRequest) -> str:
+        """Returns the absolute path of the session's conversation, whether it exists yet or not."""

@@ -1,0 +1,103 @@
+"""What the services share: the store, the folders, the sessions, the clock and the dice."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.failpoints import Failpoints
+from windlass.sessions.session import Sessions
+from windlass.store.store import Store
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> float:
+        """Returns the seconds since the epoch."""
+        return time.time()
+
+
+class Folders:
+    """Where the daemon keeps things, under the state folder and the runtime folder."""
+
+    def __init__(self, home: Path, runtime: Path) -> None:
+        self.home = home
+        self.runtime = runtime
+
+    def agent(self, uid: Uid) -> Path:
+        """An agent's own folder: prompt, settings, conversation, sessions."""
+        return self.home / "agents" / uid
+
+    def session(self, uid: Uid, number: int) -> Path:
+        """The folder of one session."""
+        return self.agent(uid) / "sessions" / str(number)
+
+    def events(self, uid: Uid, number: int) -> Path:
+        """Where a session's hooks leave what they saw."""
+        return self.session(uid, number) / "events.jsonl"
+
+    def workspace(self, repo: RepoId, name: str) -> Path:
+        """Where an agent's checkout goes."""
+        return self.home / "workspaces" / repo / name
+
+    def sockets(self, uid: Uid) -> Path:
+        """An agent's socket folder: who comes in through it is that agent."""
+        return self.runtime / uid[:8]
+
+    @property
+    def archive(self) -> Path:
+        """Where ended agents go."""
+        return self.home / "archive"
+
+
+class Context:
+    """One per daemon."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        folders: Folders,
+        sessions: Sessions,
+        clock: SystemClock,
+        dice: random.Random,
+        failpoints: Failpoints,
+        env: dict[str, str],
+    ) -> None:
+        self.store = store
+        self.folders = folders
+        self.sessions = sessions
+        self.clock = clock
+        self.dice = dice
+        self.failpoints = failpoints
+        self.env = env
+        self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def holding(self, uids: list[Uid]) -> Iterator[None]:
+        """Holds these agents' locks, always in the same order."""
+        with self._guard:
+            locks = [self._locks[uid] for uid in sorted(set(uids))]
+        with ExitStack() as held:
+            for lock in locks:
+                held.enter_context(lock)
+            yield
+
+    def new_uid(self) -> Uid:
+        """Makes an id for the store; random even under a seed, because it names files."""
+        return Uid(uuid.uuid4().hex[:12])
+
+
+def session_name(agent: Agent) -> str:
+    """The tmux session of an agent."""
+    return f"wl-{agent.repo}-{agent.id}"

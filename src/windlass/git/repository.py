@@ -1,0 +1,255 @@
+"""The user's repository: where it is, what its refs say, how they move.
+
+Owns discovery and refs. Work trees of agents are `workspaces`, their contents `view`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import Conflict, GitError, UserError
+from windlass.git.runner import Dirs, printable, run, user_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from windlass.git.runner import Result
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """A repository that Windlass knows: its main work tree and its common git folder."""
+
+    root: str
+    git_dir: str
+
+    @property
+    def dirs(self) -> Dirs:
+        """The folders for calls that touch refs and objects only."""
+        return Dirs(git_dir=self.git_dir)
+
+    @property
+    def private(self) -> str:
+        """Our own folder inside the git folder, for locks and short-lived files."""
+        return os.path.join(self.git_dir, "windlass")
+
+    def git(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> Result:
+        """Runs git on refs and objects."""
+        return run(args, dirs=self.dirs, stdin=stdin, ok=ok)
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """One line of history."""
+
+    oid: str
+    subject: str
+    time: int
+
+
+def discover(path: str) -> Repository:
+    """Finds the main repository from any folder of it or of any of its linked worktrees."""
+    if not os.path.isdir(path):
+        raise GitError(f"{printable(path)} is not a folder", "give a folder inside a repository")
+    asked = run(
+        ["rev-parse", "--path-format=absolute", "--git-common-dir"], cwd=path, ok=(0, 128)
+    )
+    if asked.code != 0:
+        raise GitError(
+            f"{printable(path)} is not in a git repository",
+            "go to one, make one with `git init`, or name one with `wl repo add PATH`",
+        )
+    common = os.path.realpath(_line(asked))
+    own = run(["rev-parse", "--path-format=absolute", "--absolute-git-dir"], cwd=path)
+    inside = run(["rev-parse", "--is-inside-work-tree"], cwd=path).out == b"true\n"
+    if inside and os.path.realpath(_line(own)) == common:
+        top = run(["rev-parse", "--path-format=absolute", "--show-toplevel"], cwd=path)
+        return Repository(root=_line(top), git_dir=common)
+    return Repository(root=_main_root(common), git_dir=common)
+
+
+def _main_root(common: str) -> str:
+    bare = run(["config", "--type=bool", "--get", "core.bare"], dirs=Dirs(git_dir=common), ok=(0, 1))
+    if bare.out == b"true\n":
+        raise GitError(
+            f"{printable(common)} is a bare repository",
+            "Windlass needs a repository with a work tree: `git clone` it and work there",
+        )
+    named = run(["config", "-z", "--get", "core.worktree"], dirs=Dirs(git_dir=common), ok=(0, 1))
+    if named.code == 0:
+        return os.path.realpath(os.path.join(common, os.fsdecode(named.out.rstrip(b"\0"))))
+    if os.path.basename(common) == ".git":
+        return os.path.dirname(common)
+    raise GitError(
+        f"cannot tell which work tree belongs to {printable(common)}",
+        "run this from the main checkout",
+    )
+
+
+def _line(result: Result) -> str:
+    return os.fsdecode(result.out.removesuffix(b"\n"))
+
+
+def require_commit(repo: Repository) -> str:
+    """Gives HEAD's commit; refuses a repository without one."""
+    head = resolve(repo, "HEAD")
+    if head is None:
+        raise GitError(
+            f"{printable(repo.root)} has no commit yet",
+            'make a first one: `git commit --allow-empty -m "first"`',
+        )
+    return head
+
+
+def head_branch(repo: Repository) -> str | None:
+    """Names the branch that the main checkout is on; None when HEAD is detached."""
+    said = repo.git("symbolic-ref", "-q", "HEAD", ok=(0, 1))
+    name = _line(said)
+    return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
+
+
+def resolve(repo: Repository, rev: str) -> str | None:
+    """Gives the full id of the commit that `rev` names; None when it names none."""
+    if not rev or "\0" in rev:
+        return None
+    said = repo.git(
+        "rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}", ok=(0, 1, 128)
+    )
+    return _line(said) if said.code == 0 else None
+
+
+def require(repo: Repository, rev: str) -> str:
+    """Resolves `rev` or says that it names no commit."""
+    oid = resolve(repo, rev)
+    if oid is None:
+        raise GitError(
+            f"{printable(rev)} names no commit in {printable(repo.root)}",
+            "`git branch -a` and `git log --all` list what there is",
+        )
+    return oid
+
+
+def identity(repo: Repository) -> tuple[str, str] | None:
+    """Gives the user's own name and email as their git would use them."""
+    name = user_setting("user.name", cwd=repo.root)
+    email = user_setting("user.email", cwd=repo.root)
+    return (name, email) if name and email else None
+
+
+def check_branch_name(branch: str) -> None:
+    """Refuses what git would not take as a branch name."""
+    said = run(["check-ref-format", f"refs/heads/{branch}"], ok=(0, 1, 128, 129))
+    if said.code != 0 or branch.startswith("-") or branch == "HEAD":
+        raise UserError(
+            f"{printable(branch)!r} is no branch name", "use letters, digits, `-`, `_` and `/`"
+        )
+
+
+def branch_exists(repo: Repository, branch: str) -> bool:
+    """Says whether the branch exists."""
+    return read_ref(repo, f"refs/heads/{branch}") is not None
+
+
+def read_ref(repo: Repository, ref: str) -> str | None:
+    """Gives what a full ref name holds, itself and nothing that merely looks like it."""
+    said = repo.git("for-each-ref", "--format=%(refname)%00%(objectname)", ref)
+    for line in said.out.splitlines():
+        name, _, oid = line.partition(b"\0")
+        if os.fsdecode(name) == ref:
+            return oid.decode()
+    return None
+
+
+def refs_under(repo: Repository, prefix: str) -> dict[str, str]:
+    """Gives every ref below a prefix with what it holds."""
+    said = repo.git("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+    pairs = (line.split(b" ", 1) for line in said.out.splitlines())
+    return {os.fsdecode(name): oid.decode() for oid, name in pairs}
+
+
+def checkouts(repo: Repository) -> dict[str, str]:
+    """Says where each checked-out branch is checked out."""
+    found: dict[str, str] = {}
+    said = repo.git("worktree", "list", "--porcelain", "-z")
+    for number, block in enumerate(said.out.split(b"\0\0")):
+        fields = dict(
+            (line.split(b" ", 1) if b" " in line else (line, b"")) for line in block.split(b"\0")
+        )
+        branch = os.fsdecode(fields.get(b"branch", b""))
+        if branch.startswith("refs/heads/"):
+            place = repo.root if number == 0 else os.fsdecode(fields.get(b"worktree", b""))
+            found[branch.removeprefix("refs/heads/")] = place
+    return found
+
+
+def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
+    """Says whether `newer` contains `older`."""
+    return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
+
+
+def merge_base(repo: Repository, a: str, b: str) -> str | None:
+    """Gives the best common ancestor; None for unrelated histories."""
+    said = repo.git("merge-base", a, b, ok=(0, 1))
+    return _line(said) or None
+
+
+def ahead_behind(repo: Repository, a: str, b: str) -> tuple[int, int]:
+    """Counts the commits that only `a` has, and those that only `b` has."""
+    said = repo.git("rev-list", "--left-right", "--count", f"{a}...{b}", "--")
+    left, right = said.out.split()
+    return int(left), int(right)
+
+
+def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) -> list[Commit]:
+    """Lists the commits of `tip` that `base` lacks, newest first."""
+    said = repo.git(
+        "log", f"--max-count={limit}", "-z", "--format=%H%x1f%at%x1f%s", f"{base}..{tip}", "--"
+    )
+    commits = []
+    for record in filter(None, said.out.split(b"\0")):
+        oid, time, subject = record.split(b"\x1f", 2)
+        text = subject.decode(errors="backslashreplace")
+        commits.append(Commit(oid=oid.decode(), subject=text, time=int(time)))
+    return commits
+
+
+def null_oid(repo: Repository) -> str:
+    """Gives the id that means "nothing" in this repository's hash."""
+    said = repo.git("rev-parse", "--show-object-format")
+    return "0" * (64 if said.out.strip() == b"sha256" else 40)
+
+
+def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> None:
+    """Moves a ref, only from `old` when that is given; the null id means "must not exist"."""
+    said = repo.git(
+        "update-ref", "--stdin", stdin=_update(f"update {ref}", new, old), ok=(0, 1, 128)
+    )
+    if said.code != 0:
+        _refuse(repo, ref, old=old, said=said)
+
+
+def delete_ref(repo: Repository, ref: str, *, old: str | None = None) -> None:
+    """Deletes a ref, only from `old` when that is given; a missing ref is fine."""
+    now = read_ref(repo, ref)
+    if now is None:
+        return
+    said = repo.git("update-ref", "-d", ref, old or now, ok=(0, 1, 128))
+    if said.code != 0 and read_ref(repo, ref) is not None:
+        _refuse(repo, ref, old=old, said=said)
+
+
+def _update(verb: str, new: str, old: str | None) -> bytes:
+    return os.fsencode(f"{verb} {new}" + (f" {old}" if old else "") + "\n")
+
+
+def _refuse(repo: Repository, ref: str, *, old: str | None, said: Result) -> None:
+    now = read_ref(repo, ref)
+    if old is not None and (now or "0" * len(old)) != old:
+        raise Conflict(
+            f"{ref} moved: it is at {now or 'nothing'}, not at {old}", "look again and retry"
+        )
+    raise GitError(
+        f"git would not move {ref}: {said.err.decode(errors='backslashreplace').strip()}",
+        "look for stale *.lock files of a killed git, and for a branch named like a folder of it",
+    )

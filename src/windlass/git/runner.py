@@ -1,0 +1,276 @@
+"""The only place that starts git: a built environment, fixed switches, bytes in and out.
+
+Owns how git is called, never what for. Agents write work trees, `.git` pointers, attributes and
+(in a clone) whole configurations, so plain git over their files runs their programs; everything
+that git could be talked into running is switched off here, once, for every call.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from typing import IO, TYPE_CHECKING, NoReturn
+
+import msgspec
+
+from windlass.core.errors import ConfigError, GitError, program_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from _typeshed import StrOrBytesPath
+
+OLDEST = (2, 38)
+INSTALL = "install git 2.38 or newer (apt install git, brew install git) and put it on PATH"
+QUICK = 60.0
+LONG = 1800.0
+
+# Command scope beats every configuration file, and survives into git's own children.
+_SWITCHES: dict[str, str] = {
+    "safe.directory": "*",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "false",
+    "core.sshCommand": "false",
+    "core.alternateRefsCommand": "true",
+    "core.untrackedCache": "false",
+    "core.splitIndex": "false",
+    "core.quotePath": "false",
+    "core.protectNTFS": "false",
+    "core.protectHFS": "false",
+    "credential.helper": "",
+    "diff.ignoreSubmodules": "all",
+    "diff.external": "",
+    "submodule.recurse": "false",
+    "protocol.allow": "never",
+    "protocol.ext.allow": "never",
+    "commit.gpgSign": "false",
+    "log.showSignature": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "index.sparse": "false",
+}
+
+
+class Dirs(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders that git is told outright, so that it discovers none of them from agent files."""
+
+    git_dir: str
+    common_dir: str | None = None
+    work_tree: str | None = None
+    index: str | None = None
+    objects: str | None = None
+    """Extra object folders to read from, separated as git wants them."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """How one git call ended."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+def environment(
+    dirs: Dirs | None, *, config: Mapping[str, str], extra: Mapping[str, str]
+) -> dict[str, str]:
+    """Builds git's whole environment from nothing but PATH."""
+    env = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": "/nonexistent",
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_ADVICE": "0",
+    }
+    settings = {**_SWITCHES, **config}
+    env["GIT_CONFIG_COUNT"] = str(len(settings))
+    for number, (key, value) in enumerate(settings.items()):
+        env[f"GIT_CONFIG_KEY_{number}"] = key
+        env[f"GIT_CONFIG_VALUE_{number}"] = value
+    if dirs is not None:
+        env["GIT_DIR"] = dirs.git_dir
+        env["GIT_COMMON_DIR"] = dirs.common_dir or dirs.git_dir
+        if dirs.work_tree is not None:
+            env["GIT_WORK_TREE"] = dirs.work_tree
+        if dirs.index is not None:
+            env["GIT_INDEX_FILE"] = dirs.index
+        if dirs.objects is not None:
+            env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = dirs.objects
+    env.update(extra)
+    return env
+
+
+def _argv(args: Sequence[StrOrBytesPath]) -> list[bytes]:
+    return [b"git", *(os.fsencode(arg) for arg in args)]
+
+
+def _where(dirs: Dirs | None, cwd: str | None) -> str | None:
+    if cwd is not None or dirs is None:
+        return cwd
+    return dirs.work_tree or dirs.git_dir
+
+
+def run(
+    args: Sequence[StrOrBytesPath],
+    *,
+    dirs: Dirs | None = None,
+    cwd: str | None = None,
+    stdin: bytes = b"",
+    ok: Iterable[int] = (0,),
+    config: Mapping[str, str] | None = None,
+    extra: Mapping[str, str] | None = None,
+    timeout: float = QUICK,
+) -> Result:
+    """Runs git to its end; raises `GitError` when it ends with a code that is not in `ok`."""
+    env = environment(dirs, config=config or {}, extra=extra or {})
+    try:
+        done = subprocess.run(
+            _argv(args),
+            input=stdin,
+            capture_output=True,
+            env=env,
+            cwd=_where(dirs, cwd),
+            timeout=timeout,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        _missing(error, cwd=_where(dirs, cwd))
+    except subprocess.TimeoutExpired as error:
+        raise GitError(
+            f"`{spell(args)}` did not finish within {timeout:.0f} s",
+            "look at the disk and at other git processes on this repository, then try again",
+        ) from error
+    result = Result(done.returncode, done.stdout, done.stderr)
+    if result.code not in ok:
+        raise failed(args, result)
+    return result
+
+
+def start(
+    args: Sequence[StrOrBytesPath],
+    *,
+    dirs: Dirs,
+    stderr: IO[bytes] | int = subprocess.DEVNULL,
+    config: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Starts a git that is fed and read as it goes; the caller waits for it."""
+    try:
+        return subprocess.Popen(
+            _argv(args),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=environment(dirs, config=config or {}, extra={}),
+            cwd=_where(dirs, None),
+        )
+    except FileNotFoundError as error:
+        _missing(error, cwd=_where(dirs, None))
+
+
+def spell(args: Sequence[StrOrBytesPath]) -> str:
+    """Writes a git call the way a person would type it, safe to print."""
+    return " ".join(["git", *(printable(os.fsdecode(arg)) for arg in args)])
+
+
+def failed(args: Sequence[StrOrBytesPath], result: Result) -> GitError:
+    """Describes a failed git call."""
+    argv = ["git", *(printable(os.fsdecode(arg)) for arg in args)]
+    output = (result.err or result.out).decode(errors="backslashreplace")
+    return GitError(
+        program_failed(argv, result.code, output),
+        "see what git said above; `git fsck` checks the repository",
+    )
+
+
+def printable(text: str) -> str:
+    """Replaces what could move a terminal's cursor or is no text at all."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:
+    if cwd is not None and not os.path.isdir(cwd):
+        raise GitError(
+            f"{printable(cwd)} is not a folder", "check the path; was the folder deleted?"
+        ) from error
+    raise ConfigError("git is not on PATH", INSTALL) from error
+
+
+@functools.cache
+def _version_of(program: str) -> tuple[int, int]:
+    said = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=QUICK)
+    found = re.search(rb"(\d+)\.(\d+)", said.stdout)
+    if found is None:
+        raise ConfigError(f"{program} does not say its version", INSTALL)
+    return int(found[1]), int(found[2])
+
+
+def version() -> tuple[int, int]:
+    """Gives git's major and minor version."""
+    program = shutil.which("git")
+    if program is None:
+        raise ConfigError("git is not on PATH", INSTALL)
+    return _version_of(program)
+
+
+def require_version() -> None:
+    """Refuses a git that is too old."""
+    found = version()
+    if found < OLDEST:
+        raise ConfigError(f"git {found[0]}.{found[1]} is too old", INSTALL)
+
+
+def inert(common_dir: str) -> dict[str, str]:
+    """Names every filter and merge driver of a repository's configuration, each made harmless.
+
+    A filter becomes "none", a custom merge driver becomes git's own text merge. Which of them runs
+    on which file is decided by attributes that agents write.
+    """
+    listed = run(
+        ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|merge)\..*\."],
+        dirs=Dirs(git_dir=common_dir),
+        ok=(0, 1),
+    )
+    settings: dict[str, str] = {}
+    for name in listed.out.decode(errors="surrogateescape").split("\0"):
+        section, _, rest = name.partition(".")
+        driver = rest.rpartition(".")[0]
+        if section == "filter" and driver:
+            for key in ("clean", "smudge", "process"):
+                settings[f"filter.{driver}.{key}"] = ""
+            settings[f"filter.{driver}.required"] = "false"
+        elif section == "merge" and driver:
+            settings[f"merge.{driver}.driver"] = "git merge-file -q %A %O %B"
+    return settings
+
+
+def user_setting(key: str, *, cwd: str) -> str | None:
+    """Reads one setting the way the user's own git would, global configuration included."""
+    home = {k: os.environ[k] for k in ("HOME", "XDG_CONFIG_HOME") if k in os.environ}
+    overrides = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT", "HOME"}
+    env = {k: v for k, v in environment(None, config={}, extra={}).items() if k not in overrides}
+    env = {k: v for k, v in env.items() if not k.startswith("GIT_CONFIG_")} | home
+    if "GIT_CONFIG_GLOBAL" in os.environ:
+        env["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_GLOBAL"]
+    kind = ["--type=path"] if key == "core.excludesFile" else []
+    done = subprocess.run(
+        ["git", "config", *kind, "-z", "--get", key],
+        capture_output=True,
+        env=env,
+        cwd=cwd,
+        timeout=QUICK,
+        check=False,
+    )
+    value = done.stdout.decode(errors="surrogateescape").rstrip("\0")
+    return value or None

@@ -1,0 +1,120 @@
+"""How far a conversation has come in its script. Pure: every step returns a new cursor.
+
+A cursor is saved with each line of the transcript, so a session that was killed reads its last one
+and goes on. `frames` is a stack of lists being played, the current one last.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from windlass.core.script import Entry, Script, default_answer
+
+MAIN = -1
+ANSWER = -2
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True):
+    """A list of entries and the next one to play.
+
+    `own_turn` says that the list was begun by a message of its own: when it is done, so is the
+    turn. Otherwise it was slipped into a turn under way, which goes on below it.
+    """
+
+    rule: int
+    next: int = 0
+    own_turn: bool = True
+
+
+class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The whole playing state; `spare` counts messages that came mid-turn and no rule took."""
+
+    frames: tuple[Frame, ...] = ()
+    fired: dict[int, int] = {}
+    spare: int = 0
+    begun: bool = False
+    busy: bool = False
+
+
+def receive(script: Script, cursor: Cursor, message: str) -> Cursor:
+    """Takes a message: begins the script, starts a rule's turns, or plays on where it stopped."""
+    if not cursor.begun:
+        frame = Frame(MAIN) if script.turns else Frame(ANSWER)
+        return msgspec.structs.replace(cursor, frames=(frame,), begun=True, busy=True)
+    ruled = notice(script, cursor, message)
+    if ruled is not cursor:
+        return ruled
+    if cursor.busy:
+        return msgspec.structs.replace(cursor, spare=cursor.spare + 1)
+    frames = _unfinished(script, cursor.frames) or (Frame(ANSWER),)
+    return msgspec.structs.replace(cursor, frames=frames, busy=True)
+
+
+def notice(script: Script, cursor: Cursor, text: str) -> Cursor:
+    """Starts the turns of the first rule that matches; returns the same cursor if none does."""
+    for number, rule in enumerate(script.on):
+        fired = cursor.fired.get(number, 0)
+        if (rule.times is None or fired < rule.times) and re.search(rule.match, text):
+            frame = Frame(number, 0, own_turn=not cursor.busy)
+            return msgspec.structs.replace(
+                cursor,
+                frames=(*_unfinished(script, cursor.frames), frame),
+                fired={**cursor.fired, number: fired + 1},
+                busy=True,
+            )
+    return cursor
+
+
+def settle(script: Script, cursor: Cursor) -> Cursor:
+    """Leaves finished lists; afterwards either an entry is next or the turn is over."""
+    frames, spare = cursor.frames, cursor.spare
+    while frames and frames[-1].next >= len(_turns(script, frames[-1])):
+        if frames[-1].own_turn:
+            left = _unfinished(script, frames)
+            if not left or not spare:
+                return msgspec.structs.replace(cursor, frames=left, spare=0, busy=False)
+            frames, spare = left, spare - 1
+        else:
+            frames = frames[:-1]
+    return msgspec.structs.replace(cursor, frames=frames, spare=spare, busy=bool(frames))
+
+
+def current(script: Script, cursor: Cursor) -> Entry:
+    """Returns the entry that is next; only for a settled, busy cursor."""
+    frame = cursor.frames[-1]
+    return _turns(script, frame)[frame.next]
+
+
+def advance(cursor: Cursor) -> Cursor:
+    """Steps over the current entry."""
+    *below, frame = cursor.frames
+    return msgspec.structs.replace(
+        cursor, frames=(*below, msgspec.structs.replace(frame, next=frame.next + 1))
+    )
+
+
+def await_message(cursor: Cursor) -> Cursor:
+    """Steps over an await: a spare message is what it waited for, otherwise the turn is over."""
+    stepped = advance(cursor)
+    if cursor.spare:
+        return msgspec.structs.replace(stepped, spare=cursor.spare - 1)
+    return rest(stepped)
+
+
+def rest(cursor: Cursor) -> Cursor:
+    """Ends the turn where it is; the next message that no rule takes plays on from here."""
+    return msgspec.structs.replace(cursor, busy=False, spare=0)
+
+
+def _unfinished(script: Script, frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    return tuple(frame for frame in frames if frame.next < len(_turns(script, frame)))
+
+
+def _turns(script: Script, frame: Frame) -> tuple[Entry, ...]:
+    if frame.rule == MAIN:
+        return script.turns
+    if frame.rule == ANSWER:
+        return default_answer()
+    return script.on[frame.rule].turns if frame.rule < len(script.on) else ()

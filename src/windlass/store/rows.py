@@ -1,0 +1,184 @@
+"""Rows in and out: the queries that services share, as functions of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.core.states import Observation
+from windlass.store import tables as t
+from windlass.store.store import Event, Writing
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Repo(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository that Windlass knows."""
+
+    id: RepoId
+    root: str
+    git_dir: str
+    added_at: float
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """One session of an agent; the newest has the highest number."""
+
+    agent: Uid
+    number: int
+    marker: str
+    started_at: float
+    ended_at: float | None = None
+    exit_code: int | None = None
+    events_offset: int = 0
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something we set out to do, how far we are, and how it ended."""
+
+    id: str
+    kind: str
+    repo: RepoId
+    caller: Uid | None
+    data: dict[str, Any]
+    step: int
+    status: Literal["open", "done", "failed"]
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    undone_by: str | None = None
+    created_at: float
+    updated_at: float
+
+
+def repos(connection: sa.Connection) -> list[Repo]:
+    """Lists the repositories, oldest first."""
+    found = connection.execute(sa.select(t.repos).order_by(t.repos.c.added_at))
+    return [_as(Repo, row) for row in found]
+
+
+def agents(
+    connection: sa.Connection, *, repo: RepoId | None = None, ended: bool = False
+) -> list[Agent]:
+    """Lists the live agents, or the ended ones, of one repository or of all."""
+    wanted = t.agents.c.ended_at.is_not(None) if ended else t.agents.c.ended_at.is_(None)
+    query = sa.select(t.agents).where(wanted).order_by(t.agents.c.created_at, t.agents.c.id)
+    if repo is not None:
+        query = query.where(t.agents.c.repo == repo)
+    return [_as(Agent, row) for row in connection.execute(query)]
+
+
+def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
+    """Finds an agent, live or ended."""
+    row = connection.execute(sa.select(t.agents).where(t.agents.c.uid == uid)).first()
+    return None if row is None else _as(Agent, row)
+
+
+def put_agent(writing: Writing, agent: Agent) -> None:
+    """Writes an agent, new or changed."""
+    values = msgspec.to_builtins(agent)
+    where = t.agents.c.uid == agent.uid
+    changed = writing.connection.execute(sa.update(t.agents).where(where).values(values))
+    if changed.rowcount == 0:
+        writing.connection.execute(sa.insert(t.agents).values(values))
+
+
+def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
+    """Lists an agent's sessions, newest first."""
+    query = (
+        sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
+    )
+    return [_as(Session, row) for row in connection.execute(query)]
+
+
+def put_session(writing: Writing, session: Session) -> None:
+    """Writes a session, new or changed."""
+    values = msgspec.to_builtins(session)
+    where = (t.sessions.c.agent == session.agent) & (t.sessions.c.number == session.number)
+    changed = writing.connection.execute(sa.update(t.sessions).where(where).values(values))
+    if changed.rowcount == 0:
+        writing.connection.execute(sa.insert(t.sessions).values(values))
+
+
+def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
+    """The latest word of each source about an agent."""
+    query = sa.select(t.observations).where(t.observations.c.agent == uid)
+    return [_as(Observation, row) for row in connection.execute(query)]
+
+
+def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
+    """Keeps the latest word of its source."""
+    where = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
+    writing.connection.execute(sa.delete(t.observations).where(where))
+    values = {"agent": uid, **msgspec.to_builtins(seen)}
+    writing.connection.execute(sa.insert(t.observations).values(values))
+
+
+def intent(connection: sa.Connection, key: str) -> Intent | None:
+    """Finds an intent by its key."""
+    row = connection.execute(sa.select(t.intents).where(t.intents.c.id == key)).first()
+    return None if row is None else _as(Intent, row)
+
+
+def open_intents(connection: sa.Connection) -> list[Intent]:
+    """What was begun and not finished, oldest first."""
+    query = (
+        sa.select(t.intents).where(t.intents.c.status == "open").order_by(t.intents.c.created_at)
+    )
+    return [_as(Intent, row) for row in connection.execute(query)]
+
+
+def last_undoable(
+    connection: sa.Connection, *, repo: RepoId, kinds: Iterable[str], caller: Uid | None
+) -> Intent | None:
+    """The newest finished intent of these kinds that nobody undid, by this caller."""
+    c = t.intents.c
+    query = (
+        sa.select(t.intents)
+        .where(c.repo == repo, c.kind.in_(list(kinds)), c.status == "done", c.undone_by.is_(None))
+        .where(c.caller.is_(None) if caller is None else c.caller == caller)
+        .order_by(c.updated_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else _as(Intent, row)
+
+
+def put_intent(writing: Writing, intent: Intent) -> None:
+    """Writes an intent, new or further along."""
+    values = msgspec.to_builtins(intent)
+    where = t.intents.c.id == intent.id
+    changed = writing.connection.execute(sa.update(t.intents).where(where).values(values))
+    if changed.rowcount == 0:
+        writing.connection.execute(sa.insert(t.intents).values(values))
+
+
+def events(
+    connection: sa.Connection,
+    *,
+    after: int = 0,
+    repo: RepoId | None = None,
+    agent: Uid | None = None,
+    last: int | None = None,
+    limit: int = 1000,
+) -> list[Event]:
+    """Reads the log in order: those after an id, or the last few."""
+    c = t.events.c
+    query = sa.select(t.events).where(c.id > after)
+    if repo is not None:
+        query = query.where(c.repo == repo)
+    if agent is not None:
+        query = query.where(c.agent == agent)
+    if last is None:
+        rows = connection.execute(query.order_by(c.id).limit(limit)).all()
+    else:
+        rows = connection.execute(query.order_by(c.id.desc()).limit(last)).all()[::-1]
+    return [_as(Event, row) for row in rows]
+
+
+def _as(kind: type[S], row: sa.Row[Any]) -> S:
+    return msgspec.convert(dict(row._mapping), kind, strict=False)  # noqa: SLF001 - its documented name

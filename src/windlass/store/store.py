@@ -1,0 +1,171 @@
+"""The store: one thread writes, anyone reads, and events commit with the state they tell of."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError
+
+from windlass.core.errors import ConfigError, Unavailable
+from windlass.core.ids import RepoId, Uid
+from windlass.core.ports import Clock
+from windlass.store import migrations, tables
+
+T = TypeVar("T")
+_CHECKED_UP_TO = 256 << 20
+"""Checking a whole file costs about a second a GiB; past this size a start would feel it."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that happened."""
+
+    id: int
+    at: float
+    kind: str
+    repo: RepoId | None
+    agent: Uid | None
+    data: dict[str, Any]
+
+
+class Writing:
+    """One transaction of the writer: a connection, and the events that it will commit."""
+
+    def __init__(self, connection: sa.Connection, now: float) -> None:
+        self.connection = connection
+        self.now = now
+        self.events: list[Event] = []
+
+    def emit(
+        self,
+        kind: str,
+        *,
+        repo: RepoId | None = None,
+        agent: Uid | None = None,
+        at: float | None = None,
+        **data: Any,
+    ) -> None:
+        """Appends an event to the log, in this transaction."""
+        moment = self.now if at is None else at
+        values = {"at": moment, "repo": repo, "agent": agent, "kind": kind, "data": data}
+        done = self.connection.execute(sa.insert(tables.events).values(values))
+        number = done.inserted_primary_key
+        if number is None:  # every dialect that we support returns the key
+            raise AssertionError(kind)
+        self.events.append(
+            Event(id=number[0], at=moment, kind=kind, repo=repo, agent=agent, data=data)
+        )
+
+
+Write = Callable[[Writing], Any]
+Listener = Callable[[list[Event]], None]
+
+
+class Store:
+    """The database behind everything. Open it once per process; close it to stop the writer."""
+
+    def __init__(self, path: Path, *, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._engine = _engine(path)
+        self._listeners: list[Listener] = []
+        self._queue: queue.SimpleQueue[tuple[Write, Future[Any]] | None] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
+
+    def open(self) -> None:
+        """Migrates and starts the writer. A file that is no database is left as it is."""
+        try:
+            with self._engine.begin() as connection:
+                damage = self._damage(connection)
+                if not damage:
+                    migrations.migrate(connection, where=str(self._path))
+        except DatabaseError as error:
+            damage = str(error.orig)
+        if damage:
+            raise ConfigError(
+                f"{self._path} is not a usable database: {damage}",
+                "the file is kept as it is; move it away to start anew"
+                " (agents' work is in git, not in it)",
+            )
+        self._path.chmod(0o600)
+        self._writer.start()
+
+    def _damage(self, connection: sa.Connection) -> str:
+        if self._path.stat().st_size > _CHECKED_UP_TO:
+            return ""
+        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        return "" if found == "ok" else str(found)
+
+    def close(self) -> None:
+        """Finishes what was asked for and stops."""
+        self._queue.put(None)
+        if self._writer.is_alive():
+            self._writer.join()
+        self._engine.dispose()
+
+    def listen(self, listener: Listener) -> None:
+        """Calls `listener` with the events of each commit, on the writer's thread."""
+        self._listeners.append(listener)
+
+    def write(self, change: Callable[[Writing], T]) -> T:
+        """Runs a change in one transaction on the writer's thread and waits for the commit."""
+        done: Future[T] = Future()
+        self._queue.put((change, done))
+        return done.result()
+
+    def read(self, question: Callable[[sa.Connection], T]) -> T:
+        """Answers a question from a consistent snapshot."""
+        with self._engine.connect() as connection:
+            return question(connection)
+
+    def _write_all(self) -> None:
+        while (job := self._queue.get()) is not None:
+            change, done = job
+            try:
+                result, events = self._commit(change)
+            except Exception as error:  # noqa: BLE001 - the caller gets it, the writer goes on
+                done.set_exception(_told(error, self._path))
+            else:
+                if events:
+                    for listener in self._listeners:
+                        listener(events)
+                done.set_result(result)
+
+    def _commit(self, change: Write) -> tuple[Any, list[Event]]:
+        with self._engine.begin() as connection:
+            writing = Writing(connection, self._clock.now())
+            result = change(writing)
+        return result, writing.events
+
+
+def _told(error: Exception, path: Path) -> Exception:
+    """Gives a full disk its name; other errors pass unchanged."""
+    cause = getattr(error, "orig", None)
+    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
+        return Unavailable(f"no room left to write {path}", "free some disk space and try again")
+    return error
+
+
+def _engine(path: Path) -> sa.Engine:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(
+        f"sqlite:///{path}",
+        connect_args={"timeout": 10.0, "check_same_thread": False},
+        json_serializer=lambda value: msgspec.json.encode(value).decode(),
+        json_deserializer=msgspec.json.decode,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine

@@ -1,0 +1,115 @@
+"""The tables, in portable SQL: the same on SQLite and Postgres.
+
+What is true now is in `repos`, `agents`, `sessions` and `observations`; what happened is in
+`events`; what we set out to do is in `intents`. Shapes change only by a migration.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+repos = sa.Table(
+    "repos",
+    metadata,
+    sa.Column("id", sa.String(8), primary_key=True),
+    sa.Column("root", sa.Text, nullable=False),
+    sa.Column("git_dir", sa.Text, nullable=False, unique=True),
+    sa.Column("added_at", sa.Float, nullable=False),
+)
+
+agents = sa.Table(
+    "agents",
+    metadata,
+    sa.Column("uid", sa.String(16), primary_key=True),
+    sa.Column("repo", sa.String(8), sa.ForeignKey("repos.id"), nullable=False),
+    sa.Column("id", sa.String(48), nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("parent", sa.String(16)),
+    sa.Column("goal", sa.Text, nullable=False),
+    sa.Column("driver", sa.String(32), nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("mode", sa.String(16), nullable=False),
+    sa.Column("branch", sa.Text),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("base", sa.String(64), nullable=False),
+    sa.Column("base_from", sa.Text, nullable=False),
+    sa.Column("policy", sa.JSON, nullable=False),
+    sa.Column("script", sa.Text),
+    sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("conversation", sa.String(36), nullable=False),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("state_at", sa.Float, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("ended_at", sa.Float),
+    sa.Column("ended_by", sa.Text),
+)
+sa.Index(
+    "one_live_agent_per_id",
+    agents.c.repo,
+    agents.c.id,
+    unique=True,
+    sqlite_where=agents.c.ended_at.is_(None),
+    postgresql_where=agents.c.ended_at.is_(None),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("agent", sa.String(16), sa.ForeignKey("agents.uid"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("marker", sa.String(36), nullable=False, unique=True),
+    sa.Column("started_at", sa.Float, nullable=False),
+    sa.Column("ended_at", sa.Float),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("events_offset", sa.Integer, nullable=False, default=0),
+)
+
+observations = sa.Table(
+    "observations",
+    metadata,
+    sa.Column("agent", sa.String(16), sa.ForeignKey("agents.uid"), primary_key=True),
+    sa.Column("source", sa.String(16), primary_key=True),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("value", sa.String(16), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("repo", sa.String(8)),
+    sa.Column("agent", sa.String(16)),
+    sa.Column("kind", sa.String(48), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
+)
+sa.Index("events_of_an_agent", events.c.agent, events.c.id)
+sa.Index("events_of_a_repo", events.c.repo, events.c.id)
+
+intents = sa.Table(
+    "intents",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("repo", sa.String(8), nullable=False),
+    sa.Column("caller", sa.String(16)),
+    sa.Column("data", sa.JSON, nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("result", sa.JSON),
+    sa.Column("error", sa.JSON),
+    sa.Column("undone_by", sa.String(64)),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+sa.Index("intents_by_status", intents.c.status)
