@@ -26,8 +26,9 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `folder` is the agent's own (settings, prompt and conversation go there), `workspace` its
     checkout; both are absolute. `prompt` is None when a resumed session shall just go on. `env` is
-    the environment to start from and `extra_env` what wins over everything; `hook` is the absolute
-    argv of the observing hook.
+    the environment to start from and `extra_env` what wins over everything. `hook` is the absolute
+    argv of the observing hook; `rewake`, where given, of one that waits while the session is idle
+    and wakes it by exiting with 2.
     """
 
     agent: str
@@ -36,6 +37,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     mode: Mode
     hook: tuple[str, ...]
+    rewake: tuple[str, ...] = ()
     prompt: str | None = None
     resume: bool = False
     system_prompt_file: str | None = None

@@ -67,8 +67,8 @@ _LASTING = frozenset({State.WAITING, State.COMPLETE, State.ASKING, State.PAUSED,
 def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     """Decides the state from the latest observation of each source.
 
-    Only the newest session counts. A process that is gone, or that we paused, settles it; else the
-    newest of what we did and what the hooks said; a process that is merely alive comes last.
+    Only the newest session counts. That we paused it settles it, then that its process is gone;
+    else the hooks say, then what we did ourselves; a process that is merely alive comes last.
     """
     seen = list(observations)
     if not seen:
@@ -82,12 +82,12 @@ def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
 
 
 def _strength(seen: Observation) -> tuple[int, float]:
-    if seen.source is Source.PROCESS:
-        rank = 0 if seen.value is State.STOPPED else 3
-    elif seen.value is State.PAUSED:
+    if seen.value is State.PAUSED:
         rank = 0
+    elif seen.source is Source.PROCESS:
+        rank = 1 if seen.value is State.STOPPED else 4
     else:
-        rank = 1 if seen.source is Source.HOOK else 2
+        rank = 2 if seen.source is Source.HOOK else 3
     return rank, -seen.at
 
 

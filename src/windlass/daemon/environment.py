@@ -1,9 +1,4 @@
-"""What the daemon and its sessions inherit from whoever started them: as little as works.
-
-The first command that needs a daemon starts it, and that command may run inside an agent, a tmux
-window or a git hook. Their variables would leak into every session (a Claude Code session that
-believes it is a child writes no transcript), so they are taken out here, once.
-"""
+"""The environment that sessions and the project's own commands start from."""
 
 from __future__ import annotations
 
@@ -11,23 +6,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS_", "GIT_", "AI_AGENT")
-_KEPT = frozenset({"WINDLASS_HOME", "WINDLASS_LOG", "WINDLASS_SEED"})
-_ODD = frozenset({"STY", "WINDOWID", "OLDPWD", "PWD", "SHLVL", "_", "COLUMNS", "LINES"})
+from windlass.core.leaks import without_leaks
 
-
-def clean(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what would leak from a calling agent, terminal or git hook."""
-    return {
-        name: text
-        for name, text in environ.items()
-        if name in _KEPT or not (name.startswith(_LEAKING) or name in _ODD)
-    }
+_OURS_ALONE = ("WINDLASS_LOG", "WINDLASS_SEED", "WINDLASS_FAILPOINTS")
 
 
 def for_session(environ: Mapping[str, str], *, home: Path) -> dict[str, str]:
     """What every session starts from; `wl` of this very installation is first on its PATH."""
-    env = clean(environ)
+    env = without_leaks(environ)
+    for name in _OURS_ALONE:
+        env.pop(name, None)
     ours = str(Path(sys.executable).parent)
     path = [part for part in env.get("PATH", "/usr/bin:/bin").split(":") if part != ours]
     env["PATH"] = ":".join([ours, *path])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -57,7 +58,7 @@ class Work:
                 repo=self.intent.repo,
                 intent=self.intent.id,
                 what=self.intent.kind,
-                **({"error": self.intent.error} if self.intent.error else {}),
+                error=self.intent.error,
             )
 
         self.context.store.write(change)
@@ -97,7 +98,6 @@ class Begin(NamedTuple):
     was begun.
     """
 
-    key: str
     repo: RepoId
     caller: Uid | None
     prepare: Callable[[Writing], dict[str, Any]]
@@ -112,16 +112,21 @@ class Intents:
         self._running: dict[str, Future[dict[str, Any]]] = {}
         self._guard = threading.Lock()
 
-    def perform(self, kind: str, begin: Begin) -> dict[str, Any]:
-        """Does it, or waits for whoever does, or returns how it ended."""
+    def perform(self, kind: str, key: str | None, begin: Callable[[], Begin]) -> dict[str, Any]:
+        """Does it, or waits for whoever does, or returns how it ended.
+
+        `begin` is asked only where nothing was begun under the key: what it checks may well be
+        different after the fact.
+        """
+        key = key or str(uuid.uuid4())
         with self._guard:
-            under_way = self._running.get(begin.key)
+            under_way = self._running.get(key)
             if under_way is None:
-                mine = self._running[begin.key] = Future()
+                mine = self._running[key] = Future()
         if under_way is not None:
             return under_way.result()
         try:
-            result = self._outcome(kind, begin)
+            result = self._outcome(kind, key, begin)
         except BaseException as error:
             mine.set_exception(error)
             mine.exception()  # nobody may be waiting
@@ -131,24 +136,24 @@ class Intents:
             return result
         finally:
             with self._guard:
-                del self._running[begin.key]
+                del self._running[key]
 
     def resume(self, intent: Intent) -> None:
         """Goes on with what an earlier daemon left open; its failure is recorded, not raised."""
 
-        def unused(_: Writing) -> dict[str, Any]:
+        def gone() -> Begin:
             raise Internal(f"intent {intent.id} was to be resumed and is not there")
 
-        begin = Begin(intent.id, intent.repo, intent.caller, unused)
         try:
-            self.perform(intent.kind, begin)
+            self.perform(intent.kind, intent.id, gone)
         except WindlassError as error:
             log.warning("%s %s, resumed, failed: %s", intent.kind, intent.id, error.message)
 
-    def _outcome(self, kind: str, begin: Begin) -> dict[str, Any]:
-        found = self._context.store.read(lambda c: rows.intent(c, begin.key))
+    def _outcome(self, kind: str, key: str, begin: Callable[[], Begin]) -> dict[str, Any]:
+        found = self._context.store.read(lambda c: rows.intent(c, key))
         if found is None:
-            found = self._context.store.write(lambda w: self._record(w, kind, begin))
+            begun = begin()
+            found = self._context.store.write(lambda w: self._record(w, kind, key, begun))
         if found.status == "done":
             return found.result or {}
         if found.status == "failed":
@@ -158,9 +163,9 @@ class Intents:
         with self._context.holding(operation.locks(found.data)):
             return self._go_on(operation, work)
 
-    def _record(self, writing: Writing, kind: str, begin: Begin) -> Intent:
+    def _record(self, writing: Writing, kind: str, key: str, begin: Begin) -> Intent:
         intent = Intent(
-            id=begin.key,
+            id=key,
             kind=kind,
             repo=begin.repo,
             caller=begin.caller,
@@ -171,7 +176,7 @@ class Intents:
             updated_at=writing.now,
         )
         rows.put_intent(writing, intent)
-        writing.emit("intent.open", repo=begin.repo, intent=begin.key, what=kind)
+        writing.emit("intent.open", repo=begin.repo, intent=key, what=kind)
         return intent
 
     def _go_on(self, operation: Operation, work: Work) -> dict[str, Any]:

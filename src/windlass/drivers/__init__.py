@@ -1,1 +1,30 @@
-"""One file per agent CLI."""
+"""One file per agent CLI; `get` finds the driver that a person named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from windlass.core.errors import DriverError
+from windlass.core.ports import Driver
+
+
+def _standin() -> Driver:
+    from windlass.drivers.standin import StandinDriver  # noqa: PLC0415 - pay only for what is used
+
+    return StandinDriver()
+
+
+_DRIVERS: dict[str, Callable[[], Driver]] = {"standin": _standin}
+
+
+def known() -> tuple[str, ...]:
+    """Returns the names that `get` takes."""
+    return tuple(sorted(_DRIVERS))
+
+
+def get(name: str) -> Driver:
+    """Returns the driver of that name."""
+    make = _DRIVERS.get(name)
+    if make is None:
+        raise DriverError(f"no driver named {name!r}", f"known drivers: {', '.join(known())}")
+    return make()

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH112, PTH118, PTH119, PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
 """The user's repository: where it is, what its refs say, how they move.
 
 Owns discovery and refs. Work trees of agents are `workspaces`, their contents `view`.
@@ -52,9 +54,7 @@ def discover(path: str) -> Repository:
     """Finds the main repository from any folder of it or of any of its linked worktrees."""
     if not os.path.isdir(path):
         raise GitError(f"{printable(path)} is not a folder", "give a folder inside a repository")
-    asked = run(
-        ["rev-parse", "--path-format=absolute", "--git-common-dir"], cwd=path, ok=(0, 128)
-    )
+    asked = run(["rev-parse", "--path-format=absolute", "--git-common-dir"], cwd=path, ok=(0, 128))
     if asked.code != 0:
         raise GitError(
             f"{printable(path)} is not in a git repository",
@@ -70,7 +70,9 @@ def discover(path: str) -> Repository:
 
 
 def _main_root(common: str) -> str:
-    bare = run(["config", "--type=bool", "--get", "core.bare"], dirs=Dirs(git_dir=common), ok=(0, 1))
+    bare = run(
+        ["config", "--type=bool", "--get", "core.bare"], dirs=Dirs(git_dir=common), ok=(0, 1)
+    )
     if bare.out == b"true\n":
         raise GitError(
             f"{printable(common)} is a bare repository",
@@ -173,9 +175,9 @@ def checkouts(repo: Repository) -> dict[str, str]:
     found: dict[str, str] = {}
     said = repo.git("worktree", "list", "--porcelain", "-z")
     for number, block in enumerate(said.out.split(b"\0\0")):
-        fields = dict(
-            (line.split(b" ", 1) if b" " in line else (line, b"")) for line in block.split(b"\0")
-        )
+        fields = {
+            key: value for key, _, value in (line.partition(b" ") for line in block.split(b"\0"))
+        }
         branch = os.fsdecode(fields.get(b"branch", b""))
         if branch.startswith("refs/heads/"):
             place = repo.root if number == 0 else os.fsdecode(fields.get(b"worktree", b""))

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH112
+# Reason: names that agents make are bytes, which pathlib cannot hold.
 """The only place that starts git: a built environment, fixed switches, bytes in and out.
 
 Owns how git is called, never what for. Agents write work trees, `.git` pointers, attributes and
@@ -92,7 +94,10 @@ def environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_ADVICE": "0",
+        "GIT_AUTHOR_NAME": "Windlass",
+        "GIT_AUTHOR_EMAIL": "windlass@localhost",
+        "GIT_COMMITTER_NAME": "Windlass",
+        "GIT_COMMITTER_EMAIL": "windlass@localhost",
     }
     settings = {**_SWITCHES, **config}
     env["GIT_CONFIG_COUNT"] = str(len(settings))
@@ -132,18 +137,28 @@ def run(
     config: Mapping[str, str] | None = None,
     extra: Mapping[str, str] | None = None,
     timeout: float = QUICK,
+    keep: tuple[int, ...] = (),
+    source: IO[bytes] | None = None,
+    sink: IO[bytes] | None = None,
 ) -> Result:
-    """Runs git to its end; raises `GitError` when it ends with a code that is not in `ok`."""
+    """Runs git to its end; raises `GitError` when it ends with a code that is not in `ok`.
+
+    The descriptors in `keep` stay open in git, so that a lock on them outlives a killed daemon.
+    What is too large for memory comes from `source` and goes to `sink`, both real files.
+    """
     env = environment(dirs, config=config or {}, extra=extra or {})
     try:
         done = subprocess.run(
             _argv(args),
-            input=stdin,
-            capture_output=True,
+            input=stdin if source is None else None,
+            stdin=source,
+            stdout=sink or subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=env,
             cwd=_where(dirs, cwd),
             timeout=timeout,
             check=False,
+            pass_fds=keep,
         )
     except FileNotFoundError as error:
         _missing(error, cwd=_where(dirs, cwd))
@@ -152,7 +167,7 @@ def run(
             f"`{spell(args)}` did not finish within {timeout:.0f} s",
             "look at the disk and at other git processes on this repository, then try again",
         ) from error
-    result = Result(done.returncode, done.stdout, done.stderr)
+    result = Result(done.returncode, done.stdout or b"", done.stderr)
     if result.code not in ok:
         raise failed(args, result)
     return result

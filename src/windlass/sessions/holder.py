@@ -13,7 +13,6 @@ child until everything below it has ended, so that nothing escapes from under it
 from __future__ import annotations
 
 import _json
-import _signal as signals
 import _socket
 import os
 import sys
@@ -21,7 +20,10 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as signals
     from typing import Any, NoReturn
+else:
+    import _signal as signals
 
 NOT_STARTED = 127
 ALREADY_HELD = 75
@@ -61,7 +63,7 @@ def main(path: str) -> int:
     # An ignored SIGCHLD is never reported by sigwait on every system; one with a handler is.
     signals.signal(signals.SIGCHLD, lambda *_: None)
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 pathlib is too heavy an import
-        spec = _json.make_scanner(_Scan)(file.read(), 0)[0]
+        spec = _json.make_scanner(_Scan)(file.read(), 0)[0]  # type: ignore[arg-type]
     folder = spec["folder"]
     if not _claim(folder):
         return ALREADY_HELD
@@ -69,7 +71,7 @@ def main(path: str) -> int:
     try:
         child = _start(spec)
     except OSError as error:
-        reason = f"cannot start {spec['argv'][0]}: {error.strerror or error}"
+        reason = f"cannot start {spec['argv'][0]}: {error}"
         sys.stdout.write(f"{reason}\r\n")
         _write_exit(folder, NOT_STARTED, reason)
         _poke(spec.get("wake"))
@@ -118,36 +120,36 @@ def _start(spec: dict[str, Any]) -> int:
     os.close(said)
     for descriptor in streams:
         os.close(descriptor)
-    failure = os.read(heard, 16)
+    failure = os.read(heard, 4096)
     os.close(heard)
     if failure:
         os.waitpid(child, 0)
-        number = int(failure)
-        raise OSError(number, os.strerror(number))
+        raise OSError(failure.decode(errors="replace"))
     return child
 
 
 def _open_streams(folder: str) -> tuple[int, int, int]:
     fifo = f"{folder}/stdin"
-    try:
-        os.mkfifo(fifo, 0o600)
-    except FileExistsError:
-        pass
+    os.mkfifo(fifo, 0o600)
     # Read and write, and never closed: writers always find a reader, the child never an end.
     kept = os.open(fifo, os.O_RDWR | os.O_CLOEXEC)
     if sys.platform == "linux":
-        import fcntl  # noqa: PLC0415 only headless sessions need it
-
-        try:
-            fcntl.fcntl(kept, _F_SETPIPE_SZ, STDIN_ROOM)
-        except OSError:
-            pass  # the user's pipe quota is used up: 64 KiB then
+        _widen(kept)
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return (
         os.open(fifo, os.O_RDONLY),
         os.open(f"{folder}/output", append, 0o600),
         os.open(f"{folder}/stderr", append, 0o600),
     )
+
+
+def _widen(pipe: int) -> None:
+    import fcntl  # noqa: PLC0415 only headless sessions need it
+
+    try:
+        fcntl.fcntl(pipe, _F_SETPIPE_SZ, STDIN_ROOM)
+    except OSError:
+        return  # the user's pipe quota is used up: 64 KiB then
 
 
 def _announce(spec: dict[str, Any]) -> None:
@@ -171,13 +173,21 @@ def _become(spec: dict[str, Any], streams: tuple[int, ...], said: int) -> NoRetu
             os.setpgid(0, 0)
             os.tcsetpgrp(0, os.getpid())
         os.chdir(spec["cwd"])
-        for number in (signals.SIGPIPE, signals.SIGXFSZ, signals.SIGINT, signals.SIGCHLD):
-            signals.signal(number, signals.SIG_DFL)
+        _reset_signals()
         signals.pthread_sigmask(signals.SIG_SETMASK, ())
         os.execvpe(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606 no shell wanted
-    except OSError as error:
-        os.write(said, str(error.errno or 0).encode())
+    except (OSError, ValueError) as error:
+        os.write(said, str(error).encode(errors="replace") or b"unknown")
     os._exit(NOT_STARTED)
+
+
+def _reset_signals() -> None:
+    """Gives every signal its default: what a caller long ago ignored is inherited down to here."""
+    for number in range(1, signals.NSIG):
+        try:
+            signals.signal(number, signals.SIG_DFL)
+        except (OSError, ValueError):
+            continue  # KILL and STOP, and those that the C library keeps to itself
 
 
 def _hold(folder: str, child: int) -> int:

@@ -175,7 +175,7 @@ class Tmux:
 
     def tag(self, name: str) -> str:
         """Returns the tag given to `new`, "" if it had none."""
-        return self._call("show-options", "-qv", "-t", _pane(name), "@windlass").rstrip("\n")
+        return self._ask_pane(name, "#{@windlass}")
 
     def kill(self, name: str) -> None:
         """Ends a session; one that is not there is fine."""
@@ -199,15 +199,11 @@ class Tmux:
         """
         self._type(name, _without_marks(text).encode("utf-8", "surrogateescape"), "-p")
         if submit:
-            # As bytes, not as a key: a key would go to the scroll-back of somebody reading there.
             self._type(name, b"\r")
 
     def keys(self, name: str, *keys: str) -> None:
         """Presses keys by their tmux names (`C-c`, `Escape`, `Up`), ending scroll-back first."""
-        target = _pane(name)
-        leave = ["if-shell", "-F", "-t", target, "#{pane_in_mode}"]
-        leave.append(f"send-keys -t {target} -X cancel")
-        self._sequence(leave, ["send-keys", "-t", target, "--", *keys])
+        self._sequence(_leave_history(name), ["send-keys", "-t", _pane(name), "--", *keys])
 
     def resize(self, name: str, columns: int, lines: int) -> None:
         """Sets the size of a session nobody is attached to; attaching still resizes it."""
@@ -220,7 +216,7 @@ class Tmux:
 
     def pane_pid(self, name: str) -> int:
         """Returns the process id of the program that tmux started in the session."""
-        return int(self._call("display-message", "-p", "-t", _pane(name), "#{pane_pid}"))
+        return int(self._ask_pane(name, "#{pane_pid}"))
 
     def attach_argv(self, name: str) -> list[str]:
         """Returns the command that attaches a terminal, also from inside another tmux."""
@@ -231,11 +227,16 @@ class Tmux:
         """Returns the command that attaches in a new window of the user's own tmux."""
         return ["tmux", "new-window", "-n", name, "--", *map(_word, self.attach_argv(name))]
 
+    def _ask_pane(self, name: str, question: str) -> str:
+        # display-message and show-options answer nothing, without error, for a missing session.
+        answer = self._call("list-panes", "-t", f"={_check_name(name)}:0", "-F", question)
+        return answer.partition("\n")[0]
+
     def _type(self, name: str, data: bytes, *how: str) -> None:
         buffer = f"windlass-{os.getpid()}-{next(_buffers)}"
         try:
             self._sequence(
-                ["has-session", "-t", f"={_check_name(name)}"],
+                _leave_history(name),
                 ["load-buffer", "-b", buffer, "-"],
                 ["paste-buffer", *how, "-r", "-d", "-b", buffer, "-t", _pane(name)],
                 stdin=data,
@@ -312,6 +313,13 @@ def _check_name(name: str) -> str:
 
 def _pane(name: str) -> str:
     return f"={_check_name(name)}:0.0"
+
+
+def _leave_history(name: str) -> list[str]:
+    # While somebody reads the history, keys go there, and a paste gets no brackets: measured.
+    target = _pane(name)
+    leave = f"send-keys -t {target} -X cancel"
+    return ["if-shell", "-F", "-t", target, "#{pane_in_mode}", leave]
 
 
 def _word(word: str) -> str:

@@ -80,7 +80,7 @@ class Child:
             if pipe and not pipe.closed:
                 self._drain(pipe, kept)
                 self._close(pipe)
-        if self._process.stdin and not self._process.stdin.closed:
+        if self._process.stdin:
             self._close(self._process.stdin)
         self.returncode = code
         self._children.remove(self)
@@ -89,15 +89,15 @@ class Child:
 
     def end(self) -> None:
         """Ends the whole process group: asks first, insists after a while."""
+        if self.finished:
+            return
         self.on_exit = None
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
-            if self.finished:
-                return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE)
-            self.reap()
+        self.reap()
 
     def _watch(self, pipe: IO[bytes] | None, kept: bytearray) -> None:
         if pipe is None:
@@ -136,6 +136,8 @@ class Child:
         self._loop.on_writable(pipe.fileno(), write)
 
     def _close(self, pipe: IO[bytes]) -> None:
+        if pipe.closed:
+            return
         self._loop.forget(pipe.fileno())
         with contextlib.suppress(OSError):
             pipe.close()

@@ -69,6 +69,8 @@ def notice(script: Script, cursor: Cursor, text: str) -> Cursor:
 
 def settle(script: Script, cursor: Cursor) -> Cursor:
     """Leaves finished lists; afterwards either an entry is next or the turn is over."""
+    if not cursor.busy:
+        return cursor
     frames, spare = cursor.frames, cursor.spare
     while frames and frames[-1].next >= len(_turns(script, frames[-1])):
         if frames[-1].own_turn:

@@ -109,7 +109,9 @@ class Loop:
 
     def _hear_signals(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            for number in dict.fromkeys(os.read(self._wake, 4096)):
+            came = set(os.read(self._wake, 4096))
+            # Ends of processes first: the callbacks of other signals may raise.
+            for number in sorted(came, key=lambda number: number != signal.SIGCHLD):
                 callback = self._signals.get(number)
                 if callback:
                     callback()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from time import gmtime, strftime, time
 from typing import Any
 
@@ -16,6 +17,8 @@ import msgspec
 from windlass import __version__
 from windlass.core.driving import transcript_name
 from windlass.standin.cursor import Cursor
+
+SLIPPED_IN = "The user sent a new message while you were working:\n"
 
 
 def new_id() -> str:
@@ -27,9 +30,9 @@ def new_id() -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def transcript_path(config: str, cwd: str, session: str) -> str:
+def transcript_path(config: Path, cwd: str, session: str) -> Path:
     """Returns where a session's conversation lives."""
-    return os.path.join(config, transcript_name(cwd, session))
+    return config / transcript_name(cwd, session)
 
 
 class History(msgspec.Struct):
@@ -41,8 +44,24 @@ class History(msgspec.Struct):
     last_uuid: str | None = None
     lines: list[dict[str, Any]] = []
 
+    def texts(self) -> list[tuple[str, str]]:
+        """Returns what was said, as pairs of role and text."""
+        return [
+            (line["type"], text)
+            for line in self.lines
+            if line.get("type") in {"user", "assistant"}
+            for text in _texts(line.get("message", {}).get("content"))
+        ]
 
-def read_history(path: str) -> History:
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    blocks = content if isinstance(content, list) else []
+    return [str(block["text"]) for block in blocks if block.get("type") == "text"]
+
+
+def read_history(path: Path) -> History:
     """Reads a transcript back; an unfinished tool call simply does not count as played."""
     history = History()
     for line in _lines(path):
@@ -53,12 +72,12 @@ def read_history(path: str) -> History:
         content = line.get("message", {}).get("content")
         if line.get("type") == "user" and isinstance(content, str) and not line.get("isMeta"):
             history.goal = history.goal or content
-            history.message = content
+            history.message = content.removeprefix(SLIPPED_IN)
     return history
 
 
-def _lines(path: str) -> Iterator[dict[str, Any]]:
-    with open(path, "rb") as file:
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
         for raw in file:
             try:
                 line = msgspec.json.decode(raw)
@@ -71,7 +90,7 @@ def _lines(path: str) -> Iterator[dict[str, Any]]:
 class Transcript:
     """The file of one session, open for appending once there is something to say."""
 
-    def __init__(self, path: str, *, session: str, cwd: str) -> None:
+    def __init__(self, path: Path, *, session: str, cwd: str) -> None:
         self.path = path
         self.session = session
         self._cwd = cwd
@@ -82,7 +101,7 @@ class Transcript:
     def resume(self, history: History) -> None:
         """Continues a file after its last line; a line broken by a kill is closed off."""
         self._parent = history.last_uuid
-        with open(self.path, "rb") as file:
+        with self.path.open("rb") as file:
             if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) and file.read(1) != b"\n":
                 os.write(self._open(), b"\n")
 
@@ -128,7 +147,7 @@ class Transcript:
 
     def _open(self) -> int:
         if self._fd is None:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             self._fd = os.open(self.path, flags, 0o600)
         return self._fd

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from windlass.core.errors import ConfigError
+from windlass.core.schema import SCHEMA
 from windlass.store import tables as t
 
 _VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
@@ -19,16 +20,15 @@ def m001_foundation(connection: sa.Connection) -> None:
 
 
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (m001_foundation,)
-LATEST = len(MIGRATIONS)
 
 
 def migrate(connection: sa.Connection, *, where: str) -> None:
     """Brings the database up to date; refuses one that a newer Windlass made."""
     _VERSION.create(connection, checkfirst=True)
     found = connection.execute(sa.select(_VERSION.c.version)).scalar() or 0
-    if found > LATEST:
+    if found > SCHEMA:
         raise ConfigError(
-            f"{where} was made by a newer Windlass (schema {found}, this one knows {LATEST})",
+            f"{where} was made by a newer Windlass (schema {found}, this one knows {SCHEMA})",
             "upgrade Windlass, or point WINDLASS_HOME at another folder; the file is untouched",
         )
     for number, step in enumerate(MIGRATIONS[found:], start=found + 1):

@@ -148,6 +148,12 @@ def last_undoable(
     return None if row is None else _as(Intent, row)
 
 
+def undone_by(connection: sa.Connection, key: str) -> Intent | None:
+    """The intent that the one of this key undid."""
+    row = connection.execute(sa.select(t.intents).where(t.intents.c.undone_by == key)).first()
+    return None if row is None else _as(Intent, row)
+
+
 def put_intent(writing: Writing, intent: Intent) -> None:
     """Writes an intent, new or further along."""
     values = msgspec.to_builtins(intent)
@@ -181,4 +187,6 @@ def events(
 
 
 def _as(kind: type[S], row: sa.Row[Any]) -> S:
-    return msgspec.convert(dict(row._mapping), kind, strict=False)  # noqa: SLF001 - its documented name
+    # Column names may be a subclass of str, which msgspec does not take as a key.
+    named = {str(name): value for name, value in zip(row._fields, row, strict=True)}
+    return msgspec.convert(named, kind, strict=False)

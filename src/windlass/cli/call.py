@@ -1,0 +1,82 @@
+"""One call of a command: its arguments, where it prints, and how it asks the daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from typing import Any
+
+from windlass.api import asking
+from windlass.core.errors import UserError
+
+
+class Call:
+    """What a command gets to work with."""
+
+    def __init__(self, args: Namespace) -> None:
+        self.args = args
+        self.json: bool = getattr(args, "json", False)
+        self.quiet: bool = getattr(args, "quiet", False)
+        self.verbose: bool = getattr(args, "verbose", False)
+        self.terminal = sys.stdout.isatty()
+        self.colour = self.terminal and "NO_COLOR" not in os.environ
+
+    def ask(self, verb: str, **request: Any) -> Any:
+        """Asks the daemon, starting it if need be."""
+        return asking.ask(verb, **request)
+
+    def say(self, text: str = "") -> None:
+        """Prints a line for people."""
+        if not self.json:
+            _write(text + "\n")
+
+    def tell(self, text: str) -> None:
+        """Prints a line that --quiet silences."""
+        if not self.quiet:
+            self.say(text)
+
+    def progress(self, text: str) -> None:
+        """Says on a terminal what takes long; never part of the output."""
+        if sys.stderr.isatty() and not self.quiet and not self.json:
+            sys.stderr.write(text + "\n")
+
+    def data(self, value: Any) -> None:
+        """Prints JSON if that was asked for."""
+        if self.json:
+            _write(json.dumps(value, indent=2) + "\n")
+
+    def paint(self, text: str, colour: str) -> str:
+        """Colours text on a terminal."""
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.colour else text
+
+    def confirm(self, question: str, *, force: bool) -> None:
+        """Asks the person before something ends; an agent has to say --force itself."""
+        if force or os.environ.get("WINDLASS_SOCKET"):
+            return
+        if not sys.stdin.isatty():
+            raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise UserError("nothing was done", "answer y, or add --force")
+
+
+_COLOURS = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+
+
+def _write(text: str) -> None:
+    """Writes what may hold half a character: a name that is not UTF-8 is no reason to fail."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+    sys.stdout.buffer.flush()

@@ -1,0 +1,41 @@
+"""Lists and shows archived agents: their output, log, settings and conversation."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli import render
+from windlass.cli.call import Call
+from windlass.core.printable import printable_line
+
+EXAMPLES = ("wl archive list", "wl archive show api")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes which one."""
+    verbs = parser.add_subparsers(dest="verb", metavar="list|show")
+    verbs.add_parser("list", help="list them, newest first")
+    shown = verbs.add_parser("show", help="show one")
+    shown.add_argument("archive", help="its id, or the agent's (the newest of that name)")
+
+
+def run(call: Call) -> int:
+    """Prints it."""
+    wanted = getattr(call.args, "archive", None)
+    found = call.ask("archives", archive=wanted)
+    if wanted is None:
+        call.data(found)
+        lines = [
+            (one["id"], one["agent"], one["how"], printable_line(one["goal"])) for one in found
+        ]
+        if lines and not call.json:
+            render.table(call, ("ARCHIVE", "AGENT", "BY", "GOAL"), lines, grow=3)
+        elif not lines:
+            call.tell("nothing is archived")
+        return 0
+    one = found[0]
+    call.data(one)
+    call.say(one["path"])
+    for name in one["files"]:
+        call.say(f"  {printable_line(name)}")
+    return 0

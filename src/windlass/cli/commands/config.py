@@ -1,0 +1,67 @@
+"""Reads and changes configuration: this repository's, or your own with --global."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+
+EXAMPLES = (
+    "wl config list",
+    "wl config set max_agents 20",
+    "wl config add permissions.worker.allow 'Bash(npm test:*)'",
+    "wl config remove max_agents --global",
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes what to do with which key."""
+    verbs = parser.add_subparsers(dest="verb", metavar="list|get|set|add|remove")
+    made = {
+        "list": "every key, its value and where it comes from",
+        "get": "one value",
+        "set": "give a key a value",
+        "add": "add to a list",
+        "remove": "unset a key, or take a value from a list",
+    }
+    for name, about in made.items():
+        one = verbs.add_parser(name, help=about)
+        if name != "list":
+            one.add_argument("key")
+        if name in ("set", "add"):
+            one.add_argument("value")
+        if name == "remove":
+            one.add_argument("value", nargs="?")
+        one.add_argument("--global", dest="user", action="store_true", help="your own, everywhere")
+
+
+def run(call: Call) -> int:
+    """Dispatches."""
+    args = call.args
+    if args.verb in (None, "list"):
+        found = call.ask("config")
+        call.data({key: one["value"] for key, one in found.items()})
+        if not call.json:
+            lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in found.items()]
+            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3)
+        return 0
+    if args.verb == "get":
+        found = call.ask("config", config_key=args.key)
+    else:
+        value = getattr(args, "value", None)
+        found = call.ask(f"config.{args.verb}", config_key=args.key, value=value, user=args.user)
+    value = found[args.key]["value"]
+    call.data(value)
+    if args.verb == "get":
+        call.say(_shown(value))
+    else:
+        call.tell(f"{args.key} = {_shown(value)}")
+    return 0
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value in (None, "") else str(value)

@@ -1,0 +1,89 @@
+"""Starts, stops and inspects the daemon. Any command starts it; stopping it leaves agents alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+
+from windlass import __version__
+from windlass.api import places, starting
+from windlass.cli.call import Call
+from windlass.core.errors import NotFound
+
+EXAMPLES = ("wl daemon status --json", "wl daemon logs -n 50", "wl daemon stop")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes what to do."""
+    verbs = parser.add_subparsers(dest="verb", metavar="start|stop|status|logs|run")
+    about = {
+        "start": "start it, unless it runs",
+        "stop": "stop it; agents go on",
+        "status": "say whether it runs",
+        "logs": "print its log",
+        "run": "run it in the foreground",
+    }
+    for name, text in about.items():
+        one = verbs.add_parser(name, help=text)
+        if name == "logs":
+            one.add_argument("--lines", "-n", type=int, default=100)
+
+
+def run(call: Call) -> int:
+    """Dispatches."""
+    match call.args.verb:
+        case "start":
+            starting.start()
+            return _status(call)
+        case "stop":
+            return _stop(call)
+        case "logs":
+            return _logs(call)
+        case "run":
+            # The daemon is a program of its own; faces only talk to it.
+            os.execv(sys.executable, (sys.executable, "-P", "-m", "windlass.daemon"))  # noqa: S606
+        case _:
+            return _status(call)
+
+
+def _status(call: Call) -> int:
+    held = starting.running()
+    up = held is not None
+    call.data(
+        {
+            "running": up,
+            "pid": held.get("pid") if held else None,
+            "version": held.get("version") if held else None,
+            "socket": places.person_socket(),
+            "home": places.home(),
+        }
+    )
+    if held is None:
+        call.say("no daemon runs; the next command starts one")
+        return 0
+    version = held.get("version")
+    other = "" if version == __version__ else f" (this command is {__version__})"
+    call.say(f"running, pid {held.get('pid')}, version {version}{other}")
+    call.say(f"  socket {places.person_socket()}")
+    call.say(f"  state  {places.home()}")
+    return 0
+
+
+def _stop(call: Call) -> int:
+    held = starting.stop()
+    call.data({"stopped": held is not None, "pid": held.get("pid") if held else None})
+    call.tell("stopped; agents go on without it" if held else "no daemon was running")
+    return 0
+
+
+def _logs(call: Call) -> int:
+    path = os.path.join(places.home(), "daemon.log")
+    try:
+        with open(path, errors="replace") as file:
+            lines = file.readlines()[-max(1, call.args.lines) :]
+    except FileNotFoundError:
+        raise NotFound("there is no daemon log yet", "wl daemon start") from None
+    call.data([line.rstrip("\n") for line in lines])
+    call.say("".join(lines).rstrip("\n"))
+    return 0

@@ -1,0 +1,72 @@
+"""Shows what an agent changed since it left its parent's branch, committed or not."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser
+
+from windlass.cli.call import Call
+from windlass.core.errors import ConfigError
+from windlass.core.printable import keep_colour, printable
+
+EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff api --tool meld")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent and how to show it."""
+    parser.add_argument("agent", nargs="?")
+    parser.add_argument("--stat", action="store_true", help="only how much in which file")
+    parser.add_argument(
+        "--tool", nargs="?", const="", metavar="PROGRAM",
+        help="open a diff program on two folders (default: config diff_tool)",
+    )  # fmt: skip
+
+
+def run(call: Call) -> int:
+    """Prints it, through a pager on a terminal, or opens the tool."""
+    args = call.args
+    if args.tool is not None:
+        return _with_tool(call)
+    found = call.ask("diff", agent=args.agent, stat=args.stat, colour=call.colour)
+    text = base64.b64decode(found["diff"]).decode(errors="surrogateescape")
+    if call.json:
+        clean = text.encode(errors="surrogateescape").decode(errors="replace")
+        call.data({"id": found["id"], "base": found["base"], "diff": clean})
+        return 0
+    if not call.terminal:
+        # For programs: byte for byte, so that it can be applied.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+        return 0
+    _page(keep_colour(text) if call.colour else printable(text))
+    return 0
+
+
+def _page(text: str) -> None:
+    height = shutil.get_terminal_size().lines
+    pager = shlex.split(os.environ.get("PAGER", "less"))
+    if text.count("\n") < height - 1 or not pager or shutil.which(pager[0]) is None:
+        sys.stdout.write(text)
+        return
+    env = {"LESS": "FRX", **os.environ}
+    subprocess.run(pager, input=text.encode(errors="surrogateescape"), env=env, check=False)
+
+
+def _with_tool(call: Call) -> int:
+    found = call.ask("diff", agent=call.args.agent, folders=True)
+    tool = shlex.split(call.args.tool or found["tool"])
+    try:
+        if not tool or shutil.which(tool[0]) is None:
+            raise ConfigError(
+                f"no diff tool{f' {tool[0]!r}' if tool else ''}",
+                "wl diff AGENT --tool PROGRAM, or wl config set diff_tool PROGRAM --global",
+            )
+        folders = [os.path.join(found["folder"], side) for side in ("before", "after")]
+        return subprocess.run([*tool, *folders], check=False).returncode
+    finally:
+        shutil.rmtree(found["folder"], ignore_errors=True)

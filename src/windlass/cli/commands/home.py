@@ -1,0 +1,65 @@
+"""Shows what needs you, and the crew."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+from windlass.core.ages import age
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes none."""
+    del parser
+
+
+def run(call: Call) -> int:
+    """One static screen: what needs you, the crew as a tree, or how to begin."""
+    listed = call.ask("agents")
+    if not listed:
+        return _begin(call)
+    needs = [line for agent in listed if (line := _need(agent))]
+    if needs:
+        call.say(call.paint("needs you", "bold"))
+        for line in needs:
+            call.say(f"  {line}")
+        call.say()
+    call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, limits: hooks (advisory)")
+    for line in render.tree(call, listed):
+        call.say(f"  {line}")
+    call.say()
+    call.say(call.paint("main", "bold") + "  unproven: no gate")
+    return 0
+
+
+def _begin(call: Call) -> int:
+    known = {repo["root"] for repo in call.ask("repos")}
+    here = os.getcwd()
+    if any(here == root or here.startswith(root + os.sep) for root in known):
+        call.say('no agents here.  wl new "what to do"   starts one')
+        call.say("                 wl trash list         shows salvaged work")
+        return 0
+    call.say("wl init            set up this repository")
+    call.say('wl new "goal"      start an agent on a goal')
+    call.say("wl demo            watch a crew at work on a scratch repository")
+    return 0
+
+
+def _need(agent: dict[str, Any]) -> str | None:
+    name, since = agent["id"], age(agent["state_age"])
+    match agent["state"]:
+        case "asking":
+            return f"{name} asks ({since}): {agent['evidence']}    wl attach {name}"
+        case "complete" if agent["parent"] is None:
+            return f"{name} says it is done ({since})    wl diff {name}, then wl merge {name}"
+        case "waiting" if agent["parent"] is None:
+            return f"{name} waits ({since}): {agent['evidence']}    wl look {name}"
+        case "stopped":
+            return f"{name} stopped ({since}): {agent['evidence']}    wl resume {name}"
+        case "unknown":
+            return f"{name} is unknown ({since})    wl why {name}"
+        case _:
+            return None

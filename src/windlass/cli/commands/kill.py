@@ -1,0 +1,26 @@
+"""Ends agents without merging. Their work goes to the trash; `wl undo` brings it back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli import ended
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl kill api", "wl kill api ui --force")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes agents."""
+    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+
+
+def run(call: Call) -> int:
+    """Asks, then ends them."""
+    names = ", ".join(call.args.agents)
+    call.confirm(f"end {names}? their work is kept in the trash", force=call.args.force)
+    done = call.ask("end", agents=call.args.agents, force=call.args.force)
+    call.data(done)
+    ended.tell(call, done)
+    return 0

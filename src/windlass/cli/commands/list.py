@@ -1,0 +1,32 @@
+"""Lists the agents of this repository, children below their parents."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli import render
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl list", "wl list --all", "wl ls --json", "wl list --manager api")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes what to list."""
+    parser.add_argument("--manager", metavar="AGENT", help="only what is below this agent")
+    parser.add_argument(
+        "--all", action="store_true", help="ended agents and other repositories too"
+    )
+
+
+def run(call: Call) -> int:
+    """Prints them."""
+    everything = call.args.all
+    listed = call.ask("agents", manager=call.args.manager, all_repos=everything, ended=everything)
+    call.data(listed)
+    if call.json:
+        return 0
+    if not listed:
+        call.tell('no agents; wl new "what to do" starts one')
+        return 0
+    render.agents(call, listed)
+    return 0

@@ -1,0 +1,41 @@
+"""Shows what happened, to one agent or in the whole repository."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+
+from windlass.api import asking
+from windlass.cli import render
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl log", "wl log api", "wl log api --follow", "wl log --lines 500 --json")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent and how much."""
+    parser.add_argument("agent", nargs="?", help="an agent; without one, the whole repository")
+    parser.add_argument("--follow", "-f", action="store_true", help="go on as things happen")
+    parser.add_argument("--lines", "-n", type=int, default=100, help="how many (100)")
+
+
+def run(call: Call) -> int:
+    """Prints it."""
+    args = call.args
+    found = call.ask("log", agent=args.agent, last=max(1, args.lines))
+    if not args.follow:
+        call.data(found)
+    for item in found:
+        _print(call, item, following=args.follow)
+    if args.follow:
+        last = found[-1]["id"] if found else 0
+        for item in asking.follow(last, agent=args.agent):
+            _print(call, item, following=True)
+    return 0
+
+
+def _print(call: Call, item: dict[str, object], *, following: bool) -> None:
+    if call.json and following:
+        print(json.dumps(item), flush=True)  # noqa: T201 - JSON lines, as they come
+    else:
+        call.say(render.event(call, item))

@@ -1,0 +1,57 @@
+"""Shows an agent's screen, or the last of what a stopped one printed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.api import asking
+from windlass.cli.call import Call
+from windlass.core.errors import UserError
+
+EXAMPLES = (
+    "wl look api",
+    "wl look api --lines 200",
+    "wl look api --all | less -R",
+    "wl look api -f",
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent and how much."""
+    parser.add_argument("agent")
+    parser.add_argument("--lines", "-n", type=int, help="lines of scrollback to show too")
+    parser.add_argument("--all", action="store_true", help="the whole scrollback")
+    parser.add_argument("--follow", "-f", action="store_true", help="show again when it changes")
+    parser.add_argument("--no-color", action="store_true", help="leave colours out")
+
+
+def run(call: Call) -> int:
+    """Prints it, once or whenever something happens."""
+    if call.args.lines is not None and call.args.lines < 0:
+        raise UserError("--lines cannot be negative", "--all shows everything")
+    shown = _screen(call)
+    call.data(shown)
+    call.say(shown["screen"].rstrip())
+    if call.args.follow and not call.json:
+        _follow(call, shown["screen"])
+    return 0
+
+
+def _screen(call: Call) -> dict[str, str]:
+    args = call.args
+    colour = call.colour and not args.no_color
+    # None is left out of requests and means "everything" there, hence the very large number.
+    lines = (1 << 30) if args.all else (args.lines or 0)
+    found: dict[str, str] = call.ask("look", agent=args.agent, lines=lines, colour=colour)
+    return found
+
+
+def _follow(call: Call, before: str) -> None:
+    for event in asking.follow(None, agent=call.args.agent):
+        after = _screen(call)["screen"]
+        if after != before:
+            clear = "\x1b[H\x1b[2J" if call.terminal else "\n"
+            call.say(clear + after.rstrip())
+            before = after
+        if event["kind"] in ("agent.ended", "session.ended"):
+            return

@@ -1,0 +1,33 @@
+"""Merges an agent's branch and ends the agent.
+
+Into the branch named with --into, else the parent's branch, else the one that your checkout is on.
+Refused when either side has uncommitted work or the merge would conflict; nothing is touched then.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli import ended
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl merge api", "wl merge api --into release --force")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent and a target."""
+    parser.add_argument("agent")
+    parser.add_argument("--into", metavar="BRANCH", help="the branch, or the agent, to merge into")
+    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+
+
+def run(call: Call) -> int:
+    """Asks, then merges."""
+    args = call.args
+    into = f" into {args.into}" if args.into else ""
+    call.confirm(f"merge {args.agent}{into} and end it?", force=args.force)
+    done = call.ask("merge", agent=args.agent, into=args.into)
+    call.data(done)
+    call.tell(f"merged into {done['into']}: {done['commit'][:10]} ({done['verdict']})")
+    ended.tell(call, done)
+    return 0

@@ -1,0 +1,29 @@
+"""Ends a whole tree of agents, or all of them. Their work goes to the trash."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli import ended
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl nuke api", "wl nuke --force")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes the top of a tree."""
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help="without one, every agent here")
+    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+
+
+def run(call: Call) -> int:
+    """Asks, then ends them."""
+    named = ", ".join(call.args.agents)
+    what = f"{named} and everything below" if named else "every agent here"
+    call.confirm(f"end {what}? their work is kept in the trash", force=call.args.force)
+    done = call.ask("end", agents=call.args.agents, tree=True, force=call.args.force)
+    call.data(done)
+    ended.tell(call, done)
+    if not done["ended"]:
+        call.tell("there was nobody to end")
+    return 0

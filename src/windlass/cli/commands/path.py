@@ -1,0 +1,22 @@
+"""Prints the folder of an agent's workspace."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli.call import Call
+
+EXAMPLES = ('cd "$(wl path api)"',)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent."""
+    parser.add_argument("agent", nargs="?")
+
+
+def run(call: Call) -> int:
+    """Prints it."""
+    found = call.ask("place", agent=call.args.agent)
+    call.data(found)
+    call.say(found["path"])
+    return 0

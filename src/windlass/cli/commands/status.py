@@ -1,0 +1,63 @@
+"""Shows commits and uncommitted work, of one agent or of the whole crew."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+from windlass.core.ages import age
+from windlass.core.printable import printable_line
+
+EXAMPLES = ("wl status", "wl status api", "wl status api --json")
+
+_KINDS = ("conflicted", "staged", "unstaged", "untracked", "nested")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent."""
+    parser.add_argument("agent", nargs="?", help="an agent; without one, all of them")
+
+
+def run(call: Call) -> int:
+    """Prints it."""
+    found = call.ask("status", agent=call.args.agent)
+    call.data(found)
+    if call.json:
+        return 0
+    head = found["head"]
+    if head and call.args.agent is None:
+        branch = head["branch"] or "(detached)"
+        call.say(f"{found['repo']}  {branch} {head['commit'][:10]}")
+    for agent in found["agents"]:
+        _one(call, agent)
+    if not found["agents"]:
+        call.tell("no agents")
+    return 0
+
+
+def _one(call: Call, agent: dict[str, Any]) -> None:
+    colour = render.STATE_COLOURS.get(agent["state"], "dim")
+    call.say()
+    call.say(
+        f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
+        f" {age(agent['state_age'])} ({agent['source']}: {agent['evidence']})"
+    )
+    call.say(f"  {agent['branch'] or 'your checkout'}  {agent['workspace']}")
+    commits, work = agent["commits"], agent["work"]
+    if not work["exists"]:
+        call.say(f"  the workspace is gone; wl resume {agent['id']} makes it again")
+    if not commits:
+        call.say("  no commits yet")
+    for commit in commits[:10]:
+        call.say(f"  {commit['oid'][:10]} {printable_line(commit['subject'])}")
+    if len(commits) > 10:
+        call.say(f"  ... and {len(commits) - 10} more commits")
+    if work["operation"]:
+        call.say(f"  a {work['operation']} is under way")
+    for kind in _KINDS:
+        for path in work[kind][:10]:
+            call.say(f"  {kind:<10} {printable_line(path)}")
+        if len(work[kind]) > 10:
+            call.say(f"  {kind:<10} ... and {len(work[kind]) - 10} more")

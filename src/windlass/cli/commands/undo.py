@@ -1,0 +1,31 @@
+"""Takes back your last ending or reassignment: agents return with everything they had."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli.call import Call
+from windlass.core.printable import printable_line
+
+EXAMPLES = ("wl undo",)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes none."""
+    del parser
+
+
+def run(call: Call) -> int:
+    """Does it and says what is back."""
+    done = call.ask("undo")
+    call.data(done)
+    for one in done["restored"]:
+        if "workspace" in one:
+            call.tell(f"{one['id']} is back in {one['workspace']}; wl resume {one['id']} goes on")
+        else:
+            call.tell(f"{one['id']} is under {one['parent'] or 'nobody'} again")
+    for note in done["notes"]:
+        call.tell(f"  {printable_line(note)}")
+    if done["undoes"] == "merge":
+        call.tell("the merge itself stays: history only moves forward (git revert takes it back)")
+    return 0

@@ -1,0 +1,55 @@
+"""The project's own commands around a workspace: setup before its session, teardown after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from windlass.core.config import Config
+from windlass.core.crew import Agent
+from windlass.core.errors import DriverError
+from windlass.daemon import lodging, settings
+from windlass.daemon.context import Context
+from windlass.daemon.environment import for_session
+from windlass.sessions import processes
+from windlass.store.rows import Repo
+
+
+def run(context: Context, agent: Agent, what: str, command: str, config: Config) -> None:
+    """Runs one, its output kept in the agent's folder; a failure carries its last lines."""
+    log = context.folders.agent(agent.uid) / f"{what}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    env = for_session(context.env, home=context.folders.home) | lodging.environment(context, agent)
+    limit = config.workspace.timeout
+    done = processes.run(command, cwd=Path(agent.workspace), env=env, log=log, timeout=limit)
+    context.store.write(
+        lambda w: w.emit(
+            "workspace.command",
+            repo=agent.repo,
+            agent=agent.uid,
+            what=what,
+            code=done.code,
+            timed_out=done.timed_out,
+        )
+    )
+    if done.code == 0 and not done.timed_out:
+        return
+    how = f"took longer than {limit:g} s" if done.timed_out else f"ended with {done.code}"
+    tail = "\n".join(f"  | {line}" for line in done.tail.splitlines()[-8:])
+    raise DriverError(
+        f"[workspace] {what} of {agent.id} {how}: {command}\n{tail}".rstrip(),
+        f"mend it in {settings.PROJECT_FILE}, or raise workspace.timeout",
+    )
+
+
+def teardown(context: Context, agent: Agent, repo: Repo) -> None:
+    """Runs teardown; its failure is on record and stops nothing."""
+    config = settings.load(context.folders.home, repo.root)
+    if not config.workspace.teardown or not Path(agent.workspace).is_dir():
+        return
+    try:
+        run(context, agent, "teardown", config.workspace.teardown, config)
+    except DriverError as error:
+        told = error.message
+        context.store.write(
+            lambda w: w.emit("teardown.failed", repo=repo.id, agent=agent.uid, error=told)
+        )

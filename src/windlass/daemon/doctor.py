@@ -1,0 +1,102 @@
+"""`wl doctor`: what this machine has, what it lacks, and what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass import __version__, drivers
+from windlass.box import probes
+from windlass.box.probes import Probe
+from windlass.core.errors import WindlassError
+from windlass.daemon import settings
+from windlass.daemon.context import Context
+from windlass.daemon.environment import for_session
+from windlass.git import runner
+
+_ROOM_WANTED = 1 << 30
+
+
+def examine(context: Context, root: str | None) -> dict[str, Any]:
+    """Looks at everything that an agent needs; `ok` is about what agents cannot do without."""
+    needed = [
+        Probe(
+            name="windlass", works=True, detail=f"{__version__}, Python {sys.version.split()[0]}"
+        ),
+        _checked("git", _git, "install git 2.38 or newer"),
+        _checked("tmux", lambda: _tmux(context), "install tmux 3.2 or newer"),
+        _wl(context),
+        _room(context.folders.home),
+        _config(context, root),
+    ]
+    boxes = probes.box()
+    boxed = boxes[0].works
+    return {
+        "ok": all(probe.works for probe in needed),
+        "needed": [msgspec.to_builtins(probe) for probe in needed],
+        "drivers": [msgspec.to_builtins(_driver(name)) for name in drivers.known()],
+        "isolation": {
+            "level": "hooks",
+            "available": "box" if boxed else "hooks",
+            "note": "agents run unboxed so far: hooks advise, nothing confines them"
+            + ("; this machine could give a box" if boxed else ""),
+            "probes": [msgspec.to_builtins(probe) for probe in (*boxes, probes.landlock())],
+        },
+        "home": str(context.folders.home),
+        "sockets": str(context.folders.runtime),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def _checked(name: str, look: Callable[[], str], fix: str) -> Probe:
+    try:
+        return Probe(name=name, works=True, detail=look())
+    except WindlassError as error:
+        return Probe(name=name, works=False, detail=error.message, fix=error.hint or fix)
+
+
+def _git() -> str:
+    runner.require_version()
+    return ".".join(map(str, runner.version()))
+
+
+def _tmux(context: Context) -> str:
+    context.sessions.tmux.require_version()
+    return str(context.sessions.tmux.version())
+
+
+def _driver(name: str) -> Probe:
+    return _checked(name, lambda: drivers.get(name).check(), "")
+
+
+def _wl(context: Context) -> Probe:
+    path = for_session(context.env, home=context.folders.home)["PATH"]
+    found = shutil.which("wl", path=path)
+    fix = "" if found else "install Windlass so that `wl` lies beside its Python"
+    return Probe(
+        name="wl in sessions", works=found is not None, detail=found or "not found", fix=fix
+    )
+
+
+def _room(home: Path) -> Probe:
+    free = shutil.disk_usage(home).free
+    return Probe(
+        name="disk",
+        works=free > _ROOM_WANTED,
+        detail=f"{free / (1 << 30):.1f} GiB free under {home}",
+        fix="" if free > _ROOM_WANTED else "free some disk space: workspaces live there",
+    )
+
+
+def _config(context: Context, root: str | None) -> Probe:
+    def look() -> str:
+        settings.load(context.folders.home, root)
+        return "valid"
+
+    return _checked("configuration", look, "")

@@ -1,0 +1,223 @@
+"""The daemon: wiring, start, what it does when woken, and a clean end.
+
+Started with the write end of a pipe in `WINDLASS_READY`: one line of JSON goes there, either that
+it answers or why it cannot, so whoever starts it waits for an event and not for a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import logging.handlers
+import os
+import random
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from windlass import __version__
+from windlass.api import places
+from windlass.api.server import Caller, Server
+from windlass.core.errors import WindlassError
+from windlass.core.ids import Uid
+from windlass.core.leaks import without_leaks
+from windlass.core.schema import SCHEMA
+from windlass.daemon.context import Context, Folders, SystemClock
+from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.feed import Feed
+from windlass.daemon.lock import Lock
+from windlass.daemon.verbs import Verbs
+from windlass.daemon.watching import Watching
+from windlass.sessions.session import Sessions
+from windlass.sessions.tmux import Tmux
+from windlass.sessions.watch import Watcher
+from windlass.store import rows
+from windlass.store.store import Store
+
+log = logging.getLogger("windlass")
+
+_THREADS = 96
+"""Each request under way holds one; most of them wait for a git or a tmux of their own."""
+_REFOLD_EVERY = 60.0
+
+
+class Daemon:
+    """Everything that runs, and the event loop that it runs on."""
+
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
+        self._watching = Watching(context)
+        self._verbs = Verbs(context, self)
+        self._feed = Feed(context, self._verbs.views, loop)
+        self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
+        self._wakes: dict[Uid, socket.socket] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.stopping = asyncio.Event()
+
+    async def start(self) -> None:
+        """Answers first, then puts right what an earlier daemon left."""
+        store = self._context.store
+        live = await self._in_thread(lambda: store.read(rows.agents))
+        for agent in live:
+            await self._open(agent.uid)
+        await self._server.listen(Path(places.person_socket()), Caller(None))
+        self._begin(self._reconcile())
+        self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
+        self._begin(self._refold())
+
+    async def stop(self) -> None:
+        """Stops answering and watching; sessions go on without us."""
+        self._feed.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.stop()
+        for uid in list(self._wakes):
+            self._deafen(uid)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def open(self, uid: Uid) -> None:
+        """Opens an agent's sockets, from any thread."""
+        asyncio.run_coroutine_threadsafe(self._open(uid), self._loop).result()
+
+    def close(self, uid: Uid) -> None:
+        """Closes an agent's sockets, from any thread."""
+        asyncio.run_coroutine_threadsafe(self._close(uid), self._loop).result()
+
+    async def _open(self, uid: Uid) -> None:
+        folder = self._context.folders.sockets(uid)
+        places.make_private(str(folder))
+        await self._server.listen(folder / "api", Caller(uid))
+        if uid not in self._wakes:
+            path = folder / "wake"
+            path.unlink(missing_ok=True)
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
+            listening.bind(str(path))
+            self._wakes[uid] = listening
+            self._loop.add_reader(listening, self._woken, uid, listening)
+
+    async def _close(self, uid: Uid) -> None:
+        folder = self._context.folders.sockets(uid)
+        await self._server.close(folder / "api")
+        self._deafen(uid)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+    def _deafen(self, uid: Uid) -> None:
+        listening = self._wakes.pop(uid, None)
+        if listening is not None:
+            self._loop.remove_reader(listening)
+            listening.close()
+            (self._context.folders.sockets(uid) / "wake").unlink(missing_ok=True)
+
+    def _woken(self, uid: Uid, listening: socket.socket) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while listening.recv(4096):
+                pass
+        self._begin(self._in_thread(lambda: self._watching.look(uid)))
+
+    async def _sessions_changed(self) -> None:
+        await self._in_thread(self._watching.look_at_all)
+
+    async def _reconcile(self) -> None:
+        """Reads what happened while nobody looked, and goes on with what was begun."""
+        await self._in_thread(self._watching.look_at_all)
+        left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
+        for intent in left:
+            log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)
+            self._begin(self._in_thread(partial(self._verbs.intents.resume, intent)))
+
+    async def _refold(self) -> None:
+        while True:
+            await asyncio.sleep(_REFOLD_EVERY)
+            await self._in_thread(self._watching.refold)
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        return await self._loop.run_in_executor(self._pool, work)
+
+    def _begin(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background work failed", exc_info=error)
+
+
+def run() -> int:
+    """Runs the daemon in the foreground until it is told to stop."""
+    home = Path(places.home())
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _log_to(home / "daemon.log")
+    lock = Lock(home / "daemon.lock")
+    try:
+        places.make_private(places.runtime())
+        lock.take({"version": __version__, "socket": places.person_socket()})
+        asyncio.run(_serve(home))
+    except WindlassError as error:
+        log.error("cannot start: %s", error.message)  # noqa: TRY400 - the cause is told, not traced
+        _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
+        sys.stderr.write(f"windlass daemon: {error.message}\n{error.hint}\n")
+        return error.exit_code
+    finally:
+        lock.release()
+    return 0
+
+
+async def _serve(home: Path) -> None:
+    loop = asyncio.get_running_loop()
+    clock = SystemClock()
+    store = Store(home / "windlass.db", clock=clock)
+    store.open()
+    runtime = Path(places.runtime())
+    seed = os.environ.get("WINDLASS_SEED")
+    context = Context(
+        store=store,
+        folders=Folders(home, runtime),
+        sessions=Sessions(Tmux(runtime / "tmux")),
+        clock=clock,
+        dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
+        failpoints=Failpoints(os.environ.get("WINDLASS_FAILPOINTS")),
+        env=without_leaks(os.environ),
+    )
+    daemon = Daemon(context, loop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stopping.set)
+    await daemon.start()
+    log.info("windlass %s answers, pid %d", __version__, os.getpid())
+    _ready({"pid": os.getpid()})
+    await daemon.stopping.wait()
+    log.info("stopping")
+    await daemon.stop()
+    store.close()
+    # A step that is still under way is finished by the next daemon; waiting could take minutes.
+    logging.shutdown()
+    os._exit(0)
+
+
+def _ready(word: dict[str, Any]) -> None:
+    given = os.environ.pop("WINDLASS_READY", None)
+    if given is None:
+        return
+    with contextlib.suppress(OSError), os.fdopen(int(given), "w") as pipe:
+        pipe.write(json.dumps(word) + "\n")
+
+
+def _log_to(path: Path) -> None:
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=4 << 20, backupCount=2)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    level = os.environ.get("WINDLASS_LOG", "info").upper()
+    known = logging.getLevelNamesMapping()
+    logging.basicConfig(level=known.get(level, logging.INFO), handlers=[handler])

@@ -1,0 +1,218 @@
+"""Merging by hand: an agent's branch into another, and the agent's ending with it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import MergeRequest
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.ids import Uid
+from windlass.daemon import ending, finding, repos
+from windlass.daemon.context import Context
+from windlass.daemon.ending import Ending
+from windlass.daemon.finding import Scope
+from windlass.daemon.intents import Begin, Operation, Step, Work
+from windlass.git import merges, repository, status
+from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
+from windlass.store.store import Writing
+
+UNPROVEN = "unproven: no gate"
+
+
+class Merging:
+    """The operation `merge`, the request that begins it, and the check that precedes it."""
+
+    def __init__(self, context: Context, ending: Ending) -> None:
+        self._context = context
+        self._ending = ending
+
+    def operation(self) -> Operation:
+        """Check, stop, make the merge, move the branch, end the agent."""
+        stop, *rest = self._ending.steps()
+        return Operation(
+            kind="merge",
+            steps=(
+                Step("check", self._check),
+                stop,
+                Step("plan", self._plan),
+                Step("apply", self._apply),
+                *rest,
+            ),
+            locks=ending.uids_of,
+            result=self._result,
+        )
+
+    def begin(self, caller: Caller, request: MergeRequest) -> Begin:
+        """Finds what is to be merged into what, and refuses what cannot be."""
+        context = self._context
+        where = finding.scope(context, caller, request)
+        agent = finding.agent(context, where, request.get("agent"))
+        live = finding.live(context, where)
+        if where.caller is not None and where.caller.uid == agent.uid:
+            raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
+        finding.reachable(where, agent, live, doing="merge")
+        refuse_inside(agent, request.get("cwd", ""))
+        into = self.target(where, agent, request.get("into"))
+        by = where.caller.id if where.caller else "the person"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            data = ending.record(writing, [agent], how="merge", by=by)
+            return {**data, "into": into, "time": int(writing.now)}
+
+        return Begin(agent.repo, where.caller.uid if where.caller else None, prepare)
+
+    def preview(self, caller: Caller, request: MergeRequest) -> dict[str, Any]:
+        """Says whether a merge would go through; changes nothing."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        into = self.target(where, agent, request.get("into"))
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        found = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
+        work = status.status(git, agent.workspace)
+        return {
+            "agent": agent.id,
+            "into": into,
+            "uncommitted": sorted({*work.staged, *work.unstaged, *work.untracked, *work.nested}),
+            **msgspec.to_builtins(found),
+        }
+
+    def target(self, where: Scope, agent: Agent, named: str | None) -> str:
+        """The branch to merge into: the one named, the parent's, or the checked-out one."""
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        if named is not None:
+            return self._named(git, where, agent, named)
+        live = finding.live(self._context, where)
+        parent = next((a for a in live if a.uid == agent.parent), None)
+        if parent is not None and parent.branch is not None:
+            return parent.branch
+        branch = repository.head_branch(git)
+        if branch is None:
+            raise UserError(
+                f"HEAD of {git.root} is detached, so there is no branch to merge into",
+                "name one: wl merge AGENT --into BRANCH",
+            )
+        return branch
+
+    def _named(self, git: Repository, where: Scope, agent: Agent, named: str) -> str:
+        if repository.branch_exists(git, named):
+            target = named
+        else:
+            target = _branch(finding.agent(self._context, where, named))
+        if target == agent.branch:
+            raise UserError(f"{target} cannot be merged into itself", "name another branch")
+        return target
+
+    def _check(self, work: Work) -> None:
+        agent, git = self._agent(work)
+        refuse_uncommitted(git, agent)
+        place = repository.checkouts(git).get(work.data["into"])
+        if place is not None:
+            merges.refuse_dirty(git, place)
+        self._prepare(work, agent, git)
+
+    def _prepare(self, work: Work, agent: Agent, git: Repository) -> MergePlan:
+        subject = agent.goal.strip().splitlines()[0]
+        message = (
+            f"Merge agent {agent.id}: {subject[:60]}\n\n{agent.goal}\n\n"
+            f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {UNPROVEN}\n"
+        )
+        return merges.prepare(
+            git,
+            source=_branch(agent),
+            target_branch=work.data["into"],
+            message=message,
+            author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),
+            time=work.data["time"],
+        )
+
+    def _plan(self, work: Work) -> None:
+        if "plan" in work.data:
+            return
+        agent, git = self._agent(work)
+        try:
+            refuse_uncommitted(git, agent)
+            plan = self._prepare(work, agent, git)
+        except Conflict as error:
+            raise Conflict(
+                error.message,
+                f"{agent.id} is stopped now: {error.hint}, or go on with `wl resume {agent.id}`",
+            ) from error
+        work.keep(plan=msgspec.to_builtins(plan))
+
+    def _apply(self, work: Work) -> None:
+        agent, git = self._agent(work)
+        plan = msgspec.convert(work.data["plan"], MergePlan)
+        merges.apply(git, plan)
+
+        def change(writing: Writing) -> None:
+            writing.emit(
+                "agent.merged",
+                repo=agent.repo,
+                agent=agent.uid,
+                id=agent.id,
+                into=work.data["into"],
+                commit=plan.new,
+                was=plan.old,
+                verdict=UNPROVEN,
+            )
+
+        self._context.store.write(change)
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        plan = work.data["plan"]
+        return {
+            **self._ending.result(work),
+            "into": work.data["into"],
+            "commit": plan["new"],
+            "was": plan["old"],
+            "verdict": UNPROVEN,
+        }
+
+    def _agent(self, work: Work) -> tuple[Agent, Repository]:
+        agent = ending.still_live(self._context, Uid(next(iter(work.data["agents"]))))
+        return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def refuse_uncommitted(git: Repository, agent: Agent) -> None:
+    """Refuses an agent whose workspace holds work that a merge would leave behind."""
+    found = status.status(git, agent.workspace)
+    if found.clean:
+        return
+    names = sorted(
+        {*found.staged, *found.unstaged, *found.untracked, *found.conflicted, *found.nested}
+    )
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    under_way = f"a {found.operation} is under way" if found.operation else ""
+    what = "; ".join(part for part in (shown, under_way) if part)
+    raise Conflict(
+        f"{agent.id} has uncommitted work: {what}",
+        f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
+    )
+
+
+def refuse_inside(agent: Agent, cwd: str) -> None:
+    """Refuses to pull the floor from under the caller."""
+    if not agent.owns_workspace or not cwd:
+        return
+    inside = os.path.realpath(agent.workspace)
+    here = os.path.realpath(cwd)
+    if here == inside or here.startswith(inside + os.sep):
+        raise Conflict(
+            f"you are inside {agent.id}'s own workspace, which a merge removes",
+            "cd out of it first",
+        )
+
+
+def _branch(agent: Agent) -> str:
+    if agent.branch is None:
+        raise Conflict(
+            f"{agent.id} works in your own checkout and has no branch",
+            "its commits are where you are already",
+        )
+    return agent.branch

@@ -1,0 +1,98 @@
+"""Configuration files: read whole, written with their comments kept."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from windlass.core import config
+from windlass.core.config import Config
+from windlass.core.errors import ConfigError, NotFound, UserError
+
+PROJECT_FILE = ".windlass/config.toml"
+
+
+def load(home: Path, root: str | None) -> Config:
+    """The configuration in force: the user's, then the project's on top."""
+    return config.load(_layers(home, root))
+
+
+def origins(home: Path, root: str | None) -> dict[str, str]:
+    """Which file each set key comes from; unset keys are missing."""
+    found: dict[str, str] = {}
+    for origin, layer in _layers(home, root):
+        for key in config.flatten(layer):
+            found[key] = origin
+    return found
+
+
+def file(home: Path, root: str | None, *, user: bool) -> Path:
+    """The file that a change goes to."""
+    if user:
+        return home / "config.toml"
+    if root is None:
+        raise UserError("not in a git repository", "use --global for your own configuration")
+    return Path(root) / PROJECT_FILE
+
+
+def put(path: Path, key: str, value: Any) -> None:
+    """Sets one key; the file is checked as it would be before it is replaced."""
+    document = _document(path)
+    table: Any = document
+    *parents, last = config.require_key(key).split(".")
+    for part in parents:
+        table = table.setdefault(part, tomlkit.table())
+    table[last] = value
+    _replace(path, document)
+
+
+def remove(path: Path, key: str) -> None:
+    """Unsets one key, so that its default holds again."""
+    document = _document(path)
+    table: Any = document
+    *parents, last = config.require_key(key).split(".")
+    for part in parents:
+        table = table.get(part, {})
+    if last not in table:
+        raise NotFound(f"{key} is not set in {path}", "`wl config list` says where a value is from")
+    del table[last]
+    _replace(path, document)
+
+
+def listed(path: Path, key: str) -> list[str]:
+    """The list that one file itself gives to a key."""
+    return list(config.flatten(_document(path).unwrap()).get(key, []))
+
+
+def _layers(home: Path, root: str | None) -> list[tuple[str, dict[str, Any]]]:
+    paths = [home / "config.toml"]
+    if root is not None:
+        paths.append(Path(root) / PROJECT_FILE)
+    return [(str(path), _parsed(path)) for path in paths if path.is_file()]
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
+
+
+def _document(path: Path) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(path.read_text()) if path.is_file() else tomlkit.document()
+    except TOMLKitError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
+
+
+def _replace(path: Path, document: tomlkit.TOMLDocument) -> None:
+    config.check(document.unwrap(), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(tomlkit.dumps(document))
+    os.replace(fresh, path)  # noqa: PTH105 - atomic, and says so

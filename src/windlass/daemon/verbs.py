@@ -1,0 +1,195 @@
+"""Every verb of the API, and what answers it: the one table that faces are built on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from windlass import __version__
+from windlass.api import wire
+from windlass.api.server import Caller, Verb
+from windlass.core import config
+from windlass.core.errors import Denied, UserError
+from windlass.daemon import doctor, finding, initial, repos, restoring, settings
+from windlass.daemon.context import Context
+from windlass.daemon.ending import Ending
+from windlass.daemon.intents import Intents
+from windlass.daemon.lodging import Doors
+from windlass.daemon.merging import Merging
+from windlass.daemon.restoring import Restoring
+from windlass.daemon.spawning import Spawning
+from windlass.daemon.steering import Steering
+from windlass.daemon.views import Views
+
+
+class Verbs:
+    """Wires services to verbs."""
+
+    def __init__(self, context: Context, doors: Doors) -> None:
+        self._context = context
+        self._spawning = Spawning(context, doors)
+        self._ending = Ending(context, doors)
+        self._merging = Merging(context, self._ending)
+        self._restoring = Restoring(context, doors)
+        self._steering = Steering(context, doors)
+        self.views = Views(context)
+        self.intents = Intents(
+            context,
+            (
+                self._spawning.operation(),
+                self._ending.operation(),
+                self._merging.operation(),
+                self._restoring.operation(),
+                *self._steering.operations(),
+            ),
+        )
+
+    def table(self) -> dict[str, Verb]:
+        """Verb by verb: the type of its request, and what answers it."""
+        views, steering = self.views, self._steering
+        return {
+            "agents": Verb(wire.ListRequest, views.agents),
+            "archives": Verb(wire.ArchiveRequest, views.archives),
+            "attachment": Verb(wire.AgentRequest, views.attachment),
+            "config": Verb(wire.ConfigRequest, self._config),
+            "config.add": Verb(wire.ConfigRequest, self._config_add),
+            "config.remove": Verb(wire.ConfigRequest, self._config_remove),
+            "config.set": Verb(wire.ConfigRequest, self._config_set),
+            "diff": Verb(wire.DiffRequest, views.diff),
+            "doctor": Verb(wire.Scope, self._doctor),
+            "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
+            "info": Verb(wire.AgentRequest, views.info),
+            "init": Verb(wire.Scope, self._init),
+            "log": Verb(wire.LogRequest, views.log),
+            "look": Verb(wire.LookRequest, views.look),
+            "merge": Verb(wire.MergeRequest, self._does("merge", self._merging.begin)),
+            "merge-check": Verb(wire.MergeRequest, self._merging.preview),
+            "note": Verb(wire.NoteRequest, steering.note),
+            "pause": Verb(wire.AgentRequest, self._steers("pause")),
+            "place": Verb(wire.AgentRequest, views.place),
+            "reassign": Verb(wire.ReassignRequest, steering.reassign),
+            "repo.add": Verb(wire.RepoRequest, self._repo_add),
+            "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
+            "repos": Verb(wire.Scope, views.repos),
+            "resume": Verb(wire.AgentRequest, self._steers("resume")),
+            "send": Verb(wire.SendRequest, steering.send),
+            "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
+            "status": Verb(wire.AgentRequest, views.status),
+            "trash": Verb(wire.TrashRequest, views.trash),
+            "trash.empty": Verb(wire.TrashRequest, self._trash_empty),
+            "trash.restore": Verb(wire.TrashRequest, self._does("restore", self._restoring.begin)),
+            "trash.show": Verb(wire.TrashRequest, views.trash_entry),
+            "undo": Verb(wire.Scope, self._undo),
+            "whoami": Verb(wire.Scope, self._whoami),
+            "why": Verb(wire.AgentRequest, views.why),
+        }
+
+    def _does(self, kind: str, begin: Callable[[Caller, Any], Any]) -> Callable[[Caller, Any], Any]:
+        return lambda caller, request: self.intents.perform(
+            kind, request.get("key"), lambda: begin(caller, request)
+        )
+
+    def _steers(self, kind: str) -> Callable[[Caller, Any], Any]:
+        begin = self._steering.begin
+        return self._does(kind, lambda caller, request: begin(kind, caller, request))
+
+    def _undo(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+        return self._restoring.undo(caller, request, self.intents)
+
+    def _trash_empty(self, caller: Caller, request: wire.TrashRequest) -> dict[str, Any]:
+        return restoring.empty(self._context, caller, request)
+
+    def _whoami(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+        where = finding.scope(self._context, caller, request)
+        return {
+            "agent": where.caller.id if where.caller else None,
+            "role": where.caller.role if where.caller else "person",
+            "repo": where.repo.root if where.repo else None,
+            "pid": os.getpid(),
+            "version": __version__,
+        }
+
+    def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+        where = finding.scope(self._context, caller, request)
+        root = where.repo.root if where.repo else None
+        return doctor.examine(self._context, root)
+
+    def _init(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+        _only_a_person(caller, "set up repositories")
+        return initial.init(self._context, request.get("cwd", ""))
+
+    def _repo_add(self, caller: Caller, request: wire.RepoRequest) -> dict[str, Any]:
+        _only_a_person(caller, "add repositories")
+        path = str(Path(request.get("cwd", "/")) / request.get("repo", "."))
+        repo = repos.add(self._context, path)
+        return {"id": repo.id, "root": repo.root}
+
+    def _repo_remove(self, caller: Caller, request: wire.RepoRequest) -> dict[str, Any]:
+        _only_a_person(caller, "remove repositories")
+        cwd = request.get("cwd", "/")
+        repo = repos.find(self._context, request.get("repo", "."), cwd=cwd)
+        repos.forget(self._context, repo)
+        return {"id": repo.id, "root": repo.root}
+
+    def _config(self, caller: Caller, request: wire.ConfigRequest) -> dict[str, Any]:
+        root = self._root(caller, request)
+        home = self._context.folders.home
+        inforce = settings.load(home, root)
+        origins = settings.origins(home, root)
+        wanted = request.get("config_key")
+        keys = [config.require_key(wanted)] if wanted else list(config.ABOUT)
+        return {
+            key: {
+                "value": config.value(inforce, key),
+                "origin": origins.get(key, "default"),
+                "about": config.ABOUT[key],
+            }
+            for key in keys
+        }
+
+    def _config_set(self, caller: Caller, request: wire.ConfigRequest) -> dict[str, Any]:
+        key, path = self._config_target(caller, request)
+        if config.is_list(key):
+            raise UserError(f"{key} is a list", f"wl config add {key} VALUE")
+        settings.put(path, key, config.parse(key, request.get("value", "")))
+        return self._config(caller, request)
+
+    def _config_add(self, caller: Caller, request: wire.ConfigRequest) -> dict[str, Any]:
+        key, path = self._config_target(caller, request)
+        if not config.is_list(key):
+            raise UserError(f"{key} is not a list", f"wl config set {key} VALUE")
+        value = request.get("value", "")
+        listed = settings.listed(path, key)
+        if value not in listed:
+            settings.put(path, key, [*listed, value])
+        return self._config(caller, request)
+
+    def _config_remove(self, caller: Caller, request: wire.ConfigRequest) -> dict[str, Any]:
+        key, path = self._config_target(caller, request)
+        value = request.get("value")
+        if value is None:
+            settings.remove(path, key)
+            return self._config(caller, request)
+        listed = settings.listed(path, key)
+        if value not in listed:
+            raise UserError(f"{value!r} is not in {key}", f"wl config get {key}")
+        settings.put(path, key, [one for one in listed if one != value])
+        return self._config(caller, request)
+
+    def _config_target(self, caller: Caller, request: wire.ConfigRequest) -> tuple[str, Path]:
+        _only_a_person(caller, "change configuration")
+        key = config.require_key(request.get("config_key", ""))
+        root = self._root(caller, request)
+        user = request.get("user", False)
+        return key, settings.file(self._context.folders.home, root, user=user)
+
+    def _root(self, caller: Caller, request: Mapping[str, Any]) -> str | None:
+        where = finding.scope(self._context, caller, request)
+        return where.repo.root if where.repo else None
+
+
+def _only_a_person(caller: Caller, doing: str) -> None:
+    if caller.agent is not None:
+        raise Denied(f"agents do not {doing}", "ask the person")

@@ -1,0 +1,452 @@
+"""What faces see: agents, logs, screens and reasons, as plain data. Reads only."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass import drivers
+from windlass.api.server import Caller
+from windlass.api.wire import (
+    AgentRequest,
+    AgentView,
+    ArchiveRequest,
+    DiffRequest,
+    EventView,
+    ListRequest,
+    LogRequest,
+    LookRequest,
+    RepoView,
+    TrashRequest,
+)
+from windlass.api.wire import Scope as ScopeRequest
+from windlass.core import crew, ids, states
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, NotFound
+from windlass.core.ids import RepoId, Uid
+from windlass.core.printable import keep_colour, printable
+from windlass.daemon import finding, lodging, repos, settings
+from windlass.daemon.context import Context, session_name
+from windlass.git import changes, repository, status, trash
+from windlass.git.repository import Repository
+from windlass.sessions import record
+from windlass.store import rows
+from windlass.store.store import Event
+
+ISOLATION = "hooks"
+"""The one level there is so far: advisory, and every listing says so."""
+_TAIL_BYTES = 1 << 20
+
+
+class Views:
+    """Answers every question that changes nothing."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
+        """Lists agents in the order of the tree."""
+        where = finding.scope(self._context, caller, request)
+        if request.get("all_repos"):
+            where = where._replace(repo=None)
+        repo = where.repo.id if where.repo else None
+        if where.repo is None and request.get("cwd") and not request.get("all_repos"):
+            repo = self._none_unless_outside(request.get("cwd", ""))
+        ended = request.get("ended", False)
+        return self._context.store.read(
+            lambda c: self._listed(c, repo=repo, ended=ended, manager=request.get("manager"))
+        )
+
+    def _none_unless_outside(self, cwd: str) -> RepoId | None:
+        """In an unknown repository nothing is listed; outside of any, everything is."""
+        inside = any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
+        return RepoId("unknown") if inside else None
+
+    def _listed(
+        self, connection: sa.Connection, *, repo: RepoId | None, ended: bool, manager: str | None
+    ) -> list[AgentView]:
+        live = rows.agents(connection, repo=repo)
+        chosen = list(live)
+        if ended:
+            chosen += rows.agents(connection, repo=repo, ended=True)
+        if manager is not None:
+            top = ids.match(manager, [a.id for a in live], what="agent", hint=finding.HINT)
+            chosen = crew.below(next(a for a in live if a.id == top), live)
+        names = {a.uid: a.id for a in rows.agents(connection)}
+        names |= {a.uid: a.id for a in rows.agents(connection, ended=True) if a.uid not in names}
+        now = self._context.clock.now()
+        return [
+            view(connection, agent, live=live, names=names, now=now)
+            for _, agent in crew.forest(chosen)
+        ]
+
+    def info(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """Everything about one agent."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.any_agent(self._context, where, request.get("agent"))
+        seen = self._context.store.read(lambda c: self._one(c, agent))
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        return {
+            **seen,
+            "base": agent.base,
+            "base_from": agent.base_from,
+            "policy": msgspec.to_builtins(agent.policy),
+            "script": agent.script,
+            "conversation": agent.conversation,
+            "folder": str(self._context.folders.agent(agent.uid)),
+            "port_base": crew.port_base(agent.slot),
+            "tmux": session_name(agent),
+            "transcript": self._transcript(agent),
+            "sessions": [msgspec.to_builtins(session) for session in sessions],
+        }
+
+    def status(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """An agent's commits and uncommitted work, or those of the whole crew."""
+        where = finding.scope(self._context, caller, request)
+        wanted = request.get("agent")
+        if wanted is None and where.caller is None:
+            live = finding.live(self._context, where)
+        else:
+            live = [finding.agent(self._context, where, wanted)]
+        repo = where.repo
+        return {
+            "repo": repo.root if repo else None,
+            "head": self._head(where),
+            "agents": [self._work(agent) for _, agent in crew.forest(live)],
+        }
+
+    def _head(self, where: finding.Scope) -> dict[str, Any] | None:
+        if where.repo is None:
+            return None
+        git = repos.git(where.repo)
+        return {
+            "branch": repository.head_branch(git),
+            "commit": repository.resolve(git, "HEAD"),
+            "green": repository.resolve(git, "refs/windlass/green"),
+        }
+
+    def _work(self, agent: Agent) -> dict[str, Any]:
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        seen = self._context.store.read(lambda c: self._one(c, agent))
+        found = status.status(git, agent.workspace)
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
+        commits = repository.commits_between(git, agent.base, tip, limit=50) if tip else []
+        return {
+            **seen,
+            "commits": [
+                {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
+            ],
+            "work": {**msgspec.to_builtins(found), "clean": found.clean},
+        }
+
+    def why(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """The state of an agent, what decided it, and what else was said."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.any_agent(self._context, where, request.get("agent"))
+        now = self._context.clock.now()
+        seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
+        verdict = states.fold(seen, now=now)
+        return {
+            "id": agent.id,
+            "state": "ended" if agent.ended_at else verdict.state,
+            "ended_by": agent.ended_by,
+            "winner": _observation(verdict.winner, now),
+            "losers": [_observation(loser, now) for loser in verdict.losers],
+        }
+
+    def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
+        """What is on an agent's screen, or the last of what a stopped one printed."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.any_agent(self._context, where, request.get("agent"))
+        colour = request.get("colour", False)
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if not sessions:
+            raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
+        live = sessions[0].ended_at is None
+        folder = self._folder(agent, sessions[0].number)
+        lines = request.get("lines", 0)
+        if live and agent.mode == "live":
+            text = self._context.sessions.tmux.capture(
+                session_name(agent), scrollback=lines, colour=colour
+            )
+        else:
+            text = _tail(folder, lines)
+        shown = keep_colour(text) if colour else printable(text)
+        return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
+
+    def _folder(self, agent: Agent, number: int) -> Path:
+        if agent.ended_at is None:
+            return self._context.folders.session(agent.uid, number)
+        for entry in self._context.folders.archive.glob(f"*-{agent.id}"):
+            if (entry / "sessions" / str(number)).is_dir():
+                return entry / "sessions" / str(number)
+        return self._context.folders.session(agent.uid, number)
+
+    def log(self, caller: Caller, request: LogRequest) -> list[EventView]:
+        """The log of an agent, or of the repository."""
+        where = finding.scope(self._context, caller, request)
+        wanted = request.get("agent")
+        if wanted is None and where.caller is not None:
+            wanted = where.caller.id
+        agent = finding.any_agent(self._context, where, wanted) if wanted else None
+        repo = where.repo.id if where.repo and agent is None else None
+        found = self._context.store.read(
+            lambda c: rows.events(
+                c,
+                after=request.get("after", 0),
+                repo=repo,
+                agent=agent.uid if agent else None,
+                last=request.get("last"),
+                limit=10_000,
+            )
+        )
+        names = self.names()
+        return [event_view(event, names) for event in found]
+
+    def names(self) -> dict[Uid, str]:
+        """What each agent, live or ended, is called."""
+        return self._context.store.read(
+            lambda c: {a.uid: a.id for a in [*rows.agents(c), *rows.agents(c, ended=True)]}
+        )
+
+    def diff(self, caller: Caller, request: DiffRequest) -> dict[str, Any]:
+        """What an agent changed since its base, committed or not."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        base = self._fork_point(git, agent)
+        if request.get("folders"):
+            config = settings.load(self._context.folders.home, git.root)
+            into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
+            try:
+                changes.materialise(git, agent.workspace, base, into)
+            except BaseException:
+                shutil.rmtree(into, ignore_errors=True)
+                raise
+            return {"id": agent.id, "base": base, "folder": into, "tool": config.diff_tool}
+        made = changes.diff(
+            git,
+            agent.workspace,
+            base,
+            stat=request.get("stat", False),
+            color=request.get("colour", False),
+        )
+        return {"id": agent.id, "base": base, "diff": base64.b64encode(made).decode()}
+
+    def _fork_point(self, git: Repository, agent: Agent) -> str:
+        """Where the agent's branch left its parent's or the person's branch, as of now."""
+        if agent.branch is None:
+            return agent.base
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}")
+        above = None
+        if agent.parent is not None:
+            uid = agent.parent
+            above = self._context.store.read(lambda c: rows.agent(c, uid))
+        onto = above.branch if above and above.branch else "HEAD"
+        target = repository.resolve(git, onto)
+        if tip is None or target is None:
+            return agent.base
+        fork = repository.merge_base(git, tip, target)
+        if fork is None or not repository.is_ancestor(git, agent.base, fork):
+            return agent.base
+        return fork
+
+    def place(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """Where an agent works, and what a command run there should be told."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        if not Path(agent.workspace).is_dir():
+            raise NotFound(
+                f"{agent.workspace}, {agent.id}'s workspace, is gone",
+                f"`wl resume {agent.id}` makes it again from its branch",
+            )
+        env = lodging.environment(self._context, agent)
+        return {"id": agent.id, "path": agent.workspace, "env": env}
+
+    def attachment(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """How a terminal attaches to an agent's session."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if not sessions or sessions[0].ended_at is not None:
+            raise Conflict(
+                f"{agent.id} is {agent.state}: there is no session to attach to",
+                f"wl resume {agent.id} first, or wl look {agent.id} for the last of it",
+            )
+        tmux = self._context.sessions.tmux
+        name = session_name(agent)
+        return {
+            "id": agent.id,
+            "attach": tmux.attach_argv(name),
+            "window": tmux.window_argv(name),
+        }
+
+    def trash(self, caller: Caller, request: TrashRequest) -> list[dict[str, Any]]:
+        """What was salvaged and can be restored."""
+        where = finding.scope(self._context, caller, request)
+        git = repos.git(where.require_repo())
+        now = self._context.clock.now()
+        return [
+            {**_entry(entry), "age": now - entry.time, "how": entry.meta.get("how")}
+            for entry in trash.entries(git)
+        ]
+
+    def trash_entry(self, caller: Caller, request: TrashRequest) -> dict[str, Any]:
+        """What one trash entry holds."""
+        where = finding.scope(self._context, caller, request)
+        git = repos.git(where.require_repo())
+        entry = trash.find(git, request.get("entries", [""])[0])
+        return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
+
+    def archives(self, caller: Caller, request: ArchiveRequest) -> list[dict[str, Any]]:
+        """What was archived, newest first; one of them with its files."""
+        where = finding.scope(self._context, caller, request)
+        repo = where.repo.id if where.repo else None
+        found = [
+            seen
+            for folder in sorted(self._context.folders.archive.glob("*-*"), reverse=True)
+            if (seen := _archived(folder)) and repo in (None, seen["repo"])
+        ]
+        wanted = request.get("archive")
+        if wanted is None:
+            return found
+        by_agent = [one for one in found if one["agent"] == wanted]
+        name = (
+            by_agent[0]["id"]
+            if by_agent
+            else ids.match(
+                wanted, [one["id"] for one in found], what="archive", hint="`wl archive list`"
+            )
+        )
+        one = next(one for one in found if one["id"] == name)
+        folder = Path(one["path"])
+        files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+        return [{**one, "files": files}]
+
+    def repos(self, caller: Caller, request: ScopeRequest) -> list[RepoView]:
+        """The known repositories."""
+        del caller, request
+        live = self._context.store.read(rows.agents)
+        return [
+            RepoView(
+                id=repo.id,
+                root=repo.root,
+                agents=sum(agent.repo == repo.id for agent in live),
+                added_at=repo.added_at,
+            )
+            for repo in self._context.store.read(rows.repos)
+            if not repos.forgotten(repo)
+        ]
+
+    def _one(self, connection: sa.Connection, agent: Agent) -> AgentView:
+        live = rows.agents(connection, repo=agent.repo)
+        above = rows.agent(connection, agent.parent) if agent.parent else None
+        names = {above.uid: above.id} if above else {}
+        return view(connection, agent, live=live, names=names, now=self._context.clock.now())
+
+    def _transcript(self, agent: Agent) -> str | None:
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if not sessions or agent.ended_at is not None:
+            return None
+        request = lodging.session_request(self._context, agent, sessions[0])
+        return drivers.get(agent.driver).transcript(request)
+
+
+def view(
+    connection: sa.Connection,
+    agent: Agent,
+    *,
+    live: list[Agent],
+    names: Mapping[Uid, str],
+    now: float,
+) -> AgentView:
+    """One agent as listings show it."""
+    verdict = states.fold(rows.observations(connection, agent.uid), now=now)
+    winner = verdict.winner
+    return AgentView(
+        id=agent.id,
+        uid=agent.uid,
+        repo=agent.repo,
+        role=agent.role,
+        state="ended" if agent.ended_at else verdict.state if winner else agent.state,
+        state_age=now - (winner.at if winner else agent.state_at),
+        evidence=printable(winner.evidence) if winner else "",
+        source=winner.source if winner else "none",
+        parent=names.get(agent.parent) if agent.parent else None,
+        children=sum(other.parent == agent.uid for other in live),
+        branch=agent.branch,
+        workspace=agent.workspace,
+        driver=agent.driver,
+        model=agent.model,
+        mode=agent.mode,
+        isolation=ISOLATION,
+        goal=agent.goal,
+        slot=agent.slot,
+        age=now - agent.created_at,
+        created_at=agent.created_at,
+        ended_at=agent.ended_at,
+        ended_by=agent.ended_by,
+    )
+
+
+def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
+    """One event as faces see it: the agent by the name that people know."""
+    return EventView(
+        id=event.id,
+        at=event.at,
+        kind=event.kind,
+        repo=event.repo,
+        agent=names.get(event.agent, event.agent) if event.agent else None,
+        data=event.data,
+    )
+
+
+def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] | None:
+    if seen is None:
+        return None
+    return {**msgspec.to_builtins(seen), "age": now - seen.at}
+
+
+def _entry(entry: trash.TrashEntry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "agent": entry.agent,
+        "ref": entry.ref,
+        "commit": entry.commit,
+        "at": entry.time,
+        "summary": msgspec.to_builtins(entry.summary),
+    }
+
+
+def _archived(folder: Path) -> dict[str, Any] | None:
+    try:
+        row = msgspec.json.decode((folder / "agent.json").read_bytes())
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    return {
+        "id": folder.name,
+        "agent": row["id"],
+        "repo": row["repo"],
+        "how": row["how"],
+        "goal": row["goal"],
+        "at": folder.stat().st_mtime,
+        "path": str(folder),
+    }
+
+
+def _tail(folder: Path, lines: int | None) -> str:
+    """The last lines of what a session wrote; of a live one's log only what a screen would show."""
+    path = next((p for p in (folder / record.SCREEN, folder / record.OUTPUT) if p.exists()), None)
+    if path is None:
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        wanted = file.read().decode(errors="replace").splitlines()
+    return "\n".join(wanted if lines is None else wanted[-max(lines, 40) :])

@@ -1,0 +1,63 @@
+"""Reads objects from one long-running git, in pieces, so that none has to fit in memory."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import IO, TYPE_CHECKING, Self
+
+from windlass.core.errors import GitError
+from windlass.git.runner import start
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from windlass.git.runner import Dirs
+
+_CHUNK = 1 << 20
+
+
+class Blobs:
+    """A `git cat-file --batch` that is asked for one blob at a time."""
+
+    def __init__(self, dirs: Dirs) -> None:
+        self._git = start(["cat-file", "--batch"], dirs=dirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for pipe in (self._git.stdin, self._git.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._git.wait()
+
+    def copy(self, oid: str, into: IO[bytes]) -> None:
+        """Writes a blob's content to an open file."""
+        asking, answering = self._git.stdin, self._git.stdout
+        if asking is None or answering is None:
+            raise self._lost(oid)
+        try:
+            asking.write(oid.encode() + b"\n")
+            asking.flush()
+        except BrokenPipeError as error:
+            raise self._lost(oid) from error
+        header = answering.readline().split()
+        if len(header) != 3:
+            raise self._lost(oid)
+        left = int(header[2])
+        while left:
+            chunk = answering.read(min(left, _CHUNK))
+            if not chunk:
+                raise self._lost(oid)
+            into.write(chunk)
+            left -= len(chunk)
+        answering.read(1)
+
+    def _lost(self, oid: str) -> GitError:
+        return GitError(f"cannot read object {oid}", "`git fsck` says what the repository lacks")

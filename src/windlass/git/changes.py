@@ -1,0 +1,125 @@
+# ruff: noqa: PTH102, PTH103, PTH118, PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Everything an agent did since a commit, committed or not, shown without touching its index."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from windlass.git import places
+from windlass.git.included import user_excludes
+from windlass.git.runner import LONG, Dirs, inert, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from windlass.git.repository import Repository
+
+
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+
+
+def diff(repo: Repository, path: str, base: str, *, stat: bool, color: bool) -> bytes:
+    """Gives the whole difference between `base` and the workspace: what a person wants to read."""
+    shape = ["--stat"] if stat else ["--patch"]
+    paint = "--color=always" if color else "--color=never"
+    with _compared(repo, path) as (dirs, tree):
+        return run(
+            ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, base, tree, "--"],
+            dirs=dirs,
+            timeout=LONG,
+        ).out
+
+
+def changed(repo: Repository, path: str, base: str) -> list[str]:
+    """Lists the files that differ between `base` and the workspace."""
+    with _compared(repo, path) as (dirs, tree):
+        said = run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", base, tree], dirs=dirs)
+    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+
+
+def materialise(repo: Repository, path: str, base: str, into: str) -> None:
+    """Writes the changed files as two plain folders, `into/before` and `into/after`."""
+    with _compared(repo, path) as (dirs, tree):
+        said = run(["diff-tree", "-r", "--no-renames", "--raw", "-z", base, tree, "--"], dirs=dirs)
+        fields = said.out.split(b"\0")
+        for about, name in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
+            _write(dirs, os.path.join(into, "before"), name, mode=old_mode, oid=old)
+            _write(dirs, os.path.join(into, "after"), name, mode=new_mode, oid=new)
+        for side in ("before", "after"):
+            os.makedirs(os.path.join(into, side), exist_ok=True)
+
+
+def _write(dirs: Dirs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None:
+    kind = int(mode, 8)
+    if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+        return
+    target = os.path.join(os.fsencode(top), name)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    content = run(["cat-file", "blob", oid], dirs=dirs, timeout=LONG).out
+    if stat.S_ISLNK(kind):
+        # The link's text as a file: a diff tool would follow a link out of the two folders.
+        kind = 0o644
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(target, flags, stat.S_IMODE(kind)), "wb") as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
+    """Lends a tree of the workspace as it is now; its new objects live only as long."""
+    place = places.locate(repo, path)
+    _, head = places.head_of(place)
+    config = inert(repo.git_dir) | user_excludes(repo)
+    with places.viewed(repo, place, head=head) as seen:
+        objects = os.path.join(seen.git_dir, "objects")
+        os.mkdir(objects)
+        extra = {"GIT_OBJECT_DIRECTORY": objects}
+        known = places.quoted_alternate(os.path.join(repo.git_dir, "objects"))
+        reading = f"{known}:{seen.objects}" if seen.objects else known
+        extra["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = reading
+        if places.is_folder(place.path):
+            _stage_all(seen, extra=extra, config=config)
+        tree = run(["write-tree"], dirs=seen, extra=extra).out.decode().strip()
+        yield (
+            Dirs(
+                git_dir=seen.git_dir,
+                common_dir=repo.git_dir,
+                objects=f"{places.quoted_alternate(objects)}:{reading}",
+            ),
+            tree,
+        )
+
+
+def _stage_all(dirs: Dirs, *, extra: dict[str, str], config: dict[str, str]) -> None:
+    # Not `add -A`: it stops at a nested repository without commits, and stages unmerged paths as
+    # if they were resolved only by luck. Here each path is named, and gitlinks stay as they are.
+    listed = run(
+        ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+        dirs=dirs,
+        config=config,
+        timeout=LONG,
+    ).out
+    top = os.fsencode(dirs.work_tree or "")
+    names = [name for name in listed.split(b"\0") if name and _is_plain(top, name)]
+    run(
+        ["update-index", "--add", "--remove", "-z", "--stdin"],
+        dirs=dirs,
+        extra=extra,
+        config=config,
+        stdin=b"\0".join(names) + b"\0" if names else b"",
+        timeout=LONG,
+    )
+
+
+def _is_plain(top: bytes, name: bytes) -> bool:
+    """Leaves out nested repositories, which git would open."""
+    try:
+        mode = os.lstat(os.path.join(top, name)).st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)

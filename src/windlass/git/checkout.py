@@ -1,0 +1,329 @@
+# ruff: noqa: PTH105, PTH108, PTH115, PTH118, PTH123
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Brings a person's (or an agent's) checkout along when its branch is moved under it.
+
+Owns the index and files of a checkout from one commit to another, crash-safe: git works on a copy
+of the index while the real `index.lock` is ours and says so, and the copy takes the real one's
+place in one rename. A killed call is recognised by that lock and completed by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import Conflict, GitError
+from windlass.git import places
+from windlass.git.runner import LONG, Dirs, failed, inert, printable, run
+from windlass.git.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from windlass.git.repository import Repository
+    from windlass.git.runner import Result
+
+_TOKEN = b"windlass "
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """One path that differs between the two commits: mode and id before and after."""
+
+    path: bytes
+    before: tuple[bytes, bytes]
+    after: tuple[bytes, bytes]
+
+
+def dirty(repo: Repository, path: str) -> list[str]:
+    """Lists tracked files of a checkout that are modified, staged or in conflict."""
+    with _opened(repo, path) as (dirs, _):
+        said = run(
+            ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"],
+            dirs=dirs,
+            config=inert(repo.git_dir),
+            timeout=LONG,
+        )
+    return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
+
+
+@contextlib.contextmanager
+def _opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
+    """Lends folders over a copy of the checkout's index, and says where the real one is."""
+    if os.path.realpath(path) == os.path.realpath(repo.root):
+        with places.scratch(repo) as folder:
+            copy = os.path.join(folder, "index")
+            content = places.read_small(os.path.join(repo.git_dir, "index"), limit=1 << 31)
+            if content is not None:
+                with open(copy, "wb") as file:
+                    file.write(content)
+            yield Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy), repo.git_dir
+        return
+    place = places.locate(repo, path)
+    if place.kind != "worktree" or place.git_dir is None:
+        raise GitError(
+            f"{printable(path)} is no checkout of {printable(repo.root)}",
+            "`git worktree list` shows the checkouts there are",
+        )
+    _, head = places.head_of(place)
+    with places.viewed(repo, place, head=head) as dirs:
+        yield dirs, place.git_dir
+
+
+@contextlib.contextmanager
+def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Iterator[Follower]:
+    """Holds the checkout's index lock; whoever died holding it for us is recognised."""
+    with _opened(repo, path) as (dirs, git_dir):
+        guard = os.path.join(git_dir, "index.lock")
+        interrupted = _take(guard, token=_TOKEN + new.encode() + b"\n")
+        try:
+            yield Follower(
+                repo, dirs=dirs, git_dir=git_dir, old=old, new=new, lock=lock, mend=interrupted
+            )
+        finally:
+            release(guard)
+
+
+def release(guard: str) -> None:
+    """Gives the lock back."""
+    os.unlink(guard)
+
+
+def _take(guard: str, *, token: bytes) -> bool:
+    """Makes the lock file; True when a killed call of ours had left it."""
+    try:
+        handle = os.open(guard, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        # Our own lock is held, so a token here can only be a dead call's. An empty or foreign
+        # file may be a git that is just working.
+        if (places.read_small(guard) or b"").startswith(_TOKEN):
+            return True
+        raise Conflict(
+            f"another git is working in this checkout: {printable(guard)} exists",
+            "wait for it to end; if none is running, delete that file",
+        ) from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(token)
+    return False
+
+
+class Follower:
+    """One checkout on its way from one commit to another."""
+
+    def __init__(
+        self,
+        repo: Repository,
+        *,
+        dirs: Dirs,
+        git_dir: str,
+        old: str,
+        new: str,
+        lock: int,
+        mend: bool,
+    ) -> None:
+        self._repo = repo
+        self._dirs = dirs
+        self._git_dir = git_dir
+        self._old = old
+        self._new = new
+        self._lock = lock
+        self._config = inert(repo.git_dir)
+        self._changes = _changes(repo, old, new)
+        if mend:
+            self._mend()
+
+    def follow(self) -> None:
+        """Moves index and files from old to new; refuses, untouched, if something is in the way."""
+        if self._is_at([change.after for change in self._changes]):
+            self._publish()
+            return
+        self._refuse_untracked()
+        tried = self._read_tree(self._old, self._new, "-n")
+        if tried.code != 0:
+            said = tried.err.decode(errors="backslashreplace").replace("error: ", "")
+            names = " ".join(printable(line.strip()) for line in said.splitlines())
+            raise Conflict(
+                f"the checkout {printable(self._dirs.work_tree or '')} is in the way: {names}",
+                "commit, stash or move those files, then try again",
+            )
+        self._move(self._old, self._new)
+
+    def catch_up(self) -> None:
+        """Follows only when the checkout is exactly at old: else it is the person's own doing."""
+        if self._changes and self._is_at([change.before for change in self._changes]):
+            self.follow()
+
+    def go_back(self) -> None:
+        """Undoes `follow`."""
+        self._move(self._new, self._old)
+
+    def _refuse_untracked(self) -> None:
+        """Refuses to write over files that git does not track: read-tree spares no ignored one."""
+        have = self._entries()
+        top = os.fsencode(self._dirs.work_tree or "")
+        for change in self._changes:
+            if change.after[0] == b"000000" or change.path in have:
+                continue
+            found = _in_the_way(top, change.path, tracked=have)
+            if found is not None:
+                raise Conflict(
+                    f"the untracked file {printable(os.fsdecode(found))} is in the way in"
+                    f" {printable(self._dirs.work_tree or '')}",
+                    "move it away, then try again",
+                )
+
+    def _move(self, old: str, new: str) -> None:
+        done = self._read_tree(old, new)
+        if done.code != 0:
+            raise failed(["read-tree", "-m", "-u", old, new], done)
+        self._publish()
+
+    def _read_tree(self, old: str, new: str, *more: str) -> Result:
+        return run(
+            ["read-tree", *more, "-m", "-u", old, new],
+            dirs=self._dirs,
+            config=self._config,
+            ok=range(256),
+            timeout=LONG,
+            keep=(self._lock,),
+        )
+
+    def _publish(self) -> None:
+        run(
+            ["update-index", "-q", "--refresh"],
+            dirs=self._dirs,
+            config=self._config,
+            ok=(0, 1),
+            timeout=LONG,
+        )
+        os.replace(self._index, os.path.join(self._git_dir, "index"))
+        with (
+            open(os.path.join(self._git_dir, "index"), "rb") as now,
+            open(self._index, "wb") as copy,
+        ):
+            copy.write(now.read())
+
+    @property
+    def _index(self) -> str:
+        return self._dirs.index or os.path.join(self._dirs.git_dir, "index")
+
+    def _is_at(self, wanted: list[tuple[bytes, bytes]]) -> bool:
+        have = self._entries()
+        absent = (b"000000", b"")
+        return all(
+            have.get(change.path, absent)[0] == mode
+            and have.get(change.path, absent)[1] in (oid, b"")
+            for change, (mode, oid) in zip(self._changes, wanted, strict=True)
+        )
+
+    def _entries(self) -> dict[bytes, tuple[bytes, bytes]]:
+        listed = run(["ls-files", "-s", "-z"], dirs=self._dirs).out
+        found = {}
+        for record in filter(None, listed.split(b"\0")):
+            about, _, name = record.partition(b"\t")
+            mode, oid, stage = about.split(b" ")
+            found[name] = (mode, oid if stage == b"0" else b"unmerged")
+        return found
+
+    def _mend(self) -> None:
+        """Completes the files that a killed call had half moved, so that git finds none changed.
+
+        Each of these paths was clean before, or nothing would have been moved. A file that is
+        missing, or the beginning of its new content, is git's unfinished work; any other content
+        is somebody's edit and is left for `follow` to refuse.
+        """
+        have = self._entries()
+        settled, unwritten = [], []
+        for change in self._changes:
+            if have.get(change.path, (b"000000", b""))[0:1] == change.after[0:1] and (
+                have.get(change.path, (b"", change.after[1]))[1] == change.after[1]
+            ):
+                continue
+            state = self._half_moved(change)
+            if state is None:
+                continue
+            settled.append(change)
+            if not state and change.after[0] != b"000000":
+                unwritten.append(change.path)
+        if not settled:
+            return
+        lines = [
+            change.after[0] + b" " + change.after[1] + b"\t" + change.path for change in settled
+        ]
+        run(
+            ["update-index", "-z", "--index-info"], dirs=self._dirs, stdin=b"\0".join(lines) + b"\0"
+        )
+        if unwritten:
+            run(
+                ["checkout-index", "-f", "-q", "-z", "--stdin"],
+                dirs=self._dirs,
+                config=self._config,
+                stdin=b"\0".join(unwritten) + b"\0",
+                timeout=LONG,
+            )
+
+    def _half_moved(self, change: _Change) -> bool | None:
+        """True: the new file is whole; False: it is unfinished; None: it is not ours."""
+        path = os.path.join(os.fsencode(self._dirs.work_tree or ""), change.path)
+        try:
+            info = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        mode, oid = change.after
+        if mode == b"000000":
+            return None
+        if stat.S_ISLNK(info.st_mode):
+            same = os.readlink(path) == self._blob(oid) and mode == b"120000"
+            return True if same else None
+        if not stat.S_ISREG(info.st_mode) or mode == b"120000":
+            return None
+        hashed = run(
+            ["hash-object", "-t", "blob", "--stdin-paths"],
+            dirs=self._dirs,
+            config=self._config,
+            stdin=change.path + b"\n",
+            ok=range(256),
+        )
+        if hashed.out.strip() == oid:
+            return True
+        with open(path, "rb") as file:
+            return False if self._blob(oid).startswith(file.read()) else None
+
+    def _blob(self, oid: bytes) -> bytes:
+        return run(["cat-file", "blob", oid], dirs=self._dirs, timeout=LONG).out
+
+
+def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes | None:
+    """Finds the untracked thing that stands where a new file is to go, or on the way there."""
+    parts = path.split(b"/")
+    for length in range(1, len(parts) + 1):
+        here = b"/".join(parts[:length])
+        full = os.path.join(top, here)
+        if not os.path.lexists(full):
+            return None
+        if places.is_folder(os.fsdecode(full)):
+            continue
+        return None if here in tracked else here
+    inner = (
+        b"/".join((path, entry.path)) for entry in walk(os.fsdecode(top) + "/" + os.fsdecode(path))
+    )
+    return next((name for name in inner if name not in tracked and not _is_dir(top, name)), None)
+
+
+def _is_dir(top: bytes, name: bytes) -> bool:
+    return places.is_folder(os.fsdecode(os.path.join(top, name)))
+
+
+def _changes(repo: Repository, old: str, new: str) -> list[_Change]:
+    said = repo.git(
+        "diff-tree", "-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z", old, new, "--"
+    )
+    fields = said.out.split(b"\0")
+    changes = []
+    for about, name in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, new_mode, before, after, _ = about.lstrip(b":").split(b" ")
+        changes.append(_Change(name, (old_mode, before), (new_mode, after)))
+    return changes

@@ -1,0 +1,171 @@
+# ruff: noqa: PTH118, PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Writes a workspace's git state into a salvage: index, unfinished work, nested repositories."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from windlass.git import places, roots, tars
+from windlass.git.manifest import Dropped, Nested
+from windlass.git.runner import LONG, Dirs, run
+from windlass.git.status import nested_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from windlass.git.contents import Tree
+    from windlass.git.places import Place
+    from windlass.git.quarantine import Importer, Quarantine
+    from windlass.git.repository import Repository
+    from windlass.git.walk import Entry
+
+_EMPTY_BLOBS = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+
+
+def read_tree(dirs: Dirs, commit: str | None) -> Tree:
+    """Lists a commit's whole tree."""
+    if commit is None:
+        return {}
+    listed = run(["ls-tree", "-r", "-z", "--full-tree", commit], dirs=dirs, timeout=LONG).out
+    tree: Tree = {}
+    for record in filter(None, listed.split(b"\0")):
+        about, _, path = record.partition(b"\t")
+        mode, _, oid = about.split(b" ")
+        tree[path] = (mode, oid.decode())
+    return tree
+
+
+def read_index(dirs: Dirs) -> tuple[Tree, dict[str, Tree]]:
+    """Lists the index: what is staged, and the stages of what is in conflict."""
+    listed = run(["ls-files", "-s", "-z"], dirs=dirs, timeout=LONG).out
+    staged: Tree = {}
+    stages: dict[str, Tree] = {}
+    for record in filter(None, listed.split(b"\0")):
+        about, _, path = record.partition(b"\t")
+        mode, oid, stage = about.split(b" ")
+        into = staged if stage == b"0" else stages.setdefault(stage.decode(), {})
+        into[path] = (mode, oid.decode())
+    return staged, stages
+
+
+def read_flags(dirs: Dirs) -> tuple[list[str], list[str]]:
+    """Lists what the index is told to skip, and what it is told to believe unchanged."""
+    listed = run(["ls-files", "-v", "-z"], dirs=dirs, timeout=LONG).out
+    records = [record for record in listed.split(b"\0") if record]
+    skipped = [os.fsdecode(record[2:]) for record in records if record[:1] in b"Ss"]
+    assumed = [os.fsdecode(record[2:]) for record in records if record[:1].islower()]
+    return skipped, assumed
+
+
+def keep_index(
+    importer: Importer,
+    inside: Quarantine,
+    *,
+    start: str | None,
+    before: Tree,
+    staged: Tree,
+    stages: dict[str, Tree],
+) -> bool:
+    """Keeps alive what is staged; says whether that differs from HEAD.
+
+    The index file itself is in `gitdir.tar`. Entries whose objects never existed (a path that is
+    only meant to be added) need nothing here.
+    """
+    for stage, tree in stages.items():
+        present = inside.known(oid for mode, (_, oid) in tree.items() if mode)
+        for path, (mode, oid) in tree.items():
+            if oid in present:
+                importer.place(b"stages/" + stage.encode() + b"/" + path, mode=mode, what=oid)
+    if staged == before:
+        return bool(stages)
+    if start is not None and before:
+        importer.place(b"index", mode=b"040000", what=start)
+    for path in before:
+        if path not in staged:
+            importer.take_away(b"index/" + path)
+    new = {path: is_ for path, is_ in staged.items() if before.get(path) != is_}
+    present = inside.known(oid for _, oid in new.values())
+    for path, (mode, oid) in new.items():
+        if mode == b"160000" or (oid in present and oid not in _EMPTY_BLOBS):
+            importer.place(b"index/" + path, mode=mode, what=oid)
+    return True
+
+
+def keep_state(importer: Importer, place: Place) -> list[Dropped]:
+    """Keeps the workspace's own git folder; a clone's objects come home another way."""
+    if place.git_dir is None:
+        return []
+    bulky = ("objects",) if place.kind == "clone" else ()
+    left = _keep_tar(
+        importer,
+        place.git_dir,
+        b"gitdir.tar",
+        keep=lambda name: name.split("/")[0] not in bulky and not name.endswith(".lock"),
+    )
+    return [Dropped(path=f".git/{name}", reason="a socket, pipe or device") for name in left]
+
+
+def keep_nested(
+    importer: Importer, repo: Repository, *, place: Place, entry: Entry, number: int
+) -> Nested:
+    """Keeps a nested repository's `.git`, and what it points to where that is ours."""
+    path = os.path.join(place.path, os.fsdecode(entry.path))
+    tar = f"nested/{number}.tar"
+    _keep_tar(importer, path, tar.encode())
+    found = Nested(path=os.fsdecode(entry.path), tar=tar)
+    if not stat.S_ISREG(entry.info.st_mode):
+        return found
+    inner = nested_place(repo, place, os.path.dirname(entry.path))
+    if inner is None or inner.git_dir is None:
+        return Nested(path=found.path, tar=tar, target="elsewhere", target_path=_pointed(path))
+    if place.git_dir is not None and _inside(inner.git_dir, place.git_dir):
+        relative = os.path.relpath(inner.git_dir, place.git_dir)
+        return Nested(path=found.path, tar=tar, target="admin", target_path=relative)
+    if _inside(inner.git_dir, place.path):
+        return Nested(path=found.path, tar=tar, target="elsewhere", target_path=inner.git_dir)
+    target_tar = f"nested/{number}.git.tar"
+    _keep_tar(importer, inner.git_dir, target_tar.encode(), keep=lambda n: not n.endswith(".lock"))
+    return Nested(
+        path=found.path,
+        tar=tar,
+        target="worktree" if inner.kind == "worktree" else "module",
+        target_path=inner.git_dir,
+        target_tar=target_tar,
+        head=places.head_of(inner)[1] or "",
+    )
+
+
+def named_by_nested(repo: Repository, *, place: Place, entry: Entry) -> set[str]:
+    """Gathers the ids that a nested repository's own files mention: it may borrow our objects."""
+    inner = nested_place(repo, place, os.path.dirname(entry.path))
+    if inner is None or inner.git_dir is None:
+        return set()
+    return roots.mentioned(inner.git_dir)
+
+
+def _pointed(path: str) -> str:
+    content = places.read_small(path) or b""
+    target = os.fsdecode(content.removeprefix(b"gitdir: ").rstrip(b"\n"))
+    return os.path.normpath(os.path.join(os.path.dirname(path), target))
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)
+
+
+def _keep_tar(
+    importer: Importer, source: str, name: bytes, *, keep: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    with importer.spooled() as file:
+        left = tars.pack(source, file, keep=keep)
+        size = file.tell()
+        file.seek(0)
+        mark, _ = importer.stream(file, size)
+    importer.place(name, mode=b"100644", what=mark)
+    return left

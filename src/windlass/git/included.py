@@ -1,0 +1,85 @@
+# ruff: noqa: PTH102, PTH115, PTH118, PTH120, PTH211
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Brings ignored files along into a new workspace, as `.worktreeinclude` asks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+
+from windlass.git import places
+from windlass.git.repository import Repository
+from windlass.git.runner import Dirs, run, user_setting
+
+LIST = ".worktreeinclude"
+
+
+def include(repo: Repository, path: str) -> list[str]:
+    """Copies what git ignores *and* `.worktreeinclude` matches from the main checkout.
+
+    Nothing is overwritten, links stay links, and nothing is written through a linked folder.
+    """
+    if places.read_small(os.path.join(repo.root, LIST)) is None:
+        return []
+    return [
+        os.fsdecode(name) for name in _wanted(repo) if _copy(name, source=repo.root, target=path)
+    ]
+
+
+def user_excludes(repo: Repository) -> dict[str, str]:
+    """Names the user's own ignore file, which lies outside the repository and is their wish."""
+    chosen = user_setting("core.excludesFile", cwd=repo.root)
+    if chosen is None:
+        home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(
+            os.environ.get("HOME", "/nonexistent"), ".config"
+        )
+        chosen = os.path.join(home, "git", "ignore")
+    return {"core.excludesFile": chosen}
+
+
+def _wanted(repo: Repository) -> list[bytes]:
+    dirs = Dirs(git_dir=repo.git_dir, work_tree=repo.root)
+    listed = run(["ls-files", "-z", "-o", "-i", f"--exclude-from={LIST}"], dirs=dirs).out
+    if not listed:
+        return []
+    ignored = run(
+        ["check-ignore", "-z", "--stdin"],
+        dirs=dirs,
+        stdin=listed,
+        config=user_excludes(repo),
+        ok=(0, 1),
+    ).out
+    return sorted(name for name in ignored.split(b"\0") if name and not name.endswith(b"/"))
+
+
+def _copy(name: bytes, *, source: str, target: str) -> bool:
+    origin = os.path.join(os.fsencode(source), name)
+    copy = os.path.join(os.fsencode(target), name)
+    if os.path.lexists(copy) or not _make_folders(os.fsencode(target), os.path.dirname(name)):
+        return False
+    info = os.lstat(origin)
+    if stat.S_ISLNK(info.st_mode):
+        os.symlink(os.readlink(origin), copy)
+        return True
+    if not stat.S_ISREG(info.st_mode):
+        return False
+    reader = os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(reader, "rb") as old:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(copy, flags, 0o600), "wb") as new:
+            shutil.copyfileobj(old, new, 1 << 20)
+            os.fchmod(new.fileno(), stat.S_IMODE(info.st_mode))
+    return True
+
+
+def _make_folders(top: bytes, folder: bytes) -> bool:
+    """Makes the folders on the way; says no when one of them is a link or a file."""
+    here = top
+    for name in filter(None, folder.split(b"/")):
+        here = os.path.join(here, name)
+        if not os.path.lexists(here):
+            os.mkdir(here)
+        elif not places.is_folder(os.fsdecode(here)):
+            return False
+    return True

@@ -1,0 +1,121 @@
+"""What a salvage knows about itself: `windlass.json` inside its commit, and its short summary.
+
+The JSON is plain ASCII; a byte of a name that is no UTF-8 is a lone surrogate there, as Python's
+file system names have it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from windlass.core.errors import GitError
+
+if TYPE_CHECKING:
+    from windlass.git.repository import Repository
+
+NAME = "windlass.json"
+VERSION = 1
+TRASH = "refs/windlass/trash/"
+
+
+def ref_of(agent: str, stamp: str) -> str:
+    """Names the ref that holds a salvage."""
+    return f"{TRASH}{agent}/{stamp}"
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was seen but not kept."""
+
+    path: str
+    reason: str
+    size: int = 0
+    files: int = 1
+
+
+class Stash(msgspec.Struct, frozen=True, kw_only=True):
+    """One stash of the workspace."""
+
+    oid: str
+    message: str
+
+
+class Nested(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository inside the workspace: where its `.git` was and what that pointed to."""
+
+    path: str
+    tar: str
+    target: Literal["none", "admin", "worktree", "module", "elsewhere"] = "none"
+    target_path: str = ""
+    target_tar: str = ""
+    head: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a salvage holds."""
+
+    changed: int = 0
+    untracked: int = 0
+    ignored: int = 0
+    nested: int = 0
+    stashes: int = 0
+    commits: int = 0
+    size: int = 0
+    dropped: int = 0
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a restore needs beyond trees and tars."""
+
+    version: int = VERSION
+    agent: str
+    stamp: str
+    time: int
+    path: str
+    kind: Literal["worktree", "clone", "plain"]
+    folder: bool
+    """False when the folder had been deleted by hand."""
+    branch: str | None
+    tip: str | None
+    head: str | None
+    head_ref: str | None
+    base: str | None
+    index: bool = False
+    """True when the index differed from HEAD and has a tree of its own."""
+    empty: list[str] = []
+    file_mode: int = 0o644
+    exec_mode: int = 0o755
+    modes: dict[str, int] = {}
+    skip_worktree: list[str] = []
+    assume_unchanged: list[str] = []
+    nested: list[Nested] = []
+    dropped: list[Dropped] = []
+    stashes: list[Stash] = []
+    refs: dict[str, str] = {}
+    """A clone's own refs and a worktree's private ones."""
+    tags: list[str] = []
+    summary: Summary = Summary()
+    meta: dict[str, object] = {}
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Writes the manifest."""
+    plain = msgspec.to_builtins(manifest)
+    return json.dumps(plain, indent=1, ensure_ascii=True, default=str).encode() + b"\n"
+
+
+def decode(content: bytes) -> Manifest:
+    """Reads a manifest."""
+    return msgspec.convert(json.loads(content), Manifest)
+
+
+def read(repo: Repository, commit: str) -> Manifest:
+    """Reads the manifest of a salvage."""
+    said = repo.git("cat-file", "blob", f"{commit}:{NAME}", ok=(0, 128))
+    if said.code != 0:
+        raise GitError(
+            f"{commit} holds no {NAME}", "it was not written by Windlass; `git show` it by hand"
+        )
+    return decode(said.out)

@@ -1,0 +1,159 @@
+"""Merges computed on objects alone, and the careful move of a branch that may be checked out.
+
+Owns the merge commit and the ref with its checkout. Whether a merge is wanted is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from windlass.core.errors import Conflict, GitError
+from windlass.git import checkout, places
+from windlass.git.repository import (
+    Repository,
+    ahead_behind,
+    checkouts,
+    is_ancestor,
+    read_ref,
+    require,
+    set_ref,
+)
+from windlass.git.runner import LONG, failed, inert, printable, run
+
+
+class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What merging `source` into `target` would mean."""
+
+    clean: bool
+    conflicts: list[str]
+    ahead: int
+    behind: int
+    files: int
+
+
+class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished merge commit and the ref that is to move to it."""
+
+    target_ref: str
+    old: str
+    new: str
+    tree: str
+    checkout: str | None
+
+
+def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
+    """Says whether `source` merges cleanly into `target`; touches no work tree."""
+    theirs, ours = require(repo, source), require(repo, target)
+    ahead, behind = ahead_behind(repo, theirs, ours)
+    tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
+    listed = repo.git("diff-tree", "-r", "--name-only", "-z", ours, tree, "--")
+    return MergeCheck(
+        clean=not conflicts,
+        conflicts=conflicts,
+        ahead=ahead,
+        behind=behind,
+        files=listed.out.count(b"\0"),
+    )
+
+
+def _merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
+    args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
+    said = run(args, dirs=repo.dirs, ok=(0, 1, 128), config=inert(repo.git_dir), timeout=LONG)
+    if said.code == 128 and b"unrelated histories" in said.err:
+        raise GitError(
+            "the two branches share no history", "was the branch made in another repository?"
+        )
+    if said.code == 128:
+        raise failed(args, said)
+    tree, *names = said.out.split(b"\0")
+    return tree.decode().strip(), sorted({os.fsdecode(name) for name in names if name})
+
+
+def prepare(
+    repo: Repository,
+    *,
+    source: str,
+    target_branch: str,
+    message: str,
+    author: tuple[str, str],
+    time: int,
+) -> MergePlan:
+    """Makes the merge commit object and moves nothing; the same arguments give the same commit."""
+    ref = f"refs/heads/{target_branch}"
+    ours, theirs = require(repo, ref), require(repo, source)
+    if is_ancestor(repo, theirs, ours):
+        raise Conflict(
+            f"{printable(target_branch)} already contains {printable(source)}",
+            "there is nothing to merge; commit work in the workspace first",
+        )
+    tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
+    if conflicts:
+        shown = ", ".join(printable(name) for name in conflicts[:5])
+        more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+        raise Conflict(
+            f"{printable(source)} conflicts with {printable(target_branch)} in {shown}{more}",
+            f"merge {printable(target_branch)} into it and resolve there, then try again",
+        )
+    new = _commit(
+        repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time
+    )
+    place = checkouts(repo).get(target_branch)
+    return MergePlan(target_ref=ref, old=ours, new=new, tree=tree, checkout=place)
+
+
+def _commit(
+    repo: Repository,
+    *,
+    tree: str,
+    parents: tuple[str, ...],
+    message: str,
+    author: tuple[str, str],
+    time: int,
+) -> str:
+    name, email = author
+    who = {"NAME": name, "EMAIL": email, "DATE": f"@{time} +0000"}
+    extra = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()}
+    args = ["commit-tree", tree, *(arg for parent in parents for arg in ("-p", parent))]
+    said = run(args, dirs=repo.dirs, stdin=message.encode(errors="surrogateescape"), extra=extra)
+    return said.out.decode().strip()
+
+
+def refuse_dirty(repo: Repository, checkout_path: str) -> None:
+    """Refuses a checkout whose tracked files are modified or staged."""
+    names = [printable(name) for name in checkout.dirty(repo, checkout_path)]
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        raise Conflict(
+            f"{printable(checkout_path)} has uncommitted changes in {', '.join(names[:5])}{more}",
+            "commit or stash them first",
+        )
+
+
+def apply(repo: Repository, plan: MergePlan) -> None:
+    """Moves the target ref from `old` to `new`, its checkout first; safe to repeat after a crash.
+
+    A checkout that did not follow would make the person's next commit revert what was merged.
+    """
+    with places.locked(repo, "apply") as lock:
+        now = read_ref(repo, plan.target_ref)
+        # Asked again, not taken from the plan: people switch branches.
+        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+        if now not in (plan.old, plan.new):
+            raise Conflict(
+                f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"
+            )
+        if place is None or not places.is_folder(place):
+            set_ref(repo, plan.target_ref, plan.new, old=now)
+            return
+        with checkout.held(repo, place, old=plan.old, new=plan.new, lock=lock) as follower:
+            if now == plan.new:
+                follower.catch_up()
+                return
+            follower.follow()
+            try:
+                set_ref(repo, plan.target_ref, plan.new, old=plan.old)
+            except (Conflict, GitError):
+                follower.go_back()
+                raise

@@ -1,0 +1,235 @@
+# ruff: noqa: PTH103, PTH104, PTH118, PTH120, PTH123
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""A throw-away repository that reads the main one's objects and keeps what is new to itself.
+
+Owns half-made objects: all of them move into the main repository at the end, or none. Nothing is
+configured by anybody but us in here, and a failure leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from typing import IO, TYPE_CHECKING, Self
+
+import msgspec
+
+from windlass.core.errors import GitError
+from windlass.git.places import quoted_alternate
+from windlass.git.runner import LONG, Dirs, Result, failed, run, start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from windlass.git.repository import Repository
+
+# Salvage deletes the originals afterwards, so what it kept has to survive a power cut.
+DURABLE = {
+    "core.fsync": "committed,reference",
+    "core.compression": "1",
+    "pack.compression": "1",
+    "core.bigFileThreshold": "1m",
+    "pack.window": "0",
+}
+_CHUNK = 1 << 20
+_SHA1 = b"[core]\n\trepositoryformatversion = 0\n"
+_SHA256 = b"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+
+
+class Quarantine(msgspec.Struct, frozen=True):
+    """The throw-away repository."""
+
+    dirs: Dirs
+    folder: str
+    sha256: bool
+
+    def known(self, oids: Iterable[str]) -> dict[str, str]:
+        """Says which objects exist here or in the main repository, and of what type they are."""
+        asked = sorted(set(oids))
+        if not asked:
+            return {}
+        said = run(
+            ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+            dirs=self.dirs,
+            stdin="\n".join(asked).encode() + b"\n",
+            timeout=LONG,
+        )
+        pairs = (line.split(" ") for line in said.out.decode().splitlines())
+        return {oid: kind for oid, kind in pairs if kind != "missing"}
+
+    def release(self, repo: Repository) -> None:
+        """Moves every new object into the main repository, indexes last."""
+        source = os.path.join(self.folder, "objects")
+        target = os.path.join(repo.git_dir, "objects")
+        moved: set[str] = set()
+        for relative in sorted(_object_files(source), key=lambda name: name.endswith(".idx")):
+            place = os.path.join(target, relative)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            if not os.path.lexists(place):
+                os.rename(os.path.join(source, relative), place)
+            moved.add(os.path.dirname(place))
+        for folder in sorted(moved):
+            _sync_folder(folder)
+
+
+@contextlib.contextmanager
+def quarantine(repo: Repository) -> Iterator[Quarantine]:
+    """Lends a quarantine inside the object folder, where `git prune` finds what a kill leaves."""
+    objects = os.path.join(repo.git_dir, "objects")
+    folder = tempfile.mkdtemp(prefix="tmp_objdir-windlass-", dir=objects)
+    try:
+        for name in ("refs", "objects/info", "objects/pack"):
+            os.makedirs(os.path.join(folder, name))
+        _write(os.path.join(folder, "HEAD"), b"ref: refs/heads/none\n")
+        sha256 = repo.git("rev-parse", "--show-object-format").out.strip() == b"sha256"
+        _write(os.path.join(folder, "config"), _SHA256 if sha256 else _SHA1)
+        _write(os.path.join(folder, "objects/info/alternates"), _alternate(objects))
+        yield Quarantine(dirs=Dirs(git_dir=folder), folder=folder, sha256=sha256)
+    except OSError as error:
+        raise GitError(
+            f"cannot keep the work: {error}", "free disk space or fix the rights, then try again"
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alternate(path: str) -> bytes:
+    return os.fsencode(quoted_alternate(path)) + b"\n"
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def _object_files(folder: str) -> Iterator[str]:
+    for here, _, names in os.walk(folder):
+        relative = os.path.relpath(here, folder)
+        if relative == "info":
+            continue
+        for name in names:
+            if not name.startswith("tmp_") and not name.endswith(".keep"):
+                yield os.path.normpath(os.path.join(relative, name))
+
+
+def _sync_folder(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Importer:
+    """Feeds one `git fast-import`: blobs as raw bytes, then one commit of everything."""
+
+    def __init__(self, inside: Quarantine) -> None:
+        self._inside = inside
+        self._log = tempfile.TemporaryFile(dir=inside.folder)  # noqa: SIM115 -- closed in __exit__
+        args = ["fast-import", "--quiet", "--done", "--depth=0", "--big-file-threshold=1m"]
+        self._args = args
+        self._git = start(args, dirs=inside.dirs, stderr=self._log, config=DURABLE)
+        self._marks = 0
+        self._tree: list[bytes] = []
+        self.sent = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._git.poll() is None:
+            self._git.kill()
+        self._git.wait()
+        for pipe in (self._git.stdin, self._git.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._log.close()
+
+    def blob(self, content: bytes) -> str:
+        """Sends one small blob; gives its mark."""
+        mark = self._announce(len(content))
+        self._say(content + b"\n")
+        return mark
+
+    def stream(self, source: IO[bytes], size: int) -> tuple[str, bool]:
+        """Sends `size` bytes of an open file; False when the file was shorter meanwhile."""
+        mark = self._announce(size)
+        left = size
+        while left and (chunk := source.read(min(left, _CHUNK))):
+            self._say(chunk)
+            left -= len(chunk)
+        short = left > 0
+        while left:
+            filler = bytes(min(left, _CHUNK))
+            self._say(filler)
+            left -= len(filler)
+        self._say(b"\n")
+        return mark, not short
+
+    def spooled(self) -> IO[bytes]:
+        """Lends a file that vanishes with the quarantine."""
+        return tempfile.TemporaryFile(dir=self._inside.folder)
+
+    def place(self, path: bytes, *, mode: bytes, what: str) -> None:
+        """Puts an object (its id or its mark) at a path of the tree, after what was said before."""
+        self._tree.append(b"M %s %s %s" % (mode, what.encode(), _quoted(path)))
+
+    def take_away(self, path: bytes) -> None:
+        """Removes a path from the tree."""
+        self._tree.append(b"D " + _quoted(path))
+
+    def commit(self, *, message: str, time: int, parents: list[str]) -> str:
+        """Writes the commit with the tree as placed and ends the import; gives the commit's id."""
+        self._marks += 1
+        text = message.encode(errors="surrogateescape")
+        self._say(b"commit refs/heads/kept\nmark :%d\n" % self._marks)
+        self._say(b"committer Windlass <windlass@localhost> %d +0000\n" % time)
+        self._say(b"data %d\n%s\n" % (len(text), text))
+        for number, parent in enumerate(parents):
+            self._say(b"%s %s\n" % (b"merge" if number else b"from", parent.encode()))
+        self._say(b"deleteall\n")
+        for command in self._tree:
+            self._say(command + b"\n")
+        self._say(b"\nget-mark :%d\ndone\n" % self._marks)
+        return self._finish()
+
+    def _announce(self, size: int) -> str:
+        self._marks += 1
+        self.sent += size
+        self._say(b"blob\nmark :%d\ndata %d\n" % (self._marks, size))
+        return f":{self._marks}"
+
+    def _say(self, data: bytes) -> None:
+        pipe = self._git.stdin
+        if pipe is None:
+            raise self._failure()
+        try:
+            pipe.write(data)
+        except (BrokenPipeError, ValueError) as error:
+            raise self._failure() from error
+
+    def _finish(self) -> str:
+        pipe, answers = self._git.stdin, self._git.stdout
+        if pipe is None or answers is None:
+            raise self._failure()
+        try:
+            pipe.close()
+        except BrokenPipeError as error:
+            raise self._failure() from error
+        oid = answers.read().decode().strip()
+        if self._git.wait() != 0 or not oid:
+            raise self._failure()
+        return oid
+
+    def _failure(self) -> GitError:
+        code = self._git.wait()
+        self._log.seek(0)
+        return failed(self._args, Result(code, b"", self._log.read()))
+
+
+def _quoted(path: bytes) -> bytes:
+    safe = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + safe + b'"'

@@ -1,0 +1,119 @@
+# ruff: noqa: PTH103, PTH112, PTH118, PTH119, PTH120, PTH123
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""The parts of a restore outside the restored folder: nested git folders, stashes, refs."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING
+
+from windlass.git import places, tars
+from windlass.git.repository import checkouts, read_ref, set_ref
+from windlass.git.runner import Dirs, printable, run
+
+if TYPE_CHECKING:
+    from windlass.git.manifest import Manifest, Nested
+    from windlass.git.repository import Repository
+
+
+def put_back_stashes(repo: Repository, about: Manifest) -> list[str]:
+    """Stores the stashes again that are no longer in the shared list, oldest first."""
+    log = places.read_small(os.path.join(repo.git_dir, "logs/refs/stash"), limit=64 << 20) or b""
+    there = {line.split(b" ")[1].decode() for line in log.splitlines()}
+    back = [stash for stash in reversed(about.stashes) if stash.oid not in there]
+    for stash in back:
+        run(["stash", "store", "-q", "-m", stash.message, stash.oid], dirs=repo.dirs, cwd=repo.root)
+    return [f"put back {len(back)} of {len(about.stashes)} stashes"] if back else []
+
+
+def put_back_refs(repo: Repository, about: Manifest, *, commit: str) -> list[str]:
+    """Gives a clone's branches and tags names of ours, so that nothing of the user's is touched."""
+    if about.kind != "clone":
+        return []
+    for oid in about.tags:
+        raw = repo.git("cat-file", "blob", f"{commit}:tags/{oid}").out
+        repo.git("hash-object", "-w", "-t", "tag", "--stdin", "--literally", stdin=raw)
+    top = f"refs/windlass/restored/{about.agent}/{about.stamp}"
+    kept = 0
+    for name, oid in about.refs.items():
+        if name.startswith(("refs/heads/", "refs/tags/")) and name != f"refs/heads/{about.branch}":
+            set_ref(repo, f"{top}/{name.removeprefix('refs/')}", oid)
+            kept += 1
+    return [f"{kept} other branches and tags of the clone are under {top}"] if kept else []
+
+
+def point(
+    repo: Repository,
+    nested: Nested,
+    *,
+    pointer: str,
+    admin: str,
+    moved: tuple[str, str],
+    tar: IO[bytes] | None,
+) -> list[str]:
+    """Makes a nested repository's `.git` file point to its git folder again."""
+    work_tree = os.path.dirname(pointer)
+    if nested.target == "admin":
+        module = os.path.join(admin, nested.target_path)
+        _write_pointer(pointer, module)
+        _set_work_tree(module, work_tree)
+        return []
+    if nested.target == "worktree" and tar is not None:
+        return _nested_worktree(repo, nested, pointer=pointer, tar=tar)
+    target = nested.target_path
+    if nested.target == "module" and tar is not None and not os.path.lexists(target):
+        tars.plant_folders(repo.git_dir, os.path.dirname(os.path.relpath(target, repo.git_dir)))
+        tars.unpack(tar, target)
+        _set_work_tree(target, work_tree)
+    old, new = moved
+    if target.startswith(old + os.sep):
+        target = new + target.removeprefix(old)
+    _write_pointer(pointer, target)
+    if os.path.isdir(target):
+        return []
+    return [f"{printable(nested.path)} points to {printable(target)}, which is gone"]
+
+
+def _write_pointer(pointer: str, target: str) -> None:
+    with open(pointer, "wb") as file:
+        file.write(b"gitdir: " + os.fsencode(target) + b"\n")
+
+
+def _set_work_tree(git_dir: str, work_tree: str) -> None:
+    config = os.path.join(git_dir, "config")
+    if places.read_small(config) is not None:
+        run(["config", "--file", config, "core.worktree", work_tree])
+
+
+def _nested_worktree(
+    repo: Repository, nested: Nested, *, pointer: str, tar: IO[bytes]
+) -> list[str]:
+    top = os.path.join(repo.git_dir, "worktrees")
+    admin = _free_name(top, os.path.basename(nested.target_path))
+    os.makedirs(admin)
+    tars.unpack(tar, admin)
+    _write_pointer(pointer, admin)
+    with open(os.path.join(admin, "commondir"), "wb") as file:
+        file.write(b"../..\n")
+    followed = places.read_small(os.path.join(admin, "HEAD")) or b""
+    ref = os.fsdecode(followed.removeprefix(b"ref: ").strip())
+    taken = ref.removeprefix("refs/heads/") in checkouts(repo)
+    with open(os.path.join(admin, "gitdir"), "wb") as file:
+        file.write(os.fsencode(pointer) + b"\n")
+    if not followed.startswith(b"ref: ") or (not taken and read_ref(repo, ref) is not None):
+        return []
+    if not nested.head:
+        return []
+    run(["update-ref", "--no-deref", "HEAD", nested.head], dirs=_dirs(repo, admin))
+    return [f"the worktree {printable(nested.path)} is detached: {printable(ref)} is not free"]
+
+
+def _dirs(repo: Repository, admin: str) -> Dirs:
+    return Dirs(git_dir=admin, common_dir=repo.git_dir)
+
+
+def _free_name(top: str, name: str) -> str:
+    number = 0
+    while os.path.lexists(os.path.join(top, f"{name}{number or ''}")):
+        number += 1
+    return os.path.join(top, f"{name}{number or ''}")

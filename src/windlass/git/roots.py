@@ -1,0 +1,111 @@
+# ruff: noqa: PTH118
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Which commits of a workspace must stay reachable, so that no garbage collection takes them.
+
+HEAD, the branch, stashes, private refs, unfinished merges and rebases, and everything the reflogs
+still know. Ids are read from the workspace's own git files; only existing objects count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.git import places
+from windlass.git.manifest import Stash
+from windlass.git.runner import LONG, run
+from windlass.git.walk import walk
+
+if TYPE_CHECKING:
+    from windlass.git.places import Place
+    from windlass.git.quarantine import Quarantine
+
+_ID = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
+_LIMIT = 64 << 20
+_BULKY = ("objects", "index", "sharedindex", "modules", "lfs", "hooks")
+
+
+class Roots(msgspec.Struct, frozen=True, kw_only=True):
+    """What keeps a salvage alive: parents for commits, tree entries for anything else."""
+
+    parents: list[str]
+    loose: dict[str, str]
+    """Trees, blobs and tags that git's own files name, by id."""
+
+
+def mentioned(git_dir: str) -> set[str]:
+    """Gathers every object id that the small files of a git folder mention."""
+    found: set[str] = set()
+    for entry in walk(
+        git_dir, enter=lambda path: path.split(b"/")[0].decode("latin-1") not in _BULKY
+    ):
+        name = os.fsdecode(entry.path)
+        if entry.kind != "file" or name.split("/")[0].startswith(_BULKY):
+            continue
+        content = places.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
+        found.update(match.decode() for match in _ID.findall(content))
+    return found
+
+
+def branch_log(git_dir: str, ref: str) -> set[str]:
+    """Gathers the ids in one ref's log."""
+    content = places.read_small(os.path.join(git_dir, "logs", ref), limit=_LIMIT) or b""
+    return {match.decode() for match in _ID.findall(content)}
+
+
+def stashes(place: Place, *, branch: str | None) -> list[Stash]:
+    """Lists the stashes that belong to the workspace, newest first.
+
+    Linked worktrees share one stash: theirs are those made on their branch. Those made on no
+    branch could be anybody's, so they are kept too. A clone's are all its own.
+    """
+    content = places.read_small(os.path.join(place.common_dir, "logs/refs/stash"), limit=_LIMIT)
+    found = []
+    for line in (content or b"").splitlines():
+        about, _, message = line.partition(b"\t")
+        oid = about.split(b" ")[1].decode()
+        text = message.decode(errors="surrogateescape")
+        where = re.match(r"(?:WIP on|On) (.*?): ", text + " ")
+        named = where[1] if where else "(no branch)"
+        if place.kind == "clone" or named in (branch, "(no branch)"):
+            found.append(Stash(oid=oid, message=text))
+    return found[::-1]
+
+
+def private_refs(place: Place) -> dict[str, str]:
+    """Gives the refs that go away with the workspace."""
+    if place.dirs is None:
+        return {}
+    said = run(["for-each-ref", "--format=%(objectname) %(refname)"], dirs=place.dirs)
+    pairs = (line.split(b" ", 1) for line in said.out.splitlines())
+    refs = {os.fsdecode(name): oid.decode() for oid, name in pairs}
+    if place.kind == "clone":
+        return refs
+    own = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
+    return {name: oid for name, oid in refs.items() if name.startswith(own)}
+
+
+def choose(inside: Quarantine, *, first: list[str], others: set[str]) -> Roots:
+    """Picks the parents: `first` in order, then those of `others` that they do not contain."""
+    kinds = inside.known([*first, *others])
+    leading = [oid for oid in dict.fromkeys(first) if kinds.get(oid) == "commit"]
+    rest = sorted(oid for oid in others if kinds.get(oid) == "commit" and oid not in leading)
+    loose = {oid: kind for oid, kind in kinds.items() if kind != "commit"}
+    heads = _heads(inside, rest, leading) if rest else []
+    return Roots(parents=[*leading, *heads], loose=loose)
+
+
+def _heads(inside: Quarantine, commits: list[str], known: list[str]) -> list[str]:
+    lines = [*commits, *(f"^{oid}" for oid in known)]
+    said = run(
+        ["rev-list", "--parents", "--stdin"],
+        dirs=inside.dirs,
+        stdin="\n".join(lines).encode() + b"\n",
+        timeout=LONG,
+    )
+    listed = [line.split(" ") for line in said.out.decode().splitlines()]
+    inner = {parent for _, *parents in listed for parent in parents}
+    return [oid for oid, *_ in listed if oid not in inner]

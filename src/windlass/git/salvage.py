@@ -1,0 +1,308 @@
+# ruff: noqa: PTH118
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Keeps everything an agent wrote, in one commit that the repository alone can restore.
+
+The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
+`nested/` the `.git` folders of nested repositories as tars, `gitdir.tar` the workspace's own git
+state, `loose/` and `tags/` objects that only such state names, `windlass.json` the rest. Its
+parents keep every commit alive. It is written in quarantine and referenced last: it is whole or it
+is not there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import Conflict, UserError
+from windlass.git import contents, gitstate, homecoming, manifest, places, roots, worktrees
+from windlass.git.manifest import Manifest, Summary
+from windlass.git.quarantine import Importer, quarantine
+from windlass.git.repository import null_oid, read_ref, set_ref
+from windlass.git.runner import LONG, printable, run
+from windlass.git.survey import Survey, survey
+
+if TYPE_CHECKING:
+    from windlass.git.contents import Tree
+    from windlass.git.manifest import Nested, Stash
+    from windlass.git.places import Place
+    from windlass.git.quarantine import Quarantine
+    from windlass.git.repository import Repository
+
+
+class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the work is now."""
+
+    ref: str
+    commit: str
+    summary: Summary
+
+
+def salvage(
+    repo: Repository,
+    *,
+    path: str,
+    agent: str,
+    stamp: str,
+    meta: dict[str, object],
+    branch: str | None = None,
+    ignored_cap: int = 64 << 20,
+    ignored_files_cap: int = 10_000,
+) -> Salvaged:
+    """Keeps the workspace at `path` under `refs/windlass/trash/<agent>/<stamp>`.
+
+    Raises and changes nothing when anything cannot be kept; a second call with the same agent and
+    stamp gives the first one's result. Nothing may be writing to the workspace any more.
+    """
+    ref = manifest.ref_of(agent, stamp)
+    if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
+        raise UserError(f"{printable(ref)} is no ref name", "use letters, digits, `-` and `_`")
+    if (done := _already(repo, ref)) is not None:
+        return done
+    found = _look(
+        repo, path=path, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap)
+    )
+    with quarantine(repo) as inside:
+        about = Manifest(
+            agent=agent,
+            stamp=stamp,
+            time=_time_of(stamp),
+            path=found.place.path,
+            kind=found.place.kind,
+            folder=found.folder,
+            branch=found.branch,
+            tip=found.tip,
+            head=found.head,
+            head_ref=found.head_ref,
+            base=found.base,
+            stashes=found.stashes,
+            refs=found.refs,
+            meta=meta,
+        )
+        commit, summary = _keep(repo, inside, found=found, about=about)
+        inside.release(repo)
+    try:
+        set_ref(repo, ref, commit, old=null_oid(repo))
+    except Conflict:
+        # Another call with the same stamp was faster, and has kept the same.
+        if (done := _already(repo, ref)) is None:
+            raise
+        return done
+    return Salvaged(ref=ref, commit=commit, summary=summary)
+
+
+def _already(repo: Repository, ref: str) -> Salvaged | None:
+    commit = read_ref(repo, ref)
+    if commit is None:
+        return None
+    return Salvaged(ref=ref, commit=commit, summary=manifest.read(repo, commit).summary)
+
+
+def _time_of(stamp: str) -> int:
+    """Reads the moment from the stamp where it is one, so that entries sort by it."""
+    if stamp.isdigit() and len(stamp) <= 11:
+        return int(stamp)
+    try:
+        moment = dt.datetime.fromisoformat(stamp)
+    except ValueError:
+        return int(time.time())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return int(moment.timestamp())
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen in a workspace before anything is written."""
+
+    place: Place
+    folder: bool
+    branch: str | None
+    tip: str | None
+    head: str | None
+    head_ref: str | None
+    base: str | None
+    stashes: list[Stash]
+    refs: dict[str, str]
+    survey: Survey
+    before: Tree
+    staged: Tree
+    stages: dict[str, Tree]
+    skipped: list[str]
+    assumed: list[str]
+
+
+def _look(
+    repo: Repository, *, path: str, agent: str, branch: str | None, caps: tuple[int, int]
+) -> _Found:
+    place = places.locate(repo, path)
+    head_ref, head = places.head_of(place)
+    name = branch or _own_branch(place, head_ref)
+    refs = roots.private_refs(place)
+    base = read_ref(repo, f"refs/windlass/base/{agent}")
+    tip = refs.get(f"refs/heads/{name}") if place.kind == "clone" else None
+    if tip is None and name is not None:
+        tip = read_ref(repo, f"refs/heads/{name}")
+    folder = places.is_folder(place.path)
+    start = head or (tip if place.kind == "plain" else None)
+    with places.viewed(repo, place, head=start) as dirs:
+        seen = Survey(files=[], dotgits=[], empty=[], ignored=set(), dropped=[])
+        if folder:
+            seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
+        staged, stages = gitstate.read_index(dirs)
+        skipped, assumed = gitstate.read_flags(dirs)
+        before = gitstate.read_tree(dirs, start)
+    return _Found(
+        place=place,
+        folder=folder,
+        branch=name,
+        tip=tip or head or base,
+        head=start,
+        head_ref=head_ref,
+        base=base,
+        stashes=roots.stashes(place, branch=name),
+        refs=refs,
+        survey=seen,
+        before=before,
+        staged=staged,
+        stages=stages,
+        skipped=skipped,
+        assumed=assumed,
+    )
+
+
+def _own_branch(place: Place, head_ref: str | None) -> str | None:
+    if place.git_dir is not None and (branch := worktrees.own_branch(place.git_dir)):
+        return branch
+    if head_ref is not None:
+        return head_ref.removeprefix("refs/heads/")
+    # A rebase detaches HEAD and remembers the branch.
+    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+        saved = places.read_small(os.path.join(place.git_dir or "", name))
+        if saved is not None:
+            return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
+    return None
+
+
+def _keep(
+    repo: Repository, inside: Quarantine, *, found: _Found, about: Manifest
+) -> tuple[str, Summary]:
+    chosen = _roots(repo, inside, found=found)
+    with Importer(inside) as importer:
+        dropped = [*found.survey.dropped, *gitstate.keep_state(importer, found.place)]
+        nested = _keep_nested(repo, importer, found)
+        counts = _keep_trees(inside, importer, found)
+        tags = _keep_loose(inside, importer, chosen.loose)
+        modes = contents.usual_modes(found.survey)
+        summary = Summary(
+            changed=counts["changed"],
+            untracked=counts["untracked"],
+            ignored=counts["ignored"],
+            nested=len(nested),
+            stashes=len(found.stashes),
+            commits=_count_commits(inside, chosen.parents, found=found),
+            size=importer.sent,
+            dropped=sum(one.files for one in dropped),
+        )
+        whole = msgspec.structs.replace(
+            about,
+            index=bool(counts["index"]),
+            empty=[os.fsdecode(name) for name in found.survey.empty],
+            file_mode=modes.plain,
+            exec_mode=modes.executable,
+            modes=modes.odd,
+            skip_worktree=found.skipped,
+            assume_unchanged=found.assumed,
+            nested=nested,
+            dropped=dropped,
+            tags=tags,
+            summary=summary,
+        )
+        mark = importer.blob(manifest.encode(whole))
+        importer.place(manifest.NAME.encode(), mode=b"100644", what=mark)
+        commit = importer.commit(
+            message=f"windlass: salvaged {about.agent} {about.stamp}\n",
+            time=about.time,
+            parents=chosen.parents,
+        )
+    return commit, summary
+
+
+def _roots(repo: Repository, inside: Quarantine, *, found: _Found) -> roots.Roots:
+    first = [oid for oid in (found.head, found.tip, found.base) if oid]
+    first += [stash.oid for stash in found.stashes]
+    others = set(found.refs.values())
+    if found.place.git_dir is not None:
+        others |= roots.mentioned(found.place.git_dir)
+    if found.branch is not None:
+        others |= roots.branch_log(found.place.common_dir, f"refs/heads/{found.branch}")
+    for entry in found.survey.dotgits:
+        others |= gitstate.named_by_nested(repo, place=found.place, entry=entry)
+    if found.place.kind == "clone":
+        trees = [found.staged, *found.stages.values()]
+        named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
+        homecoming.bring(repo, inside, place=found.place, wanted={*first, *others, *named})
+    return roots.choose(inside, first=first, others=others)
+
+
+def _keep_nested(repo: Repository, importer: Importer, found: _Found) -> list[Nested]:
+    return [
+        gitstate.keep_nested(importer, repo, place=found.place, entry=entry, number=number)
+        for number, entry in enumerate(found.survey.dotgits)
+    ]
+
+
+def _keep_trees(inside: Quarantine, importer: Importer, found: _Found) -> dict[str, int]:
+    start = None
+    if found.head is not None:
+        said = run(["rev-parse", f"{found.head}^{{tree}}"], dirs=inside.dirs)
+        start = said.out.decode().strip()
+    if start is not None and found.before:
+        importer.place(b"files", mode=b"040000", what=start)
+    counts = contents.keep_files(
+        importer,
+        inside,
+        root=found.place.path,
+        survey=found.survey,
+        before=found.before,
+        tracked=set(found.staged),
+    )
+    counts["index"] = gitstate.keep_index(
+        importer,
+        inside,
+        start=start,
+        before=found.before,
+        staged=found.staged,
+        stages=found.stages,
+    )
+    return counts
+
+
+def _keep_loose(inside: Quarantine, importer: Importer, loose: dict[str, str]) -> list[str]:
+    tags = []
+    for oid, kind in sorted(loose.items()):
+        if kind == "tag":
+            raw = run(["cat-file", "tag", oid], dirs=inside.dirs).out
+            importer.place(b"tags/" + oid.encode(), mode=b"100644", what=importer.blob(raw))
+            tags.append(oid)
+        else:
+            mode = b"040000" if kind == "tree" else b"100644"
+            importer.place(b"loose/" + oid.encode(), mode=mode, what=oid)
+    return tags
+
+
+def _count_commits(inside: Quarantine, parents: list[str], *, found: _Found) -> int:
+    if found.base is None:
+        return 0
+    stashed = {stash.oid for stash in found.stashes}
+    lines = [oid for oid in parents if oid not in stashed] + [f"^{found.base}"]
+    said = run(
+        ["rev-list", "--count", "--stdin"],
+        dirs=inside.dirs,
+        stdin="\n".join(lines).encode() + b"\n",
+        timeout=LONG,
+    )
+    return int(said.out)

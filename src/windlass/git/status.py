@@ -1,0 +1,188 @@
+# ruff: noqa: PTH118, PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""What a workspace holds that is not committed, told without obeying anything in it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.git import places
+from windlass.git.included import user_excludes
+from windlass.git.places import Operation, Place
+from windlass.git.runner import LONG, Dirs, inert, run
+from windlass.git.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from windlass.git.repository import Repository
+
+
+_SHAPE = ("--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+_STAGED = ("--cached", "--no-renames", "--name-only", "-z")
+
+
+class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The uncommitted work of one workspace; every list holds paths relative to it."""
+
+    exists: bool
+    branch: str | None = None
+    head: str | None = None
+    staged: list[str] = []
+    unstaged: list[str] = []
+    untracked: list[str] = []
+    conflicted: list[str] = []
+    nested: list[str] = []
+    """Repositories inside the workspace that hold work of their own."""
+    operation: Operation | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Says whether everything is committed and nothing is under way."""
+        lists = (self.staged, self.unstaged, self.untracked, self.conflicted, self.nested)
+        return self.operation is None and not any(lists)
+
+
+def status(repo: Repository, path: str) -> WorkStatus:
+    """Tells what is uncommitted in the workspace at `path`; a missing folder is no error."""
+    place = places.locate(repo, path)
+    config = inert(repo.git_dir) | user_excludes(repo)
+    return _status(repo, place, config=config)
+
+
+def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> WorkStatus:
+    ref, head = places.head_of(place)
+    branch = ref.removeprefix("refs/heads/") if ref else None
+    if not places.is_folder(place.path):
+        return WorkStatus(exists=False, branch=branch, head=head)
+    with places.viewed(repo, place, head=head) as dirs:
+        lists = _Lists()
+        lists.read_status(dirs, config=config)
+        lists.read_staged(dirs, head=head)
+        nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored, config=config)
+    return WorkStatus(
+        exists=True,
+        branch=branch,
+        head=head,
+        staged=lists.staged,
+        unstaged=lists.unstaged,
+        untracked=[name for name in lists.untracked if name.rstrip("/") not in nested],
+        conflicted=lists.conflicted,
+        nested=nested,
+        operation=places.operation_of(place),
+    )
+
+
+class _Lists:
+    """Collects paths from git's machine-readable output."""
+
+    def __init__(self) -> None:
+        self.staged: list[str] = []
+        self.unstaged: list[str] = []
+        self.untracked: list[str] = []
+        self.conflicted: list[str] = []
+        self.ignored: set[bytes] = set()
+
+    def read_status(self, dirs: Dirs, *, config: Mapping[str, str]) -> None:
+        """Reads the differences between index and files, and the files that the index lacks."""
+        said = run(
+            ["status", *_SHAPE, "--ignore-submodules=all"],
+            dirs=dirs,
+            config=config,
+            timeout=LONG,
+        )
+        for record in filter(None, said.out.split(b"\0")):
+            match record[:1]:
+                case b"1":
+                    if record[3:4] != b".":
+                        self.unstaged.append(os.fsdecode(record.split(b" ", 8)[8]))
+                case b"u":
+                    self.conflicted.append(os.fsdecode(record.split(b" ", 10)[10]))
+                case b"?":
+                    self.untracked.append(os.fsdecode(record[2:]))
+                case b"!":
+                    self.ignored.add(record[2:].rstrip(b"/"))
+
+    def read_staged(self, dirs: Dirs, *, head: str | None) -> None:
+        """Reads the differences between HEAD and index, gitlinks included: nothing is entered."""
+        against = head or _empty_tree(dirs)
+        said = run(
+            ["diff-index", *_STAGED, "--ignore-submodules=none", against, "--"],
+            dirs=dirs,
+        )
+        conflicted = set(self.conflicted)
+        names = (os.fsdecode(name) for name in said.out.split(b"\0") if name)
+        self.staged = [name for name in names if name not in conflicted]
+
+
+def _empty_tree(dirs: Dirs) -> str:
+    return run(["hash-object", "-t", "tree", "--stdin"], dirs=dirs).out.decode().strip()
+
+
+def _nested_work(
+    repo: Repository,
+    place: Place,
+    *,
+    dirs: Dirs,
+    ignored: set[bytes],
+    config: Mapping[str, str],
+) -> list[str]:
+    found = [
+        os.path.dirname(entry.path)
+        for entry in walk(place.path, enter=lambda path: path not in ignored)
+        if entry.kind == "dotgit" and os.path.dirname(entry.path) not in ignored
+    ]
+    links = _gitlinks(dirs, found)
+    return [
+        os.fsdecode(path)
+        for path in found
+        if not _is_untouched(repo, place, path=path, link=links.get(path), config=config)
+    ]
+
+
+def _gitlinks(dirs: Dirs, paths: list[bytes]) -> dict[bytes, str]:
+    if not paths:
+        return {}
+    listed = run(["--literal-pathspecs", "ls-files", "-s", "-z", "--", *paths], dirs=dirs).out
+    links = {}
+    for record in filter(None, listed.split(b"\0")):
+        about, _, name = record.partition(b"\t")
+        mode, oid, _ = about.split(b" ")
+        if mode == b"160000":
+            links[name] = oid.decode()
+    return links
+
+
+def _is_untouched(
+    repo: Repository, place: Place, *, path: bytes, link: str | None, config: Mapping[str, str]
+) -> bool:
+    """Says whether a nested repository is a submodule exactly as the index records it."""
+    if link is None:
+        return False
+    inner = nested_place(repo, place, path)
+    if inner is None:
+        return False
+    state = _status(repo, inner, config=config)
+    return state.head == link and state.clean
+
+
+def nested_place(repo: Repository, outer: Place, path: bytes) -> Place | None:
+    """Finds the git folder of a nested repository if it lies where it may be read."""
+    folder = os.path.join(outer.path, os.fsdecode(path))
+    own = os.path.join(folder, ".git")
+    if places.is_folder(own):
+        return Place(path=folder, kind="clone", git_dir=own, common_dir=own)
+    pointer = places.read_small(own)
+    if pointer is None or not pointer.startswith(b"gitdir: "):
+        return None
+    target = os.path.realpath(
+        os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
+    )
+    if not target.startswith((repo.git_dir + os.sep, outer.path + os.sep)):
+        return None
+    if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
+        return Place(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
+    return Place(path=folder, kind="clone", git_dir=target, common_dir=target)

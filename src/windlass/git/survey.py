@@ -1,0 +1,178 @@
+# ruff: noqa: PTH118, PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Looks over everything in a workspace folder and decides what a salvage keeps.
+
+Owns the choice: all that is tracked or untracked is kept whatever its size, ignored files up to a
+cap, and what cannot be kept is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.git import places
+from windlass.git.manifest import Dropped
+from windlass.git.runner import LONG, Dirs, inert, run
+from windlass.git.status import nested_place
+from windlass.git.walk import Entry, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from windlass.git.places import Place
+    from windlass.git.repository import Repository
+
+# Folders that a tool makes again; kept last, when the cap has room.
+REBUILDABLE = frozenset(
+    b"node_modules .venv venv __pycache__ .mypy_cache .pytest_cache .ruff_cache .tox .nox target "
+    b"build dist .gradle .next .nuxt .turbo .parcel-cache .cache .eggs .terraform vendor Pods "
+    b"DerivedData .dart_tool elm-stuff _build deps bower_components .yarn .pnpm-store"
+    b" coverage".split()
+)
+_MANY = 200
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is, sorted into what is kept and what is not."""
+
+    files: list[Entry]
+    dotgits: list[Entry]
+    empty: list[bytes]
+    ignored: set[bytes]
+    """The kept ones that git ignores."""
+    dropped: list[Dropped]
+
+
+class _Unit(msgspec.Struct, frozen=True):
+    """An ignored thing that is kept or dropped as a whole."""
+
+    entry: Entry
+    size: int
+    count: int
+
+    @property
+    def rank(self) -> tuple[bool, int, bytes]:
+        rebuilt = not REBUILDABLE.isdisjoint(self.entry.path.split(b"/"))
+        return rebuilt, self.size, self.entry.path
+
+
+def survey(repo: Repository, place: Place, dirs: Dirs, *, size_cap: int, count_cap: int) -> Survey:
+    """Walks the folder once, asks git what is ignored, and chooses."""
+    found = list(walk(place.path))
+    rules = _ignored_by(repo, dirs)
+    for entry in found:
+        if entry.kind == "dotgit":
+            rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
+    ignored = _under(found, rules)
+    dropped = [
+        Dropped(path=os.fsdecode(entry.path), reason="a socket, pipe or device, not a file")
+        for entry in found
+        if entry.kind == "special" or (entry.kind == "dotgit" and _is_special(entry))
+    ]
+    units = [
+        _unit(place, entry)
+        for entry in found
+        if entry.path in ignored and entry.kind in ("file", "link", "dotgit")
+    ]
+    kept, refused = _choose(units, size_cap=size_cap, count_cap=count_cap)
+    dropped += _described(refused, rules)
+    wanted = [entry for entry in found if entry.path not in ignored or entry.path in kept]
+    return Survey(
+        files=[entry for entry in wanted if entry.kind in ("file", "link")],
+        dotgits=[entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)],
+        empty=[entry.path for entry in found if entry.kind == "folder" and entry.empty],
+        ignored=kept,
+        dropped=dropped,
+    )
+
+
+def _is_special(entry: Entry) -> bool:
+    mode = entry.info.st_mode
+    return not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode))
+
+
+def _ignored_by(repo: Repository, dirs: Dirs) -> set[bytes]:
+    said = run(
+        ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"],
+        dirs=dirs,
+        config=inert(repo.git_dir),
+        timeout=LONG,
+    )
+    return {name.rstrip(b"/") for name in said.out.split(b"\0") if name}
+
+
+def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes]:
+    # Git does not look into a nested repository, so its own rules are asked there.
+    inner = nested_place(repo, place, path)
+    if inner is None:
+        return set()
+    with places.viewed(repo, inner, head=None) as dirs:
+        return {path + b"/" + name for name in _ignored_by(repo, dirs)}
+
+
+def _under(found: list[Entry], rules: set[bytes]) -> set[bytes]:
+    """Spreads the rules to everything below an ignored folder; parents come before children."""
+    ignored: set[bytes] = set()
+    for entry in sorted(found, key=lambda entry: entry.path.count(b"/")):
+        if entry.path in rules or os.path.dirname(entry.path) in ignored:
+            ignored.add(entry.path)
+    return ignored
+
+
+def _unit(place: Place, entry: Entry) -> _Unit:
+    if entry.kind != "dotgit" or not stat.S_ISDIR(entry.info.st_mode):
+        return _Unit(entry, entry.info.st_size, 1)
+    inner = list(walk(os.path.join(place.path, os.fsdecode(entry.path))))
+    return _Unit(entry, sum(e.info.st_size for e in inner if e.kind == "file"), len(inner))
+
+
+def _choose(units: list[_Unit], *, size_cap: int, count_cap: int) -> tuple[set[bytes], list[_Unit]]:
+    kept: set[bytes] = set()
+    refused = []
+    size = count = 0
+    for unit in sorted(units, key=lambda unit: unit.rank):
+        if size + unit.size > size_cap or count + unit.count > count_cap:
+            refused.append(unit)
+            continue
+        kept.add(unit.entry.path)
+        size += unit.size
+        count += unit.count
+    return kept, refused
+
+
+def _described(refused: Iterable[_Unit], rules: set[bytes]) -> list[Dropped]:
+    listed = list(refused)
+    reason = "ignored by git and over the cap for ignored files"
+    if len(listed) <= _MANY:
+        return [
+            Dropped(
+                path=os.fsdecode(unit.entry.path), reason=reason, size=unit.size, files=unit.count
+            )
+            for unit in listed
+        ]
+    groups: dict[bytes, list[_Unit]] = collections.defaultdict(list)
+    for unit in listed:
+        groups[_top_rule(unit.entry.path, rules)].append(unit)
+    return [
+        Dropped(
+            path=os.fsdecode(top) + ("/" if len(group) > 1 else ""),
+            reason=reason,
+            size=sum(unit.size for unit in group),
+            files=sum(unit.count for unit in group),
+        )
+        for top, group in sorted(groups.items())
+    ]
+
+
+def _top_rule(path: bytes, rules: set[bytes]) -> bytes:
+    parts = path.split(b"/")
+    for length in range(1, len(parts)):
+        head = b"/".join(parts[:length])
+        if head in rules:
+            return head
+    return parts[0]

@@ -1,0 +1,131 @@
+# ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208, PTH211
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Git folders as tar files: packed by lstat, unpacked without following a link.
+
+For what cannot be a tree: git refuses `.git` in any letter case inside one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tarfile
+from typing import IO, TYPE_CHECKING
+
+from windlass.core.errors import GitError
+from windlass.git.runner import printable
+from windlass.git.walk import unlock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CHUNK = 1 << 20
+
+
+def pack(
+    source: str, into: IO[bytes], *, keep: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """Writes a file or folder as a tar under the name `it`; gives what could not go in."""
+    left: list[str] = []
+    with tarfile.open(fileobj=into, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        pending = [""]
+        while pending:
+            relative = pending.pop()
+            path = os.path.join(source, relative) if relative else source
+            if relative and not keep(relative):
+                continue
+            if not _add(archive, path, os.path.join("it", relative) if relative else "it"):
+                left.append(relative)
+            if stat.S_ISDIR(os.lstat(path).st_mode):
+                names = sorted(os.listdir(path), reverse=True)
+                pending.extend(os.path.join(relative, name) for name in names)
+    return left
+
+
+def _add(archive: tarfile.TarFile, path: str, name: str) -> bool:
+    info = archive.gettarinfo(path, arcname=name)
+    if info is None or not (info.isreg() or info.isdir() or info.issym() or info.islnk()):
+        return False
+    info.name = name
+    if not info.isreg():
+        archive.addfile(info)
+        return True
+    with _open(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        info.size = size
+        archive.addfile(info, file)
+    return True
+
+
+def _open(path: str) -> IO[bytes]:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(path, flags), "rb")
+    except PermissionError:
+        unlock(os.fsencode(path))
+        return os.fdopen(os.open(path, flags), "rb")
+
+
+def unpack(source: IO[bytes], target: str, *, keep: Callable[[str], bool] = lambda _: True) -> None:
+    """Writes what `pack` packed to `target`, which gets the place of `it`."""
+    folders: list[tuple[str, int]] = []
+    with tarfile.open(fileobj=source, mode="r|") as archive:
+        for member in archive:
+            relative = _relative(member.name)
+            if relative and not keep(relative):
+                continue
+            path = os.path.join(target, relative) if relative else target
+            plant_folders(target, os.path.dirname(relative))
+            _extract(archive, member, path, top=target)
+            if member.isdir():
+                folders.append((path, member.mode & 0o777))
+    for path, mode in reversed(folders):
+        os.chmod(path, mode)
+
+
+def _relative(name: str) -> str:
+    parts = name.split("/")
+    if parts[0] != "it" or any(part in ("", ".", "..") for part in parts[1:]):
+        raise GitError(
+            f"the saved work holds an impossible name: {printable(name)}",
+            "it was not written by Windlass; look at it with `git show`",
+        )
+    return "/".join(parts[1:])
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, *, top: str) -> None:
+    if member.isdir():
+        if not os.path.isdir(path) or os.path.islink(path):
+            os.mkdir(path, 0o700)
+        else:
+            os.chmod(path, 0o700)
+        return
+    if os.path.lexists(path):
+        os.unlink(path)
+    if member.issym():
+        os.symlink(member.linkname, path)
+        return
+    if member.islnk():
+        os.link(os.path.join(top, _relative(member.linkname)), path, follow_symlinks=False)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    content = archive.extractfile(member)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        while content is not None and (chunk := content.read(_CHUNK)):
+            file.write(chunk)
+        os.fchmod(file.fileno(), member.mode & 0o777)
+
+
+def plant_folders(top: str, relative: str) -> None:
+    """Makes the folders on the way to a path below `top`; refuses to go through a link."""
+    here = top
+    for name in filter(None, relative.split("/")):
+        here = os.path.join(here, name)
+        try:
+            os.mkdir(here)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(here).st_mode):
+                raise GitError(
+                    f"{printable(here)} is no folder, so nothing is written through it",
+                    "restore into another, empty place",
+                ) from None

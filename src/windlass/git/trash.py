@@ -1,0 +1,154 @@
+# ruff: noqa: PTH120
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Salvaged work, found and read from refs and commits alone.
+
+Owns `refs/windlass/trash/<agent>/<stamp>`. Putting work there is `salvage`, bringing it back
+`restore`, which is offered here too.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import NotFound, UserError
+from windlass.git import manifest
+from windlass.git.manifest import Dropped, Manifest, Stash, Summary
+from windlass.git.repository import Commit, commits_between, delete_ref, refs_under
+from windlass.git.restore import Restored
+from windlass.git.restore import restore as _restore
+from windlass.git.runner import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from windlass.git.repository import Repository
+
+__all__ = ["Change", "Contents", "Restored", "TrashEntry", "empty", "entries", "find", "restore"]
+
+
+class TrashEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One salvage, as a listing shows it."""
+
+    id: str
+    agent: str
+    stamp: str
+    ref: str
+    commit: str
+    time: int
+    branch: str | None
+    path: str
+    summary: Summary
+    dropped: list[Dropped]
+    meta: dict[str, object]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One file that differed from HEAD: A, M, D or T, and its path."""
+
+    letter: str
+    path: str
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What is inside one salvage."""
+
+    entry: TrashEntry
+    changes: list[Change]
+    commits: list[Commit]
+    stashes: list[Stash]
+    nested: list[str]
+    dropped: list[Dropped]
+
+
+def entries(repo: Repository) -> list[TrashEntry]:
+    """Lists all salvages, newest first."""
+    found = [
+        _entry(ref, commit, manifest.read(repo, commit))
+        for ref, commit in refs_under(repo, manifest.TRASH).items()
+    ]
+    return sorted(found, key=lambda entry: (entry.time, entry.stamp), reverse=True)
+
+
+def _entry(ref: str, commit: str, about: Manifest) -> TrashEntry:
+    return TrashEntry(
+        id=f"{about.agent}-{about.stamp}",
+        agent=about.agent,
+        stamp=about.stamp,
+        ref=ref,
+        commit=commit,
+        time=about.time,
+        branch=about.branch,
+        path=about.path,
+        summary=about.summary,
+        dropped=about.dropped,
+        meta=about.meta,
+    )
+
+
+def find(repo: Repository, prefix: str) -> TrashEntry:
+    """Finds a salvage by its id, the beginning of it, or its agent's name (then the newest)."""
+    listed = entries(repo)
+    for entry in listed:
+        if prefix in (entry.id, entry.agent, entry.ref):
+            return entry
+    found = [entry for entry in listed if prefix and entry.id.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(printable(entry.id) for entry in found[:5])
+        raise UserError(f"{printable(prefix)} could be {names}", "type a few more characters")
+    raise NotFound(
+        f"nothing in the trash begins with {printable(prefix)}", "`wl trash` lists what there is"
+    )
+
+
+def show(repo: Repository, entry: TrashEntry) -> Contents:
+    """Tells what is inside a salvage."""
+    about = manifest.read(repo, entry.commit)
+    commits = []
+    if about.base and about.head:
+        commits = commits_between(repo, about.base, about.head, limit=200)
+    return Contents(
+        entry=entry,
+        changes=_changes(repo, entry.commit, about),
+        commits=commits,
+        stashes=about.stashes,
+        nested=[os.path.dirname(one.path) for one in about.nested],
+        dropped=about.dropped,
+    )
+
+
+def _changes(repo: Repository, commit: str, about: Manifest) -> list[Change]:
+    if not about.folder:
+        return []
+    nothing = repo.git("hash-object", "-w", "-t", "tree", "--stdin").out.decode().strip()
+    had = f"{commit}:files"
+    after = had if repo.git("cat-file", "-e", had, ok=(0, 1, 128)).code == 0 else nothing
+    before = f"{about.head}^{{tree}}" if about.head else nothing
+    said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
+    fields = said.out.split(b"\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return [Change(letter.decode(), os.fsdecode(name)) for letter, name in pairs]
+
+
+def restore(
+    repo: Repository, entry: TrashEntry, *, path: str, branch: str, agent: str = ""
+) -> Restored:
+    """Brings a salvage back as a new worktree at `path` on the new branch `branch`."""
+    return _restore(
+        repo,
+        manifest.read(repo, entry.commit),
+        commit=entry.commit,
+        path=path,
+        branch=branch,
+        agent=agent,
+    )
+
+
+def empty(repo: Repository, chosen: Iterable[TrashEntry]) -> None:
+    """Forgets salvages for good; git's own garbage collection frees the space."""
+    for entry in chosen:
+        delete_ref(repo, entry.ref, old=entry.commit)

@@ -1,0 +1,126 @@
+# ruff: noqa: PTH108, PTH118, PTH208
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Workspaces of agents: made, found again after a crash, brought back, removed.
+
+Owns the folder, the branch and `refs/windlass/base/<agent>`. Removing destroys: callers salvage
+first. What is inside a workspace is told by `status` and `diff`, which are offered here too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import Conflict
+from windlass.git import worktrees
+from windlass.git.changes import changed, diff, materialise
+from windlass.git.included import include
+from windlass.git.repository import (
+    branch_exists,
+    check_branch_name,
+    checkouts,
+    delete_ref,
+    null_oid,
+    read_ref,
+    require,
+    set_ref,
+)
+from windlass.git.runner import LONG, Dirs, inert, printable, run
+from windlass.git.status import WorkStatus, status
+
+if TYPE_CHECKING:
+    from windlass.git.repository import Repository
+
+__all__ = [
+    "WorkStatus",
+    "Workspace",
+    "base_ref",
+    "changed",
+    "create",
+    "diff",
+    "ensure",
+    "include",
+    "materialise",
+    "remove",
+    "status",
+]
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True):
+    """A linked worktree that stands ready."""
+
+    path: str
+    branch: str
+    base: str
+
+
+def base_ref(agent: str) -> str:
+    """Names the ref that pins where an agent began, and marks the branch as ours."""
+    return f"refs/windlass/base/{agent}"
+
+
+def create(repo: Repository, *, path: str, branch: str, base: str, agent: str) -> Workspace:
+    """Makes `path` a linked worktree on the new branch `branch` at `base`.
+
+    Calling it again after a crash at any point completes it. The base ref comes first: a branch
+    that exists without it belongs to somebody else and is refused.
+    """
+    check_branch_name(branch)
+    where = worktrees.outside(repo, path)
+    start = _claim(repo, agent=agent, branch=branch, path=where, base=require(repo, base))
+    admin = worktrees.register(repo, path=where, branch=branch, start=start, agent=agent)
+    _check_out(repo, admin=admin, path=where, branch=branch)
+    return Workspace(path=where, branch=branch, base=start)
+
+
+def ensure(repo: Repository, *, path: str, branch: str, agent: str = "") -> Workspace:
+    """Brings back a workspace folder that was deleted by hand, from its index or its branch."""
+    where = worktrees.outside(repo, path)
+    tip = require(repo, f"refs/heads/{branch}")
+    admin = worktrees.register(repo, path=where, branch=branch, start=tip, agent=agent)
+    _check_out(repo, admin=admin, path=where, branch=branch)
+    base = read_ref(repo, base_ref(agent)) if agent else None
+    return Workspace(path=where, branch=branch, base=base or tip)
+
+
+def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
+    """Deletes folder, admin entry, branch and base ref; only ever after a salvage succeeded."""
+    worktrees.unregister(repo, worktrees.outside(repo, path))
+    delete_ref(repo, f"refs/heads/{branch}")
+    delete_ref(repo, base_ref(agent))
+
+
+def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -> str:
+    ref = base_ref(agent)
+    claimed = read_ref(repo, ref)
+    if claimed is not None:
+        return claimed
+    if branch_exists(repo, branch):
+        place = checkouts(repo).get(branch)
+        used = f", checked out in {printable(place)}" if place else ""
+        raise Conflict(
+            f"the branch {printable(branch)} exists already and is not this agent's{used}",
+            f"choose another name, or rename it: `git branch -m {printable(branch)} NEW-NAME`",
+        )
+    worktrees.refuse_full(path)
+    set_ref(repo, ref, base, old=null_oid(repo))
+    return base
+
+
+def _check_out(repo: Repository, *, admin: str, path: str, branch: str) -> None:
+    ready = worktrees.is_ready(admin)
+    if ready and os.listdir(path) != [".git"]:
+        return
+    dirs = Dirs(git_dir=admin, common_dir=repo.git_dir, work_tree=path)
+    config = inert(repo.git_dir) | {"checkout.workers": str(min(4, os.cpu_count() or 1))}
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(admin, "index.lock"))
+    if ready and os.path.lexists(os.path.join(admin, "index")):
+        # Deleted by hand later: the index still knows what was staged.
+        run(["checkout-index", "-a", "-q"], dirs=dirs, config=config, timeout=LONG, ok=(0, 1))
+    else:
+        run(["reset", "-q", "--hard", "HEAD"], dirs=dirs, config=config, timeout=LONG)
+    worktrees.mark_ready(admin, branch=branch)

@@ -1,0 +1,156 @@
+# ruff: noqa: PTH103, PTH106, PTH108, PTH118, PTH119, PTH120, PTH123, PTH208
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""The registration of linked worktrees: admin folder, pointer and branch, one at a time.
+
+`git worktree add` races with itself, so every registration happens under one lock of ours. What
+is in the folder afterwards is the business of `workspaces` and `restore`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+from windlass.core.errors import Conflict, UserError
+from windlass.git import places
+from windlass.git.repository import branch_exists, checkouts
+from windlass.git.runner import printable, run
+from windlass.git.walk import erase
+
+if TYPE_CHECKING:
+    from windlass.git.repository import Repository
+
+_LOCK = "worktrees"
+# Left in the admin folder once the files are whole: from then on they are the agent's.
+_READY = "windlass-ready"
+
+
+def outside(repo: Repository, path: str) -> str:
+    """Gives the canonical path of a workspace; refuses one inside the repository."""
+    where = os.path.realpath(path)
+    for inside in (repo.root, repo.git_dir):
+        if where == inside or where.startswith(inside + os.sep):
+            raise UserError(
+                f"{printable(path)} is inside the repository {printable(repo.root)}",
+                "choose a folder outside: nested copies break every tool that walks the tree",
+            )
+    return where
+
+
+def refuse_full(path: str) -> None:
+    """Refuses a place where something is already."""
+    if os.path.lexists(path) and (not places.is_folder(path) or os.listdir(path)):
+        raise Conflict(
+            f"{printable(path)} exists already and is not empty", "move it away or choose another"
+        )
+
+
+def register(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
+    """Makes `path` a linked worktree without files, on `branch`, new at `start` if need be.
+
+    Completes what a killed call began; gives the admin folder.
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with places.locked(repo, _LOCK):
+        admin = places.find_admin(repo, path)
+        if admin is not None and _is_whole(admin):
+            _point(path, admin)
+            return admin
+        if admin is not None:
+            erase(admin)
+            erase(path)
+        _sweep_half_made(repo, os.path.basename(path))
+        return _add(repo, path=path, branch=branch, start=start, agent=agent)
+
+
+def unregister(repo: Repository, path: str) -> None:
+    """Deletes the folder and its admin entry, and those of worktrees inside it."""
+    with places.locked(repo, _LOCK):
+        gone = [
+            admin
+            for admin, place in places.admins(repo).items()
+            if place == path or place.startswith(path + os.sep)
+        ]
+        erase(path)
+        for admin in gone:
+            erase(admin)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.join(repo.git_dir, "worktrees"))
+
+
+def is_ready(admin: str) -> bool:
+    """Says whether the files were all there once."""
+    return os.path.lexists(os.path.join(admin, _READY))
+
+
+def mark_ready(admin: str, *, branch: str) -> None:
+    """Notes that the files are all there, and which branch is the workspace's own."""
+    with open(os.path.join(admin, _READY), "wb") as file:
+        file.write(os.fsencode(branch) + b"\n")
+
+
+def own_branch(admin: str) -> str | None:
+    """Names the branch that the workspace was made for, whatever HEAD is on now."""
+    content = places.read_small(os.path.join(admin, _READY)) or b""
+    return os.fsdecode(content.strip()) or None
+
+
+def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
+    elsewhere = checkouts(repo).get(branch)
+    if elsewhere is not None:
+        raise Conflict(
+            f"the branch {printable(branch)} is checked out in {printable(elsewhere)}",
+            "switch that checkout to another branch first",
+        )
+    refuse_full(path)
+    new = () if branch_exists(repo, branch) else ("-b", branch)
+    reason = f"windlass agent {agent}" if agent else "windlass"
+    # Locked: `git worktree prune` would throw away the index and reflog of a deleted folder.
+    flags = ("-q", "--no-checkout", "--lock", "--reason", reason)
+    run(["worktree", "add", *flags, *new, path, start if new else branch], dirs=repo.dirs)
+    made = places.find_admin(repo, path)
+    if made is None:
+        raise Conflict(
+            f"git made no worktree at {printable(path)}", "was it removed meanwhile? try again"
+        )
+    return made
+
+
+def _is_whole(admin: str) -> bool:
+    """Tells a finished admin folder from one whose `git worktree add` was killed."""
+    if places.read_small(os.path.join(admin, "locked")) == b"initializing":
+        return False
+    return all(places.read_small(os.path.join(admin, name)) for name in ("HEAD", "commondir"))
+
+
+def _sweep_half_made(repo: Repository, name: str) -> None:
+    # A `worktree add` killed in its first moments leaves an admin folder that points nowhere and
+    # can make every later `worktree add` fail.
+    top = os.path.join(repo.git_dir, "worktrees")
+    pattern = re.compile(re.escape(name) + r"\d*")
+    for entry in os.listdir(top) if places.is_folder(top) else []:
+        admin = os.path.join(top, entry)
+        nowhere = not places.read_small(os.path.join(admin, "gitdir"))
+        starting = places.read_small(os.path.join(admin, "locked")) in (b"initializing", b"")
+        if pattern.fullmatch(entry) and nowhere and starting:
+            erase(admin)
+
+
+def _point(path: str, admin: str) -> None:
+    """Makes the folder and its pointer exist; what is in the folder stays."""
+    os.makedirs(path, exist_ok=True)
+    pointer = os.path.join(path, ".git")
+    wanted = b"gitdir: " + os.fsencode(admin) + b"\n"
+    if places.read_small(pointer) == wanted:
+        return
+    if places.is_folder(pointer):
+        raise Conflict(
+            f"{printable(path)} has become a repository of its own",
+            "its .git folder is not ours to replace; salvage the workspace instead",
+        )
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(pointer)
+    with open(pointer, "xb") as file:
+        file.write(wanted)

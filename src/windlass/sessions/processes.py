@@ -1,0 +1,141 @@
+"""What runs for a session or a workspace: stopping it, listing it, running a command.
+
+Owns the marker that sessions carry; how a tree of processes is ended is in `tree`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import uuid
+from typing import TYPE_CHECKING
+
+import msgspec
+import psutil
+
+from windlass.core.errors import WindlassError
+from windlass.sessions import record
+from windlass.sessions.tree import StopReport, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from windlass.sessions.tmux import Tmux
+
+__all__ = ["MARKER", "CommandResult", "Process", "StopReport", "below", "run", "stop"]
+
+MARKER = "WINDLASS_SESSION"
+
+_RUN_MARKER = "WINDLASS_RUN"
+_TAIL_BYTES = 4000
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command line ended, with the last of what it said."""
+
+    code: int
+    timed_out: bool
+    tail: str
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A process below an agent CLI."""
+
+    pid: int
+    name: str
+    started_at: float
+
+
+def stop(
+    *, folder: Path, name: str, marker: str, grace: float = 5.0, tmux: Tmux | None = None
+) -> StopReport:
+    """Ends everything that runs for the session: TERM, `grace` seconds, KILL, until none is left.
+
+    Works without holder and without tmux server. Never touches this process, the tmux server, or
+    anything that neither descends from the holder nor carries the marker.
+    """
+    holder = record.read_holder(folder)
+    process = holder.process() if holder else None
+    if process is not None:
+        # From now on the holder outlives its child, so that orphans stay below it.
+        with contextlib.suppress(FileNotFoundError):
+            (folder / record.STOPPING).touch()
+    tree = Tree(
+        f"{MARKER}={marker}",
+        holder=process,
+        # In this order: the holder writes the exit first and looks for the other file then.
+        witness=process is not None and record.read_exit(folder) is None,
+        spared=_server(tmux),
+    )
+    first = holder.child if holder else None
+    report = tree.end(first=first, grace=grace)
+    if tmux is not None:
+        tmux.kill(name)
+    return report
+
+
+def below(folder: Path) -> list[Process]:
+    """Lists what lives below the agent CLI of a session: its tools, servers, background shells."""
+    holder = record.read_holder(folder)
+    if holder is None or (process := holder.process()) is None:
+        return []
+    found = []
+    for one in process.children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if one.pid != holder.child and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(Process(pid=one.pid, name=one.name(), started_at=one.create_time()))
+    return found
+
+
+def run(
+    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float
+) -> CommandResult:
+    """Runs a shell command line with its output appended to `log`.
+
+    On time-out its whole tree is ended. What it leaves running after a normal end is left alone;
+    with the session's marker in `env`, stopping that session ends it.
+    """
+    token = uuid.uuid4().hex
+    with log.open("ab") as file:
+        start = file.tell()
+        try:
+            shell = subprocess.Popen(
+                ["/bin/sh", "-c", command],
+                cwd=cwd,
+                env={**env, _RUN_MARKER: token},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return CommandResult(code=127, timed_out=False, tail=str(error))
+        try:
+            code = shell.wait(timeout)
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            tree = Tree(f"{_RUN_MARKER}={token}", known=[psutil.Process(shell.pid)])
+            tree.end(first=shell.pid, grace=2.0)
+            code = shell.wait()
+            timed_out = True
+    return CommandResult(
+        code=128 - code if code < 0 else code, timed_out=timed_out, tail=_tail(log, start)
+    )
+
+
+def _server(tmux: Tmux | None) -> frozenset[int]:
+    if tmux is None:
+        return frozenset()
+    try:
+        return frozenset({tmux.server_pid()})
+    except WindlassError:
+        return frozenset()
+
+
+def _tail(log: Path, start: int) -> str:
+    with log.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(start, size - _TAIL_BYTES))
+        return file.read().decode("utf-8", "replace")

@@ -1,0 +1,148 @@
+"""Sessions: an agent CLI under a holder in tmux, live or headless.
+
+Owns the folder of one session (see `record` for its files) and starting, judging and stopping
+what runs from it. It keeps no state of its own: a restarted daemon asks the same questions of the
+same files. What a session means belongs to its callers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.core.errors import Conflict, NotFound, Unavailable
+from windlass.sessions import processes, record
+from windlass.sessions.tmux import TERM, Tmux
+
+if TYPE_CHECKING:
+    from windlass.core.launch import Launch
+
+HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a session now.
+
+    Not alive with no exit code: it was ended so hard that nobody could write it down, or it
+    never started. `reason` says why a program could not be started.
+    """
+
+    alive: bool
+    exit_code: int | None = None
+    exited_at: float | None = None
+    holder_pid: int | None = None
+    child_pid: int | None = None
+    reason: str = ""
+
+
+class Sessions:
+    """Starts sessions on one tmux server and says what became of them."""
+
+    def __init__(self, tmux: Tmux) -> None:
+        self.tmux = tmux
+
+    def start(
+        self, *, folder: Path, name: str, launch: Launch, wake: Path | None, marker: str
+    ) -> bool:
+        """Starts the session; False when this folder's session was started before.
+
+        One folder is one session, ever: a repeated call changes nothing, also after it ended.
+        Conflict when another session has the name.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if record.read_holder(folder) is not None or record.read_exit(folder) is not None:
+            return False
+        self.tmux.ensure()
+        if self._has(name, folder):
+            return False
+        self._write_spec(folder, name=name, launch=launch, wake=wake, marker=marker)
+        try:
+            self._open(folder, name=name, launch=launch, marker=marker)
+        except Conflict:
+            if self._has(name, folder):
+                return False
+            if not self._close_ended(name):
+                raise
+            self._open(folder, name=name, launch=launch, marker=marker)
+        return True
+
+    def facts(self, folder: Path, name: str) -> Facts:
+        """Says whether the session lives, and how it ended if that is known."""
+        holder = record.read_holder(folder)
+        if holder is None:
+            # tmux has it before its holder has said a word.
+            return Facts(alive=self._has(name, folder))
+        alive = holder.process() is not None
+        # Read after that look: an end between the two is then seen here.
+        ended = record.read_exit(folder)
+        return Facts(
+            alive=alive and ended is None,
+            exit_code=ended.code if ended else None,
+            exited_at=ended.at if ended else None,
+            holder_pid=holder.pid,
+            child_pid=holder.child,
+            reason=ended.reason if ended else "",
+        )
+
+    def stop(
+        self, *, folder: Path, name: str, marker: str, grace: float = 5.0
+    ) -> processes.StopReport:
+        """Ends the session and proves its whole process tree gone; see `processes.stop`."""
+        return processes.stop(folder=folder, name=name, marker=marker, grace=grace, tmux=self.tmux)
+
+    def _open(self, folder: Path, *, name: str, launch: Launch, marker: str) -> None:
+        program = [sys.executable, "-I", "-S", "-X", "utf8", str(HOLDER_PROGRAM)]
+        self.tmux.new(
+            name,
+            [*program, str(folder / record.SPEC)],
+            cwd=folder,
+            columns=launch.columns,
+            lines=launch.lines,
+            log=folder / record.SCREEN if launch.mode == "live" else None,
+            env={processes.MARKER: marker},
+            tag=str(folder),
+        )
+
+    def _close_ended(self, name: str) -> bool:
+        """Closes the session of that name if its program has ended, as tmux is about to."""
+        with contextlib.suppress(NotFound, Unavailable):
+            other = self.tmux.tag(name)
+            if not other or record.read_exit(Path(other)) is None:
+                return False
+            self.tmux.kill(name)
+        return True
+
+    def _has(self, name: str, folder: Path) -> bool:
+        with contextlib.suppress(NotFound, Unavailable):
+            return self.tmux.tag(name) == str(folder)
+        return False
+
+    def _write_spec(
+        self, folder: Path, *, name: str, launch: Launch, wake: Path | None, marker: str
+    ) -> None:
+        env = {**launch.env, processes.MARKER: marker}
+        if launch.mode == "live":
+            env["TERM"] = TERM  # the terminal is ours, whatever the caller's is
+        spec = {
+            "name": name,
+            "folder": str(folder),
+            "argv": launch.argv,
+            "cwd": launch.cwd,
+            "env": env,
+            "mode": launch.mode,
+            "wake": None if wake is None else str(wake),
+            "marker": marker,
+        }
+        new = folder / f"{record.SPEC}.{os.getpid()}.{id(spec)}"
+        # The environment may hold secrets: never readable for others, not even for a moment.
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
+            json.dump(spec, file)
+        new.replace(folder / record.SPEC)

@@ -1,0 +1,154 @@
+"""One tool call from asking to result: hooks first, then rules, then people, then the tool."""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+from typing import Any
+
+from windlass.core.script import Tool
+from windlass.standin import cursor as play
+from windlass.standin.conversation import Conversation
+from windlass.standin.face import Call, Interrupted
+from windlass.standin.files import TOOLS, Result, failed, missing
+from windlass.standin.hooks import Outcome
+from windlass.standin.permissions import decide
+
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "STOP what you are doing and wait for the user to tell you how to proceed."
+)
+PATHS = ("file_path", "path")
+
+
+class Rejected(Interrupted):
+    """The person said no to a tool, which ends the turn."""
+
+
+def call_tool(talk: Conversation, entry: Tool) -> None:
+    """Plays a tool entry: asks, acts, records the result, tells the hooks."""
+    call = Call("toolu_" + os.urandom(12).hex(), entry.name, _absolute(talk, entry))
+    talk.say({"type": "tool_use", "id": call.id, "name": call.tool, "input": call.input})
+    started = monotonic()
+    try:
+        refusal = _refusal(talk, call)
+        started = monotonic()
+        result = refusal or _act(talk, call)
+    except Interrupted as stopped:
+        result = Result(REJECTED, error=True, interrupted=True)
+        _settle(talk, call, result)
+        if not isinstance(stopped, Rejected):
+            _tell(talk, call, result, started=started)
+        raise
+    _settle(talk, call, result)
+    if refusal is None:
+        _tell(talk, call, result, started=started)
+
+
+def _settle(talk: Conversation, call: Call, result: Result) -> None:
+    talk.cursor = play.advance(talk.cursor)
+    talk.result(call, result)
+    talk.add_contexts("PreToolUse", call.contexts)
+
+
+def _tell(talk: Conversation, call: Call, result: Result, *, started: float) -> None:
+    took = int((monotonic() - started) * 1000)
+    fields: dict[str, Any] = {"tool_name": call.tool, "tool_input": call.input}
+    if result.error:
+        outcome = talk.fire(
+            "PostToolUseFailure",
+            **fields,
+            tool_use_id=call.id,
+            error=result.content,
+            is_interrupt=result.interrupted,
+            duration_ms=took,
+        )
+    else:
+        outcome = talk.fire(
+            "PostToolUse",
+            **fields,
+            tool_response=result.response,
+            tool_use_id=call.id,
+            duration_ms=took,
+        )
+    feedback = [outcome.reason] if outcome.blocked and outcome.reason else []
+    event = "PostToolUseFailure" if result.error else "PostToolUse"
+    talk.add_contexts(event, [*feedback, *outcome.contexts])
+
+
+def _refusal(talk: Conversation, call: Call) -> Result | None:
+    """Returns why the call must not run, or None when it may; may rewrite its input."""
+    if call.tool != "Bash" and call.tool not in TOOLS:
+        return failed(f"Error: No such tool available: {call.tool}")
+    outcome = talk.fire(
+        "PreToolUse", tool_name=call.tool, tool_input=call.input, tool_use_id=call.id
+    )
+    call.contexts = outcome.contexts
+    if outcome.updated_input is not None and outcome.decision != "deny":
+        call.input = outcome.updated_input
+    if outcome.decision == "deny":
+        return failed(outcome.reason or f"Hook PreToolUse:{call.tool} denied this tool")
+    ruled = decide(talk.policy, call.tool, call.input)
+    if ruled == "deny":
+        return _denied(talk, call, f"Permission to use {call.tool} has been denied.")
+    if outcome.decision == "allow" or (ruled == "allow" and outcome.decision != "ask"):
+        return None
+    return _asked(talk, call)
+
+
+def _asked(talk: Conversation, call: Call) -> Result | None:
+    suggestions: list[dict[str, Any]] = [
+        {"type": "addDirectories", "directories": [str(talk.cwd)], "destination": "session"},
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+    ]
+    hooked = Outcome()
+    if talk.face.live:
+        hooked = talk.fire(
+            "PermissionRequest",
+            tool_name=call.tool,
+            tool_input=call.input,
+            permission_suggestions=suggestions,
+        )
+    if hooked.decision == "deny":
+        return _denied(talk, call, hooked.reason or "Denied by PermissionRequest hook")
+    if hooked.decision == "allow":
+        call.input = hooked.updated_input or call.input
+        return None
+    answer = talk.face.ask(call, suggestions)
+    if answer.always:
+        talk.policy.allow.append(call.tool)
+    if answer.allowed:
+        call.input = answer.updated_input or call.input
+        return None
+    if answer.allowed is False and talk.face.live:
+        raise Rejected
+    said = answer.message or f"Permission to use {call.tool} was requested but not granted."
+    return _denied(talk, call, said)
+
+
+def _denied(talk: Conversation, call: Call, reason: str) -> Result:
+    talk.turn.denials.append(
+        {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.input}
+    )
+    return failed(reason)
+
+
+def _act(talk: Conversation, call: Call) -> Result:
+    problem = missing(call.input, ("command",) if call.tool == "Bash" else TOOLS[call.tool][1])
+    if problem:
+        return failed(problem)
+    try:
+        if call.tool == "Bash":
+            return talk.shell.run(call.input, call.id)
+        return TOOLS[call.tool][0](call.input, talk.cwd)
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
+        return failed(f"{type(error).__name__}: {error}")
+
+
+def _absolute(talk: Conversation, entry: Tool) -> dict[str, Any]:
+    """Fills in a tool's input and makes its paths absolute, as real models give them."""
+    given: dict[str, Any] = talk.filled(entry.input)
+    for key in PATHS:
+        if entry.name in TOOLS and isinstance(given.get(key), str):
+            given[key] = str(talk.cwd / given[key])
+    return given

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.git.conftest import git, snapshot
+
+from windlass.core.errors import Conflict, GitError
+from windlass.git import merges, repository, workspaces
+from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
+
+WHO = ("Ann Own", "ann@example.org")
+
+
+def work(where: Path | str, name: str, content: str = "work\n") -> str:
+    path = Path(where) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    git(where, "add", name)
+    git(where, "commit", "-q", "-m", f"write {name}")
+    return git(where, "rev-parse", "HEAD")
+
+
+def plan(repo: Repository, target: str = "main") -> MergePlan:
+    return merges.prepare(
+        repo,
+        source="agent/a1",
+        target_branch=target,
+        message="Merge a1\n",
+        author=WHO,
+        time=1_700_000_000,
+    )
+
+
+def test_a_clean_merge_is_foreseen_and_touches_nothing(repo: Repository, ws: Path) -> None:
+    work(ws, "new.txt")
+    work(repo.root, "other.txt")
+    before = snapshot(repo.root)
+    seen = merges.check(repo, source="agent/a1", target="main")
+    assert (seen.clean, seen.conflicts, seen.ahead, seen.behind, seen.files) == (True, [], 1, 1, 1)
+    assert snapshot(repo.root) == before
+
+
+def test_a_conflict_is_foreseen_with_its_paths(repo: Repository, ws: Path) -> None:
+    work(ws, "odd\nname", "ours\n")
+    work(repo.root, "odd\nname", "theirs\n")
+    seen = merges.check(repo, source="agent/a1", target="main")
+    assert not seen.clean
+    assert seen.conflicts == ["odd\nname"]
+    with pytest.raises(Conflict, match=r"odd\\nname"):
+        plan(repo)
+
+
+def test_nothing_to_merge_is_said(repo: Repository, ws: Path) -> None:
+    assert ws.exists()
+    with pytest.raises(Conflict, match="already contains"):
+        plan(repo)
+
+
+def test_unrelated_histories_are_refused(repo: Repository, ws: Path) -> None:
+    git(ws, "checkout", "-q", "--orphan", "alone")
+    git(ws, "commit", "-q", "-m", "alone")
+    with pytest.raises(GitError, match="share no history"):
+        merges.check(repo, source="alone", target="main")
+
+
+def test_preparing_twice_gives_the_same_commit_and_moves_nothing(
+    repo: Repository, ws: Path
+) -> None:
+    work(ws, "new.txt")
+    old = git(repo.root, "rev-parse", "main")
+    first = plan(repo)
+    assert plan(repo) == first
+    assert git(repo.root, "rev-parse", "main") == old
+    assert git(repo.root, "log", "-1", "--format=%an %ae %P", first.new) == (
+        f"Ann Own ann@example.org {old} {git(ws, 'rev-parse', 'HEAD')}"
+    )
+
+
+def test_the_checkout_of_the_target_follows_the_merge(repo: Repository, ws: Path) -> None:
+    work(ws, "src/new.py")
+    (ws / "readme.txt").unlink()
+    git(ws, "commit", "-q", "-a", "-m", "remove")
+    chosen = plan(repo)
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "HEAD") == chosen.new
+    assert git(repo.root, "status", "--porcelain") == ""
+    assert (Path(repo.root) / "src/new.py").read_text() == "work\n"
+    assert not (Path(repo.root) / "readme.txt").exists()
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "HEAD") == chosen.new
+
+
+def test_a_target_in_a_linked_worktree_follows(repo: Repository, ws: Path, tmp_path: Path) -> None:
+    place = tmp_path / "release"
+    git(repo.root, "worktree", "add", "-q", "-b", "release", place)
+    work(ws, "new.txt")
+    merges.apply(repo, plan(repo, "release"))
+    assert (place / "new.txt").read_text() == "work\n"
+    assert git(place, "status", "--porcelain") == ""
+    assert not (Path(repo.root) / "new.txt").exists()
+
+
+def test_a_target_that_nobody_has_checked_out_just_moves(repo: Repository, ws: Path) -> None:
+    git(repo.root, "branch", "release")
+    work(ws, "new.txt")
+    chosen = plan(repo, "release")
+    assert chosen.checkout is None
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "release") == chosen.new
+    merges.apply(repo, chosen)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_dirty_checkout_is_refused(repo: Repository, staged: bool) -> None:
+    (Path(repo.root) / "untracked").write_text("fine\n")
+    merges.refuse_dirty(repo, repo.root)
+    (Path(repo.root) / "readme.txt").write_text("edited\n")
+    if staged:
+        git(repo.root, "add", "readme.txt")
+    with pytest.raises(Conflict, match=r"readme\.txt"):
+        merges.refuse_dirty(repo, repo.root)
+
+
+def test_disjoint_edits_survive_a_merge(repo: Repository, ws: Path) -> None:
+    work(ws, "new.txt")
+    (Path(repo.root) / "readme.txt").write_text("my edit\n")
+    merges.apply(repo, plan(repo))
+    assert (Path(repo.root) / "readme.txt").read_text() == "my edit\n"
+    assert git(repo.root, "status", "--porcelain") == " M readme.txt"
+
+
+@pytest.mark.parametrize("name", ["new.txt", "debug.log", "new.txt/inner"])
+def test_an_untracked_file_in_the_way_stops_the_merge_untouched(
+    repo: Repository, ws: Path, name: str
+) -> None:
+    """Also an ignored one, which plain read-tree would overwrite."""
+    target = name.split("/", maxsplit=1)[0]
+    (ws / target).write_text("work\n")
+    git(ws, "add", "-f", target)
+    git(ws, "commit", "-q", "-m", "work")
+    mine = Path(repo.root) / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine\n")
+    old = git(repo.root, "rev-parse", "main")
+    with pytest.raises(Conflict, match="in the way"):
+        merges.apply(repo, plan(repo))
+    assert mine.read_text() == "mine\n"
+    assert git(repo.root, "rev-parse", "main") == old
+    assert not (Path(repo.git_dir) / "index.lock").exists()
+
+
+def test_an_overlapping_edit_stops_the_merge_untouched(repo: Repository, ws: Path) -> None:
+    work(ws, "readme.txt", "theirs\n")
+    (Path(repo.root) / "readme.txt").write_text("mine\n")
+    with pytest.raises(Conflict, match="in the way"):
+        merges.apply(repo, plan(repo))
+    assert (Path(repo.root) / "readme.txt").read_text() == "mine\n"
+
+
+def test_a_target_that_moved_is_left_alone(repo: Repository, ws: Path) -> None:
+    work(ws, "new.txt")
+    chosen = plan(repo)
+    moved = work(repo.root, "meanwhile")
+    with pytest.raises(Conflict, match="moved"):
+        merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == moved
+    assert not (Path(repo.root) / "new.txt").exists()
+
+
+def test_a_lost_swap_is_undone_in_the_checkout(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work(ws, "new.txt")
+    chosen = plan(repo)
+    before = snapshot(repo.root)
+    rival = git(repo.root, "commit-tree", "-p", "main", "-m", "rival", "main^{tree}")
+    swap = repository.set_ref
+
+    def late(repo: Repository, ref: str, new: str, *, old: str | None = None) -> None:
+        git(repo.root, "update-ref", "refs/heads/main", rival)
+        swap(repo, ref, new, old=old)
+
+    monkeypatch.setattr(merges, "set_ref", late)
+    with pytest.raises(Conflict, match="moved"):
+        merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == rival
+    assert snapshot(repo.root) == before
+    assert git(repo.root, "status", "--porcelain") == ""
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of ours that runs on the way out may matter."""
+
+
+@pytest.mark.parametrize("moment", ["before the swap", "before the index", "before anything"])
+def test_a_merge_killed_between_its_steps_is_completed(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    work(ws, "new.txt")
+    work(ws, "readme.txt", "changed\n")
+    chosen = plan(repo)
+
+    def die(*_: object, **__: object) -> None:
+        raise Killed
+
+    guard = Path(repo.git_dir) / "index.lock"
+    with monkeypatch.context() as patch:
+        # A killed process unlinks nothing.
+        patch.setattr("windlass.git.checkout.release", lambda _: None)
+        if moment == "before the swap":
+            patch.setattr(merges, "set_ref", die)
+        if moment == "before the index":
+            patch.setattr("windlass.git.checkout.Follower._publish", die)
+        if moment == "before anything":
+            patch.setattr("windlass.git.checkout.Follower._read_tree", die)
+        with pytest.raises(Killed):
+            merges.apply(repo, chosen)
+    assert guard.exists()
+    assert git(repo.root, "rev-parse", "main") == chosen.old
+
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == chosen.new
+    assert git(repo.root, "status", "--porcelain") == ""
+    assert (Path(repo.root) / "readme.txt").read_text() == "changed\n"
+    assert not guard.exists()
+
+
+@pytest.mark.parametrize("left", ["missing", "cut short", "whole"])
+def test_files_that_a_killed_git_left_half_written_are_mended(
+    repo: Repository, ws: Path, left: str
+) -> None:
+    work(ws, "readme.txt", "a long new text\n")
+    work(ws, "src/one.py", "new one\n")
+    chosen = plan(repo)
+    (Path(repo.git_dir) / "index.lock").write_text(f"windlass {chosen.new}\n")
+    target = Path(repo.root) / "readme.txt"
+    target.unlink()
+    if left != "missing":
+        target.write_text("a long new text\n" if left == "whole" else "a lon")
+    merges.apply(repo, chosen)
+    assert target.read_text() == "a long new text\n"
+    assert git(repo.root, "status", "--porcelain") == ""
+
+
+def test_an_edit_made_after_a_killed_merge_is_not_taken_for_its_rest(
+    repo: Repository, ws: Path
+) -> None:
+    work(ws, "readme.txt", "new\n")
+    chosen = plan(repo)
+    (Path(repo.git_dir) / "index.lock").write_text(f"windlass {chosen.new}\n")
+    (Path(repo.root) / "readme.txt").write_text("mine, made later\n")
+    with pytest.raises(Conflict, match="in the way"):
+        merges.apply(repo, chosen)
+    assert (Path(repo.root) / "readme.txt").read_text() == "mine, made later\n"
+
+
+def test_a_git_at_work_in_the_checkout_is_respected(repo: Repository, ws: Path) -> None:
+    work(ws, "new.txt")
+    guard = Path(repo.git_dir) / "index.lock"
+    guard.write_bytes(b"")
+    with pytest.raises(Conflict, match="another git"):
+        merges.apply(repo, plan(repo))
+    assert guard.exists()
+
+
+def test_a_ref_that_moved_without_its_checkout_is_followed_later(
+    repo: Repository, ws: Path
+) -> None:
+    work(ws, "new.txt")
+    chosen = plan(repo)
+    git(repo.root, "update-ref", "refs/heads/main", chosen.new)
+    assert git(repo.root, "status", "--porcelain") == "D  new.txt"
+    merges.apply(repo, chosen)
+    assert git(repo.root, "status", "--porcelain") == ""
+
+
+def test_the_next_commit_after_a_merge_reverts_nothing(repo: Repository, ws: Path) -> None:
+    work(ws, "new.txt")
+    merges.apply(repo, plan(repo))
+    (Path(repo.root) / "readme.txt").write_text("mine\n")
+    git(repo.root, "commit", "-q", "-a", "-m", "mine")
+    assert git(repo.root, "show", "HEAD:new.txt") == "work"
+
+
+def test_custom_merge_drivers_do_not_run(repo: Repository, ws: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    work(repo.root, ".gitattributes", "*.txt merge=evil\n")
+    git(ws, "merge", "-q", "main")
+    git(repo.root, "config", "merge.evil.driver", f"touch {marker}; false")
+    (ws / "readme.txt").write_text("hello\nagent\n")
+    git(ws, "commit", "-q", "-a", "-m", "agent")
+    (Path(repo.root) / "readme.txt").write_text("first\nhello\n")
+    git(repo.root, "commit", "-q", "-a", "-m", "user")
+    seen = merges.check(repo, source="agent/a1", target="main")
+    assert not marker.exists()
+    assert seen.clean, "git's own text merge takes its place"
+    subprocess.run(["git", "merge", "agent/a1"], cwd=repo.root, check=False, capture_output=True)
+    assert marker.exists(), "plain git runs it, so this test can fail"
+
+
+def test_a_merge_into_a_parent_workspace_obeys_nothing_in_it(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    parent = tmp_path / "ws" / "p1"
+    workspaces.create(repo, path=str(parent), branch="agent/p1", base="main", agent="p1")
+    marker = tmp_path / "marker"
+    admin = Path(git(parent, "rev-parse", "--absolute-git-dir"))
+    git(repo.root, "config", "extensions.worktreeConfig", "true")
+    (admin / "config.worktree").write_text(
+        f'[core]\n\tfsmonitor = "touch {marker}; false"\n[filter "f"]\n\tsmudge = touch {marker}\n'
+    )
+    (parent / ".gitattributes").write_text("* filter=f\n")
+    work(ws, "new.txt")
+    marker.unlink(missing_ok=True)
+    merges.apply(repo, plan(repo, "agent/p1"))
+    assert (parent / "new.txt").read_text() == "work\n"
+    assert not marker.exists()
+    (parent / "new.txt").unlink()
+    git(parent, "checkout", "--", "new.txt")
+    assert marker.exists(), "plain git runs it, so this test can fail"

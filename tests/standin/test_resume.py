@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.standin.rig import AWAIT, POINTER, SESSION, Pipes, Rig, Terminal, bash, text
+
+OPEN = ("--allowedTools", "Bash")
+STEPS = [text("a"), bash("echo 1 >> log"), bash("echo 2 >> log"), text("b"), bash("echo 3 >> log")]
+END = text("I HAVE COMPLETED THE GOAL")
+
+
+def finished_calls(rig: Rig) -> list[str]:
+    """Returns the commands whose result is in the transcript, in order."""
+    asked: dict[str, str] = {}
+    done: list[str] = []
+    for line in rig.lines():
+        content = line.get("message", {}).get("content")
+        for block in content if isinstance(content, list) else []:
+            if block["type"] == "tool_use":
+                asked[block["id"]] = block["input"]["command"]
+            elif block["type"] == "tool_result":
+                done.append(asked[block["tool_use_id"]])
+    return done
+
+
+def said(rig: Rig) -> list[str]:
+    return [
+        block["text"]
+        for line in rig.lines()
+        if line["type"] == "assistant"
+        for block in line["message"]["content"]
+        if block["type"] == "text"
+    ]
+
+
+def resume(rig: Rig, script: str, prompt: str | None) -> int:
+    """Goes on with the session: by a message, or by itself."""
+    rig.env.pop("CLAUDE_CODE_RESUME_INTERRUPTED_TURN", None)
+    if prompt is None:
+        rig.env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
+    words = ["--", prompt] if prompt else []
+    return rig.run("-p", "--resume", SESSION, *OPEN, "--script", script, *words).returncode
+
+
+@pytest.mark.parametrize("prompt", ["continue", None])
+@pytest.mark.parametrize("point", range(len(STEPS) + 1))
+def test_a_crash_between_two_entries_loses_and_repeats_nothing(
+    rig: Rig, point: int, prompt: str | None
+) -> None:
+    script = rig.script([*STEPS[:point], {"crash": 9}, *STEPS[point:], END])
+    assert rig.run("-p", *OPEN, "--script", script, "--", "go").returncode == -9
+    assert resume(rig, script, prompt) == 0
+    assert (rig.workspace / "log").read_text() == "1\n2\n3\n"
+    assert said(rig) == ["a", "b", END["text"]]
+    assert rig.events()[-1]["hook_event_name"] == "SessionEnd"
+
+
+@pytest.mark.parametrize("at", range(3, 10))
+def test_kill_9_around_any_tool_does_it_at_least_once_and_never_again_when_finished(
+    rig: Rig, at: int
+) -> None:
+    (rig.hooks / "kill_at").write_text(str(at))
+    script = rig.script([*STEPS, END])
+    assert rig.run("-p", *OPEN, "--script", script, "--", "go").returncode == -9
+    before = finished_calls(rig)
+    assert resume(rig, script, None if at < 9 else "more") == 0
+    log = (rig.workspace / "log").read_text().split()
+    assert sorted(set(log)) == ["1", "2", "3"]
+    for command in before:
+        assert log.count(command.split()[1]) == 1
+    assert finished_calls(rig) == ["echo 1 >> log", "echo 2 >> log", "echo 3 >> log"]
+
+
+def test_an_unfinished_call_is_asked_anew(rig: Rig) -> None:
+    (rig.hooks / "kill_at").write_text("3")
+    script = rig.script([bash("echo 1 >> log"), END])
+    rig.run("-p", *OPEN, "--script", script, "--", "go")
+    assert resume(rig, script, None) == 0
+    pre = [event for event in rig.events() if event["hook_event_name"] == "PreToolUse"]
+    assert len({event["tool_use_id"] for event in pre}) == 2
+    assert rig.event_names().count("SessionStart") == 2
+    assert rig.events()[3]["source"] == "resume"
+
+
+def test_a_rule_cut_off_in_the_middle_is_played_to_its_end(
+    rig: Rig, pipes: Callable[..., Pipes]
+) -> None:
+    turns = [bash("echo r1 >> log"), {"crash": 9}, bash("echo r2 >> log")]
+    rules = [{"match": "rule", "turns": turns, "times": 1}]
+    script = rig.script([text("a"), AWAIT, text("main goes on")], rules)
+    session = pipes(*OPEN, "--script", script)
+    session.say("go")
+    session.expect(type="result")
+    session.say("the rule")
+    assert session.process.wait(10) == -9
+    assert resume(rig, script, None) == 0
+    assert (rig.workspace / "log").read_text() == "r1\nr2\n"
+    assert resume(rig, script, "the rule again") == 0
+    assert said(rig)[-1] == "main goes on"
+
+
+def test_a_line_broken_by_a_kill_is_skipped(rig: Rig) -> None:
+    script = rig.script([text("a"), AWAIT, text("b")])
+    rig.run("-p", "--script", script, "--", "go")
+    with rig.transcript().open("a") as file:
+        file.write('{"type":"user","message":{"role":"us')
+    assert resume(rig, script, "more") == 0
+    lines = rig.transcript().read_text().splitlines()
+    parsed = [json.loads(line) for line in lines if not line.endswith('"us')]
+    assert parsed[-2]["message"]["content"][0]["text"] == "b"
+
+
+def test_the_message_of_a_resumed_session_is_in_its_transcript_once(rig: Rig) -> None:
+    script = rig.script([text("a"), AWAIT, text("b")])
+    rig.run("-p", "--script", script, "--", "go")
+    resume(rig, script, "id-4711")
+    assert rig.transcript().read_text().count("id-4711") == 1
+
+
+def test_the_default_script_is_recovered_from_the_goal(rig: Rig) -> None:
+    rig.run("-p", *OPEN, "--permission-mode", "acceptEdits", "--", "the goal")
+    done = rig.run("-p", "--resume", SESSION, "--", "and now?")
+    assert done.stdout == "Noted.\n\nWAITING\n"
+
+
+def test_a_fork_goes_on_under_a_new_id_and_leaves_the_old_one_alone(rig: Rig) -> None:
+    script = rig.script([text("a"), AWAIT, text("b")])
+    rig.run("-p", "--script", script, "--", "go")
+    before = rig.transcript().read_bytes()
+    done = rig.run(
+        *("-p", "--output-format", "json", "--resume", SESSION, "--fork-session"),
+        *("--script", script, "--", "more"),
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert result["result"] == "b"
+    assert result["session_id"] != SESSION
+    assert rig.transcript().read_bytes() == before
+    assert len(list(rig.transcript().parent.iterdir())) == 2
+
+
+def test_a_live_session_shows_its_past_and_goes_on_by_itself(
+    rig: Rig, terminal: Callable[..., Terminal]
+) -> None:
+    script = rig.script([text("before"), {"crash": 9}, text("after")])
+    first = terminal("--script", script, "--", "go")
+    assert first.wait() == -9
+    rig.env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
+    second = terminal("--resume", SESSION, "--script", script)
+    second.expect(f"{POINTER} go")
+    second.expect("● before")
+    second.expect("● after")
+    second.expect_idle()
+
+
+def test_a_live_session_waits_for_a_word_otherwise(
+    rig: Rig, terminal: Callable[..., Terminal]
+) -> None:
+    script = rig.script([text("before"), {"crash": 9}, text("after")])
+    assert terminal("--script", script, "--", "go").wait() == -9
+    second = terminal("--resume", SESSION, "--script", script)
+    second.expect_idle()
+    assert "after" not in second.drawn()
+    second.say("continue")
+    second.expect("● after")
+
+
+@pytest.mark.parametrize("number", [6, 9, 11, 15])
+def test_a_crash_is_the_signal_that_the_script_names(rig: Rig, number: int) -> None:
+    script = rig.script([text("a"), {"crash": number}])
+    assert rig.run("-p", "--script", script, "--", "go").returncode == -number
