@@ -145,7 +145,6 @@ def test_a_creation_that_was_killed_is_completed_by_the_next(
 
 
 def test_a_real_kill_in_the_middle_is_survived(repo: Repository, tmp_path: Path) -> None:
-    """Stops git in its checkout by a filter-free trick: a huge tree and a quick SIGKILL."""
     for number in range(300):
         (Path(repo.root) / f"file{number}").write_text(str(number))
     git(repo.root, "add", "-A")
@@ -153,11 +152,13 @@ def test_a_real_kill_in_the_middle_is_survived(repo: Repository, tmp_path: Path)
     path = tmp_path / "w"
     claimed(repo, path)
     with subprocess.Popen(
-        ["git", "worktree", "add", "-q", "-b", "agent/a1", path, "main"], cwd=repo.root
+        ["git", "worktree", "add", "-q", "-b", "agent/a1", path, "main"],
+        cwd=repo.root,
+        start_new_session=True,
     ) as git_process:
         while git_process.poll() is None and not (path / "file0").exists():
             os.sched_yield()
-        git_process.send_signal(signal.SIGKILL)
+        os.killpg(git_process.pid, signal.SIGKILL)
     make(repo, path)
     assert is_good(repo, path)
 

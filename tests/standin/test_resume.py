@@ -59,18 +59,14 @@ def test_a_crash_between_two_entries_loses_and_repeats_nothing(
 
 
 @pytest.mark.parametrize("at", range(3, 10))
-def test_kill_9_around_any_tool_does_it_at_least_once_and_never_again_when_finished(
-    rig: Rig, at: int
-) -> None:
+def test_kill_9_before_or_after_any_tool_loses_and_repeats_none(rig: Rig, at: int) -> None:
+    """The hooks before and after each tool kill the session: a result is recorded before they run."""
     (rig.hooks / "kill_at").write_text(str(at))
     script = rig.script([*STEPS, END])
     assert rig.run("-p", *OPEN, "--script", script, "--", "go").returncode == -9
-    before = finished_calls(rig)
+    assert not (rig.hooks / "kill_at").exists()
     assert resume(rig, script, None if at < 9 else "more") == 0
-    log = (rig.workspace / "log").read_text().split()
-    assert sorted(set(log)) == ["1", "2", "3"]
-    for command in before:
-        assert log.count(command.split()[1]) == 1
+    assert (rig.workspace / "log").read_text() == "1\n2\n3\n"
     assert finished_calls(rig) == ["echo 1 >> log", "echo 2 >> log", "echo 3 >> log"]
 
 

@@ -115,12 +115,22 @@ def event(call: Call, item: dict[str, Any]) -> str:
 
 def describe(item: dict[str, Any]) -> str:
     """What an event says, beyond its kind."""
-    data, kind = item["data"], item["kind"]
-    if kind == "agent.state":
-        return f"{data['was']} -> {data['now']} ({data['source']}: {_short(data['evidence'])})"
-    if kind in ("note", "message.received", "message.sent"):
-        party = data.get("sender") or data.get("to") or data.get("by") or ""
-        return f"{party}: {_short(data['text'], 200)}"
+    data = item["data"]
+    match item["kind"]:
+        case "agent.state":
+            return f"{data['was']} -> {data['now']} ({data['source']}: {_short(data['evidence'])})"
+        case "agent.created":
+            under = f" under {data['parent']}" if data["parent"] else ""
+            return f"{data['role']}{under}, from {data['base_from']}: {_short(data['goal'])}"
+        case "agent.merged":
+            return f"into {data['into']}, {data['commit'][:10]} ({data['verdict']})"
+        case "agent.ended" | "agent.ending":
+            return f"{data['how']} by {data['by']}"
+        case "session.ended":
+            return f"session {data['session']} {data['how']}"
+        case "note" | "message.received" | "message.sent":
+            party = data.get("sender") or data.get("to") or data.get("by") or ""
+            return f"{party}: {_short(data['text'], 200)}"
     return " ".join(
         f"{name}={_short(value)}" for name, value in data.items() if value not in (None, "", [], {})
     )

@@ -29,13 +29,16 @@ from windlass.store.store import Writing
 
 
 class Doors(Protocol):
-    """Opens and closes an agent's sockets."""
+    """An agent's sockets, and the eyes behind them."""
 
     def open(self, uid: Uid) -> None:
         """Opens them; safe to call again."""
 
     def close(self, uid: Uid) -> None:
         """Closes them; safe to call again."""
+
+    def look(self, uid: Uid) -> None:
+        """Reads what is new about an agent, now."""
 
 
 def environment(context: Context, agent: Agent) -> dict[str, str]:
@@ -66,7 +69,6 @@ def begin_session(context: Context, agent: Agent) -> Agent:
             agent=agent.uid,
             number=fresh.session,
             marker=str(uuid.uuid4()),
-            started_at=writing.now,
         )
         rows.put_session(writing, session)
         seen = Observation(
@@ -98,6 +100,8 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
     )
 
     def change(writing: Writing) -> None:
+        fresh = rows.sessions(writing.connection, agent.uid)[0]
+        rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
         writing.emit(
             "session.started",
             repo=agent.repo,
@@ -108,6 +112,7 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         )
 
     context.store.write(change)
+    doors.look(agent.uid)  # it may have ended before it counted as started
 
 
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:

@@ -84,6 +84,13 @@ class Daemon:
         for uid in list(self._wakes):
             self._deafen(uid)
         self._pool.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._leave_no_empty_server)
+
+    def _leave_no_empty_server(self) -> None:
+        tmux = self._context.sessions.tmux
+        with contextlib.suppress(WindlassError):
+            if tmux.alive() and not tmux.sessions():
+                tmux.shutdown()
 
     def open(self, uid: Uid) -> None:
         """Opens an agent's sockets, from any thread."""
@@ -92,6 +99,10 @@ class Daemon:
     def close(self, uid: Uid) -> None:
         """Closes an agent's sockets, from any thread."""
         asyncio.run_coroutine_threadsafe(self._close(uid), self._loop).result()
+
+    def look(self, uid: Uid) -> None:
+        """Reads what is new about an agent, on the calling thread."""
+        self._watching.look(uid)
 
     async def _open(self, uid: Uid) -> None:
         folder = self._context.folders.sockets(uid)

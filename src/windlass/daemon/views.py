@@ -104,6 +104,7 @@ class Views:
             "port_base": crew.port_base(agent.slot),
             "tmux": session_name(agent),
             "transcript": self._transcript(agent),
+            "pid": self._pid(agent),
             "sessions": [msgspec.to_builtins(session) for session in sessions],
         }
 
@@ -350,6 +351,12 @@ class Views:
         above = rows.agent(connection, agent.parent) if agent.parent else None
         names = {above.uid: above.id} if above else {}
         return view(connection, agent, live=live, names=names, now=self._context.clock.now())
+
+    def _pid(self, agent: Agent) -> int | None:
+        """The agent CLI's own process, while it runs."""
+        folder = self._context.folders.session(agent.uid, agent.session)
+        facts = self._context.sessions.facts(folder, session_name(agent))
+        return facts.child_pid if facts.alive else None
 
     def _transcript(self, agent: Agent) -> str | None:
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))

@@ -60,7 +60,7 @@ class Watching:
                 return
             agent, session = found
             session = self._drain(agent, session)
-            if session.ended_at is None:
+            if session.started_at is not None and session.ended_at is None:
                 self._take_facts(agent, session)
 
     def look_at_all(self) -> None:

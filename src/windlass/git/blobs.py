@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from windlass.git.runner import Dirs
 
 _CHUNK = 1 << 20
+# Above the first size git hands a blob on as it inflates it; the others bound what it maps.
+_LEAN = {
+    "core.bigFileThreshold": "1m",
+    "core.packedGitWindowSize": "8m",
+    "core.packedGitLimit": "32m",
+}
 
 
 class Blobs:
     """A `git cat-file --batch` that is asked for one blob at a time."""
 
     def __init__(self, dirs: Dirs) -> None:
-        self._git = start(["cat-file", "--batch"], dirs=dirs)
+        self._git = start(["cat-file", "--batch"], dirs=dirs, config=_LEAN)
 
     def __enter__(self) -> Self:
         return self

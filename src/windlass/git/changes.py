@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from windlass.git import places
 from windlass.git.included import user_excludes
-from windlass.git.runner import LONG, Dirs, inert, run
+from windlass.git.repository import require
+from windlass.git.runner import LONG, Dirs, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,12 @@ _PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 
 def diff(repo: Repository, path: str, base: str, *, stat: bool, color: bool) -> bytes:
     """Gives the whole difference between `base` and the workspace: what a person wants to read."""
+    since = require(repo, base)
     shape = ["--stat"] if stat else ["--patch"]
     paint = "--color=always" if color else "--color=never"
     with _compared(repo, path) as (dirs, tree):
         return run(
-            ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, base, tree, "--"],
+            ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"],
             dirs=dirs,
             timeout=LONG,
         ).out
@@ -36,15 +38,17 @@ def diff(repo: Repository, path: str, base: str, *, stat: bool, color: bool) -> 
 
 def changed(repo: Repository, path: str, base: str) -> list[str]:
     """Lists the files that differ between `base` and the workspace."""
+    since = require(repo, base)
     with _compared(repo, path) as (dirs, tree):
-        said = run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", base, tree], dirs=dirs)
+        said = run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", since, tree], dirs=dirs)
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
 
 
 def materialise(repo: Repository, path: str, base: str, into: str) -> None:
     """Writes the changed files as two plain folders, `into/before` and `into/after`."""
+    since = require(repo, base)
     with _compared(repo, path) as (dirs, tree):
-        said = run(["diff-tree", "-r", "--no-renames", "--raw", "-z", base, tree, "--"], dirs=dirs)
+        said = run(["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"], dirs=dirs)
         fields = said.out.split(b"\0")
         for about, name in zip(fields[::2], fields[1::2], strict=False):
             old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
@@ -74,7 +78,7 @@ def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     """Lends a tree of the workspace as it is now; its new objects live only as long."""
     place = places.locate(repo, path)
     _, head = places.head_of(place)
-    config = inert(repo.git_dir) | user_excludes(repo)
+    config = user_excludes(repo)
     with places.viewed(repo, place, head=head) as seen:
         objects = os.path.join(seen.git_dir, "objects")
         os.mkdir(objects)
@@ -90,6 +94,7 @@ def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
                 git_dir=seen.git_dir,
                 common_dir=repo.git_dir,
                 objects=f"{places.quoted_alternate(objects)}:{reading}",
+                config=seen.config,
             ),
             tree,
         )

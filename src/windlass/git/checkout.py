@@ -18,7 +18,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.git import places
-from windlass.git.runner import LONG, Dirs, failed, inert, printable, run
+from windlass.git.runner import LONG, Dirs, armed, failed, printable, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def dirty(repo: Repository, path: str) -> list[str]:
         said = run(
             ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"],
             dirs=dirs,
-            config=inert(repo.git_dir),
             timeout=LONG,
         )
     return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
@@ -60,7 +59,8 @@ def _opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
             if content is not None:
                 with open(copy, "wb") as file:
                     file.write(content)
-            yield Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy), repo.git_dir
+            main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
+            yield armed(main), repo.git_dir
         return
     place = places.locate(repo, path)
     if place.kind != "worktree" or place.git_dir is None:
@@ -130,7 +130,6 @@ class Follower:
         self._old = old
         self._new = new
         self._lock = lock
-        self._config = inert(repo.git_dir)
         self._changes = _changes(repo, old, new)
         if mend:
             self._mend()
@@ -185,7 +184,6 @@ class Follower:
         return run(
             ["read-tree", *more, "-m", "-u", old, new],
             dirs=self._dirs,
-            config=self._config,
             ok=range(256),
             timeout=LONG,
             keep=(self._lock,),
@@ -195,7 +193,6 @@ class Follower:
         run(
             ["update-index", "-q", "--refresh"],
             dirs=self._dirs,
-            config=self._config,
             ok=(0, 1),
             timeout=LONG,
         )
@@ -260,7 +257,6 @@ class Follower:
             run(
                 ["checkout-index", "-f", "-q", "-z", "--stdin"],
                 dirs=self._dirs,
-                config=self._config,
                 stdin=b"\0".join(unwritten) + b"\0",
                 timeout=LONG,
             )
@@ -283,7 +279,6 @@ class Follower:
         hashed = run(
             ["hash-object", "-t", "blob", "--stdin-paths"],
             dirs=self._dirs,
-            config=self._config,
             stdin=change.path + b"\n",
             ok=range(256),
         )

@@ -20,7 +20,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, failed, inert, printable, run
+from windlass.git.runner import LONG, armed, failed, printable, run
 
 
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
 
 def _merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
     args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
-    said = run(args, dirs=repo.dirs, ok=(0, 1, 128), config=inert(repo.git_dir), timeout=LONG)
+    said = run(args, dirs=armed(repo.dirs), ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
         raise GitError(
             "the two branches share no history", "was the branch made in another repository?"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from windlass.git.runner import Dirs, run
+from windlass.git.runner import Dirs, armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,14 +161,20 @@ def scratch(repo: Repository) -> Iterator[str]:
 
 @contextlib.contextmanager
 def locked(repo: Repository, name: str) -> Iterator[int]:
-    """Holds a lock of ours in the git folder; a killed holder leaves nothing behind.
-
-    Lends the descriptor: a child that inherits it keeps the lock for as long as it lives.
-    """
+    """Holds a lock of ours in the git folder; a killed holder leaves nothing behind."""
     os.makedirs(repo.private, mode=0o700, exist_ok=True)
-    handle = os.open(
-        os.path.join(repo.private, f"{name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
+    with locked_file(os.path.join(repo.private, f"{name}.lock")) as handle:
+        yield handle
+
+
+@contextlib.contextmanager
+def locked_file(path: str) -> Iterator[int]:
+    """Holds a file lock and lends its descriptor.
+
+    A child that inherits the descriptor keeps the lock for as long as it lives, so that nobody
+    takes a killed daemon's git, which goes on working, for a dead one.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield handle
@@ -189,11 +195,13 @@ def viewed(repo: Repository, place: Place, *, head: str | None) -> Iterator[Dirs
             file.write(f"{head}\n" if head else "ref: refs/heads/windlass-unborn\n")
         if place.git_dir is not None:
             _copy_index(place.git_dir, folder)
-        yield Dirs(
-            git_dir=folder,
-            common_dir=repo.git_dir,
-            work_tree=place.path if is_folder(place.path) else folder,
-            objects=place.objects,
+        yield armed(
+            Dirs(
+                git_dir=folder,
+                common_dir=repo.git_dir,
+                work_tree=place.path if is_folder(place.path) else folder,
+                objects=place.objects,
+            )
         )
 
 

@@ -28,7 +28,7 @@ from windlass.git.repository import (
     read_ref,
     set_ref,
 )
-from windlass.git.runner import LONG, Dirs, inert, printable, run
+from windlass.git.runner import LONG, Dirs, armed, printable, run
 
 if TYPE_CHECKING:
     from windlass.git.contents import Tree
@@ -133,7 +133,6 @@ class _Work:
         self._branch = branch
         self._admin = admin
         self._dirs = Dirs(git_dir=admin, common_dir=repo.git_dir, work_tree=path)
-        self._config = inert(repo.git_dir)
         self._notes: list[str] = []
 
     def run(self) -> list[str]:
@@ -152,7 +151,8 @@ class _Work:
         return self._notes
 
     def _git(self, *args: str, ok: tuple[int, ...] = (0,)) -> None:
-        run(args, dirs=self._dirs, config=self._config, timeout=LONG, ok=ok)
+        # Asked each time: the saved state may bring a configuration of its own.
+        run(args, dirs=armed(self._dirs), timeout=LONG, ok=ok)
 
     def _set_head(self) -> None:
         about = self._about

@@ -70,6 +70,8 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     index: str | None = None
     objects: str | None = None
     """Extra object folders to read from, separated as git wants them."""
+    config: dict[str, str] = {}
+    """Settings for every call, as `armed` finds them."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -99,7 +101,7 @@ def environment(
         "GIT_COMMITTER_NAME": "Windlass",
         "GIT_COMMITTER_EMAIL": "windlass@localhost",
     }
-    settings = {**_SWITCHES, **config}
+    settings = {**_SWITCHES, **(dirs.config if dirs else {}), **config}
     env["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings.items()):
         env[f"GIT_CONFIG_KEY_{number}"] = key
@@ -246,18 +248,19 @@ def require_version() -> None:
         raise ConfigError(f"git {found[0]}.{found[1]} is too old", INSTALL)
 
 
-def inert(common_dir: str) -> dict[str, str]:
-    """Names every filter and merge driver of a repository's configuration, each made harmless.
+def armed(dirs: Dirs) -> Dirs:
+    """Makes every filter and merge driver that the configuration there names harmless.
 
     A filter becomes "none", a custom merge driver becomes git's own text merge. Which of them runs
-    on which file is decided by attributes that agents write.
+    on which file is decided by attributes that agents write. Needed for whatever reads or writes
+    a work tree, and for merges.
     """
     listed = run(
         ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|merge)\..*\."],
-        dirs=Dirs(git_dir=common_dir),
+        dirs=dirs,
         ok=(0, 1),
     )
-    settings: dict[str, str] = {}
+    settings = dict(dirs.config)
     for name in listed.out.decode(errors="surrogateescape").split("\0"):
         section, _, rest = name.partition(".")
         driver = rest.rpartition(".")[0]
@@ -267,7 +270,7 @@ def inert(common_dir: str) -> dict[str, str]:
             settings[f"filter.{driver}.required"] = "false"
         elif section == "merge" and driver:
             settings[f"merge.{driver}.driver"] = "git merge-file -q %A %O %B"
-    return settings
+    return msgspec.structs.replace(dirs, config=settings)
 
 
 def user_setting(key: str, *, cwd: str) -> str | None:

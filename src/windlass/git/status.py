@@ -12,7 +12,7 @@ import msgspec
 from windlass.git import places
 from windlass.git.included import user_excludes
 from windlass.git.places import Operation, Place
-from windlass.git.runner import LONG, Dirs, inert, run
+from windlass.git.runner import LONG, Dirs, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
 def status(repo: Repository, path: str) -> WorkStatus:
     """Tells what is uncommitted in the workspace at `path`; a missing folder is no error."""
     place = places.locate(repo, path)
-    config = inert(repo.git_dir) | user_excludes(repo)
-    return _status(repo, place, config=config)
+    return _status(repo, place, config=user_excludes(repo))
 
 
 def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> WorkStatus:

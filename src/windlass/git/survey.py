@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.git import places
 from windlass.git.manifest import Dropped
-from windlass.git.runner import LONG, Dirs, inert, run
+from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
 from windlass.git.walk import Entry, walk
 
@@ -64,7 +64,7 @@ class _Unit(msgspec.Struct, frozen=True):
 def survey(repo: Repository, place: Place, dirs: Dirs, *, size_cap: int, count_cap: int) -> Survey:
     """Walks the folder once, asks git what is ignored, and chooses."""
     found = list(walk(place.path))
-    rules = _ignored_by(repo, dirs)
+    rules = _ignored_by(dirs)
     for entry in found:
         if entry.kind == "dotgit":
             rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
@@ -96,11 +96,10 @@ def _is_special(entry: Entry) -> bool:
     return not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode))
 
 
-def _ignored_by(repo: Repository, dirs: Dirs) -> set[bytes]:
+def _ignored_by(dirs: Dirs) -> set[bytes]:
     said = run(
         ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"],
         dirs=dirs,
-        config=inert(repo.git_dir),
         timeout=LONG,
     )
     return {name.rstrip(b"/") for name in said.out.split(b"\0") if name}
@@ -112,7 +111,7 @@ def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes
     if inner is None:
         return set()
     with places.viewed(repo, inner, head=None) as dirs:
-        return {path + b"/" + name for name in _ignored_by(repo, dirs)}
+        return {path + b"/" + name for name in _ignored_by(dirs)}
 
 
 def _under(found: list[Entry], rules: set[bytes]) -> set[bytes]:

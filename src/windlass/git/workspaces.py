@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict
-from windlass.git import worktrees
+from windlass.git import places, worktrees
 from windlass.git.changes import changed, diff, materialise
 from windlass.git.included import include
 from windlass.git.repository import (
@@ -28,7 +28,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, Dirs, inert, printable, run
+from windlass.git.runner import LONG, Dirs, armed, printable, run
 from windlass.git.status import WorkStatus, status
 
 if TYPE_CHECKING:
@@ -111,16 +111,20 @@ def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -
 
 
 def _check_out(repo: Repository, *, admin: str, path: str, branch: str) -> None:
-    ready = worktrees.is_ready(admin)
-    if ready and os.listdir(path) != [".git"]:
-        return
-    dirs = Dirs(git_dir=admin, common_dir=repo.git_dir, work_tree=path)
-    config = inert(repo.git_dir) | {"checkout.workers": str(min(4, os.cpu_count() or 1))}
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(admin, "index.lock"))
-    if ready and os.path.lexists(os.path.join(admin, "index")):
-        # Deleted by hand later: the index still knows what was staged.
-        run(["checkout-index", "-a", "-q"], dirs=dirs, config=config, timeout=LONG, ok=(0, 1))
-    else:
-        run(["reset", "-q", "--hard", "HEAD"], dirs=dirs, config=config, timeout=LONG)
-    worktrees.mark_ready(admin, branch=branch)
+    with places.locked_file(os.path.join(admin, "windlass.lock")) as lock:
+        ready = worktrees.is_ready(admin)
+        if ready and os.listdir(path) != [".git"]:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(admin, "index.lock"))
+        # Deleted by hand later: then the index still knows what was staged.
+        staged = ready and os.path.lexists(os.path.join(admin, "index"))
+        run(
+            ["checkout-index", "-a", "-q"] if staged else ["reset", "-q", "--hard", "HEAD"],
+            dirs=armed(Dirs(git_dir=admin, common_dir=repo.git_dir, work_tree=path)),
+            config={"checkout.workers": str(min(4, os.cpu_count() or 1))},
+            timeout=LONG,
+            ok=(0, 1) if staged else (0,),
+            keep=(lock,),
+        )
+        worktrees.mark_ready(admin, branch=branch)

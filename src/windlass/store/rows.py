@@ -27,12 +27,15 @@ class Repo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """One session of an agent; the newest has the highest number."""
+    """One session of an agent; the newest has the highest number.
+
+    `started_at` is set once its program runs: before that its absence proves nothing.
+    """
 
     agent: Uid
     number: int
     marker: str
-    started_at: float
+    started_at: float | None = None
     ended_at: float | None = None
     exit_code: int | None = None
     events_offset: int = 0

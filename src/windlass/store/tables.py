@@ -61,7 +61,7 @@ sessions = sa.Table(
     sa.Column("agent", sa.String(16), sa.ForeignKey("agents.uid"), primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("marker", sa.String(36), nullable=False, unique=True),
-    sa.Column("started_at", sa.Float, nullable=False),
+    sa.Column("started_at", sa.Float),
     sa.Column("ended_at", sa.Float),
     sa.Column("exit_code", sa.Integer),
     sa.Column("events_offset", sa.Integer, nullable=False, default=0),

@@ -1,0 +1,103 @@
+"""The daemon ends with -9 before and after every recorded step of new, kill and merge.
+
+The command that was under way gets its answer all the same, from the daemon that follows; and what
+is there afterwards is what would have been there without the crash, once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.ground import Ground
+
+from windlass.daemon.ending import Ending
+from windlass.daemon.merging import Merging
+from windlass.daemon.spawning import Spawning
+
+pytestmark = pytest.mark.slow
+
+NOTHING: Any = None
+ENDING = Ending(NOTHING, NOTHING)
+OPERATIONS = {
+    operation.kind: operation
+    for operation in (
+        Spawning(NOTHING, NOTHING).operation(),
+        ENDING.operation(),
+        Merging(NOTHING, ENDING).operation(),
+    )
+}
+HELLO = (
+    {"tool": "Write", "input": {"file_path": "hello.txt", "content": "hello\n"}},
+    {"tool": "Bash", "input": {"command": "git add hello.txt && git commit -q -m hello"}},
+    {"text": "I HAVE COMPLETED THE GOAL"},
+)
+
+
+def points(kind: str) -> list[str]:
+    """Before and after every step that the operation has, whatever is added to it later."""
+    steps = [*(step.name for step in OPERATIONS[kind].steps), "finish"]
+    return [f"{kind}.{step}.{when}" for step in steps for when in ("before", "after")]
+
+
+def arm(ground: Ground, point: str) -> Path:
+    folder = ground.folder / "failpoints"
+    folder.mkdir(exist_ok=True)
+    ground.env["WINDLASS_FAILPOINTS"] = str(folder)
+    ground.wl("daemon", "stop").ok()
+    (folder / point).touch()
+    return folder / point
+
+
+def sessions_of(ground: Ground, name: str) -> list[str]:
+    listed = ground.tmux("list-sessions", "-F", "#{session_name}").stdout.split()
+    return [one for one in listed if one.endswith(f"-{name}")]
+
+
+@pytest.mark.parametrize("point", points("spawn"))
+def test_new_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
+    armed = arm(ground, point)
+    workspace = ground.new("a1", *HELLO)
+    assert not armed.exists(), "the daemon never came to the point"
+    ground.wait("a1", states="complete")
+    (agent,) = ground.wl("list", "--json").ok().json()
+    assert agent["state"] == "complete"
+    assert len(sessions_of(ground, "a1")) == 1
+    assert (workspace / "hello.txt").read_text() == "hello\n"
+    assert ground.git("log", "--format=%s", "agent/a1") == "hello\nfirst\n"
+    assert [e["kind"] for e in ground.events("a1")].count("agent.created") == 1
+
+
+@pytest.mark.parametrize("point", points("end"))
+def test_kill_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
+    workspace = ground.new("a1", *HELLO)
+    ground.wait("a1", states="complete")
+    (workspace / "loose.txt").write_text("not committed\n")
+    armed = arm(ground, point)
+    ground.wl("kill", "a1", "--force").ok()
+    assert not armed.exists(), "the daemon never came to the point"
+    assert ground.wl("list", "--json").ok().json() == []
+    assert not workspace.exists()
+    assert sessions_of(ground, "a1") == []
+    assert "agent/a1" not in ground.git("branch", "--list")
+    (entry,) = ground.wl("trash", "list", "--json").ok().json()
+    ground.wl("trash", "restore", entry["id"]).ok()
+    assert (workspace / "loose.txt").read_text() == "not committed\n"
+    assert ground.git("log", "--format=%s", "agent/a1") == "hello\nfirst\n"
+    assert [e["kind"] for e in ground.events("a1")].count("agent.ended") == 1
+
+
+@pytest.mark.parametrize("point", points("merge"))
+def test_merge_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
+    workspace = ground.new("a1", *HELLO)
+    ground.wait("a1", states="complete")
+    armed = arm(ground, point)
+    ground.wl("merge", "a1", "--force").ok()
+    assert not armed.exists(), "the daemon never came to the point"
+    assert ground.git("log", "--first-parent", "--format=%s") == "Merge agent a1: be a1\nfirst\n"
+    assert ground.git("status", "--porcelain") == ""
+    assert (ground.folder / "repo" / "hello.txt").read_text() == "hello\n"
+    assert ground.wl("list", "--json").ok().json() == []
+    assert not workspace.exists()
+    assert len(ground.wl("trash", "list", "--json").ok().json()) == 1

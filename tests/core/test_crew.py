@@ -1,0 +1,122 @@
+"""Who may start whom, and the tree that they form."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windlass.core import crew
+from windlass.core.crew import Agent, Policy, Role, Spawn
+from windlass.core.errors import Conflict, Denied
+from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.states import State
+
+
+def agent(name: str, *, role: Role = "worker", parent: str | None = None, slot: int = 0) -> Agent:
+    return Agent(
+        uid=Uid(name),
+        repo=RepoId("0" * 8),
+        id=AgentId(name),
+        role=role,
+        parent=Uid(parent) if parent else None,
+        goal="g",
+        driver="standin",
+        model=None,
+        mode="live",
+        branch=f"agent/{name}",
+        workspace=f"/w/{name}",
+        base="0" * 40,
+        base_from="HEAD",
+        policy=Policy(),
+        script=None,
+        slot=slot,
+        conversation="c",
+        session=1,
+        state=State.RUNNING,
+        state_at=0.0,
+        created_at=0.0,
+    )
+
+
+def spawn(**changes: object) -> Spawn:
+    given = {"role": "worker", "parent": None, "caller": None, "policy": Policy(), **changes}
+    return Spawn(**given)  # type: ignore[arg-type]
+
+
+LEAD = agent("lead", role="manager")
+HAND = agent("hand", parent="lead")
+
+
+def test_a_worker_may_not_start_agents() -> None:
+    with pytest.raises(Denied, match="hand is a worker"):
+        crew.check_spawn(spawn(caller=HAND, parent=HAND), live=[], max_agents=None)
+
+
+def test_a_worker_cannot_be_a_parent() -> None:
+    with pytest.raises(Denied, match="cannot be a parent"):
+        crew.check_spawn(spawn(parent=HAND), live=[], max_agents=None)
+
+
+def test_a_configured_limit_holds_for_a_person_too() -> None:
+    with pytest.raises(Denied, match="max_agents is 2"):
+        crew.check_spawn(spawn(), live=[LEAD, HAND], max_agents=2)
+    crew.check_spawn(spawn(), live=[LEAD], max_agents=2)
+
+
+def test_the_built_in_limit_holds_for_agents_and_not_for_people() -> None:
+    many = [agent(f"a{n}") for n in range(crew.DEFAULT_MAX_AGENTS)]
+    crew.check_spawn(spawn(), live=many, max_agents=None)
+    with pytest.raises(Denied, match="max_agents is 10"):
+        crew.check_spawn(spawn(caller=LEAD, parent=LEAD), live=many, max_agents=None)
+
+
+@pytest.mark.parametrize(
+    ("giver", "given_", "allowed"),
+    [
+        (Policy(), Policy(), True),
+        (Policy(), Policy(yolo=True), False),
+        (Policy(yolo=True), Policy(yolo=True), True),
+        (Policy(allow=("Read",)), Policy(allow=("Read",)), True),
+        (Policy(allow=("Read",)), Policy(allow=("Bash",)), False),
+        (Policy(deny=("Bash",)), Policy(), False),
+        (Policy(deny=("Bash",)), Policy(deny=("Bash", "Write")), True),
+    ],
+)
+def test_nobody_gives_what_they_were_not_given(
+    giver: Policy, given_: Policy, allowed: bool
+) -> None:
+    assert crew.permits(giver, given_) is allowed
+
+
+def test_reassigning_below_oneself_would_make_a_cycle() -> None:
+    top = agent("top", role="manager")
+    mid = agent("mid", role="manager", parent="top")
+    low = agent("low", role="manager", parent="mid")
+    with pytest.raises(Conflict, match="cycle"):
+        crew.check_parent(top, low, live=[top, mid, low])
+    with pytest.raises(Conflict, match="cycle"):
+        crew.check_parent(top, top, live=[top, mid, low])
+    crew.check_parent(low, top, live=[top, mid, low])
+
+
+@given(st.lists(st.integers(0, 20), max_size=20))
+def test_a_free_slot_is_the_smallest_that_nobody_holds(slots: list[int]) -> None:
+    live = [agent(f"a{n}", slot=slot) for n, slot in enumerate(slots)]
+    free = crew.free_slot(live)
+    assert free not in slots
+    assert all(lower in slots for lower in range(free))
+
+
+def test_blocks_of_ports_do_not_overlap_and_stay_below_the_ephemeral_range() -> None:
+    blocks = [crew.port_base(slot) for slot in range(600)]
+    assert all(b - a == crew.PORTS_PER_SLOT for a, b in pairwise(blocks))
+    assert blocks[-1] + crew.PORTS_PER_SLOT <= 32768
+
+
+def test_the_forest_lists_children_below_their_parents_and_orphans_as_roots() -> None:
+    listed = [agent("c", parent="gone"), HAND, LEAD]
+    walked = [(depth, one.id) for depth, one in crew.forest(listed)]
+    assert walked == [(0, "c"), (0, "lead"), (1, "hand")]

@@ -1,0 +1,197 @@
+"""The store on a real SQLite file: transactions, events, one writer, files that are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateTable
+
+from windlass.core.errors import ConfigError
+from windlass.core.schema import SCHEMA
+from windlass.store import migrations, rows, tables
+from windlass.store.store import Event, Store, Writing
+
+
+class Turned:
+    """A clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        """The time it was set to."""
+        return self.time
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "windlass.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    made = Store(path, clock=Turned())
+    made.open()
+    yield made
+    made.close()
+
+
+def add_repo(writing: Writing, name: str) -> None:
+    values = {"id": name, "root": f"/{name}", "git_dir": f"/{name}/.git", "added_at": writing.now}
+    writing.connection.execute(sa.insert(tables.repos).values(values))
+
+
+def tick(writing: Writing, **data: object) -> None:
+    writing.emit("tick", **data)
+
+
+def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> None:
+    assert len(migrations.MIGRATIONS) == SCHEMA
+
+
+def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
+    def change(writing: Writing) -> None:
+        add_repo(writing, "r1")
+        writing.emit("repo.added", root="/r1")
+
+    store.write(change)
+    assert [repo.id for repo in store.read(rows.repos)] == ["r1"]
+    (event,) = store.read(rows.events)
+    assert (event.kind, event.data, event.at) == ("repo.added", {"root": "/r1"}, 100.0)
+
+
+def test_a_change_that_fails_leaves_neither_state_nor_event(store: Store) -> None:
+    def change(writing: Writing) -> None:
+        add_repo(writing, "r1")
+        writing.emit("repo.added")
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        store.write(change)
+    assert store.read(rows.repos) == []
+    assert store.read(rows.events) == []
+
+
+def test_the_writer_goes_on_after_a_change_that_failed(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.write(lambda _: 1 // 0)
+    store.write(lambda w: add_repo(w, "r1"))
+    assert len(store.read(rows.repos)) == 1
+
+
+def test_many_threads_write_and_every_event_has_a_number_of_its_own(store: Store) -> None:
+    def work(name: int) -> None:
+        for count in range(20):
+            store.write(partial(tick, name=name, count=count))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = store.read(rows.events)
+    assert len(found) == 160
+    assert [event.id for event in found] == sorted({event.id for event in found})
+    for name in range(8):
+        counts = [event.data["count"] for event in found if event.data["name"] == name]
+        assert counts == list(range(20))
+
+
+def test_a_listener_hears_of_a_commit_before_the_writer_returns(store: Store) -> None:
+    def emit_and_fail(writing: Writing) -> None:
+        writing.emit("two")
+        _ = 1 // 0
+
+    heard: list[Event] = []
+    store.listen(heard.extend)
+    store.write(lambda w: w.emit("one"))
+    assert [event.kind for event in heard] == ["one"]
+    with pytest.raises(ZeroDivisionError):
+        store.write(emit_and_fail)
+    assert [event.kind for event in heard] == ["one"]
+
+
+def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:
+    for number in range(5):
+        store.write(partial(tick, number=number))
+    every = store.read(rows.events)
+    after = store.read(lambda c: rows.events(c, after=every[2].id))
+    assert [event.data["number"] for event in after] == [3, 4]
+    last = store.read(lambda c: rows.events(c, last=2))
+    assert [event.data["number"] for event in last] == [3, 4]
+
+
+def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
+    first = Store(path, clock=Turned())
+    first.open()
+    first.write(lambda w: add_repo(w, "r1"))
+    first.close()
+    second = Store(path, clock=Turned())
+    second.open()
+    assert [repo.id for repo in second.read(rows.repos)] == ["r1"]
+    second.close()
+
+
+def test_the_file_is_readable_by_its_owner_only(store: Store, path: Path) -> None:
+    store.read(rows.repos)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "damage", [b"this is no database at all\n" * 100, b"SQLite format 3\0junk"]
+)
+def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, damage: bytes) -> None:
+    path.write_bytes(damage)
+    store = Store(path, clock=Turned())
+    with pytest.raises(ConfigError, match="not a usable database") as caught:
+        store.open()
+    store.close()
+    assert "kept" in caught.value.hint
+    assert path.read_bytes() == damage
+
+
+def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:
+    first = Store(path, clock=Turned())
+    first.open()
+    for number in range(200):
+        first.write(partial(tick, text="x" * 500, number=number))
+    first.close()
+    whole = bytearray(path.read_bytes())
+    for start in range(4096 * 3, len(whole) - 4096, 4096):
+        whole[start : start + 64] = b"\xff" * 64
+    path.write_bytes(bytes(whole))
+    store = Store(path, clock=Turned())
+    with pytest.raises(ConfigError, match="not a usable database"):
+        store.open()
+    store.close()
+    assert path.read_bytes() == bytes(whole)
+
+
+def test_a_database_of_a_newer_windlass_is_refused_and_kept(path: Path) -> None:
+    made = Store(path, clock=Turned())
+    made.open()
+    made.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE schema_version SET version = 99")
+    connection.close()
+    store = Store(path, clock=Turned())
+    with pytest.raises(ConfigError, match="made by a newer Windlass") as caught:
+        store.open()
+    store.close()
+    assert "upgrade" in caught.value.hint
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT version FROM schema_version").fetchone() == (99,)
+    connection.close()
+
+
+def test_every_table_can_be_made_on_postgres_too() -> None:
+    for table in tables.metadata.sorted_tables:
+        dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+        assert "CREATE TABLE" in str(CreateTable(table).compile(dialect=dialect))

@@ -1,0 +1,224 @@
+"""A ground of its own for one test: state, home, sockets, repository, and the real `wl` on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+WL = str(Path(sys.executable).parent / "wl")
+_LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS", "GIT_", "XDG_", "AI_AGENT")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """What it said, as data."""
+        return json.loads(self.out)
+
+    def ok(self) -> Done:
+        """Itself, if it went well."""
+        assert self.code == 0, f"ended {self.code}\n{self.out}\n{self.err}"
+        return self
+
+    def failed(self, code: int) -> Done:
+        """Itself, if it failed with that code, in words and without a traceback."""
+        assert self.code == code, f"ended {self.code}, not {code}\n{self.out}\n{self.err}"
+        assert "Traceback" not in self.err
+        assert self.err.startswith(("wl: ", "usage:", '{"error"')), self.err
+        return self
+
+
+class Ground:
+    """Everything that one test touches lies below one short folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.home = folder / "home"
+        self.runtime = folder / "rt"
+        for made in (self.state, self.home, self.runtime):
+            made.mkdir(mode=0o700)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_LEAKING)}
+        self.env = {
+            **kept,
+            "HOME": str(self.home),
+            "WINDLASS_HOME": str(self.state),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "WINDLASS_SEED": "7",
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+
+    def wl(
+        self,
+        *args: str,
+        cwd: Path | None = None,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 90.0,
+    ) -> Done:
+        """Runs `wl` as a person would."""
+        done = subprocess.run(
+            [WL, *args],
+            cwd=cwd or self.folder / "repo",
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            env={**self.env, **(env or {})},
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=timeout,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        """Starts `wl` and lets it run beside the test."""
+        return subprocess.Popen(
+            [WL, *args],
+            cwd=cwd or self.folder / "repo",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            text=True,
+        )
+
+    def git(self, *args: str, cwd: Path | None = None) -> str:
+        """Runs plain git, as a person would."""
+        done = subprocess.run(
+            ["git", *args],
+            cwd=cwd or self.folder / "repo",
+            env={**self.env, **_IDENTITY},
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            check=False,
+        )
+        assert done.returncode == 0, f"git {args}: {done.stderr}"
+        return done.stdout
+
+    def repository(self, name: str = "repo") -> Path:
+        """A repository with one commit."""
+        path = self.folder / name
+        path.mkdir()
+        self.git("init", "-q", "-b", "main", cwd=path)
+        (path / "README").write_text("a repository\n")
+        self.git("add", ".", cwd=path)
+        self.git("commit", "-q", "-m", "first", cwd=path)
+        return path
+
+    def script(self, name: str, *turns: Mapping[str, Any], on: Sequence[Any] = ()) -> str:
+        """Writes a script for a stand-in and returns its path."""
+        path = self.folder / f"{name}.script.json"
+        path.write_text(json.dumps({"turns": list(turns), "on": list(on)}))
+        return str(path)
+
+    def new(self, name: str, *turns: Mapping[str, Any], flags: Sequence[str] = ()) -> Path:
+        """Starts a stand-in, playing these turns, and returns its workspace."""
+        chosen = ["--script", self.script(name, *turns)] if turns else []
+        made = self.wl(
+            "new", "--driver", "standin", "--name", name, *chosen, *flags, "--json", f"be {name}"
+        )
+        return Path(made.ok().json()["workspace"])
+
+    def state_of(self, name: str) -> str:
+        """An agent's state."""
+        return str(self.wl("why", name, "--json").ok().json()["state"])
+
+    def wait(self, *names: str, states: str = "complete,stopped") -> None:
+        """Waits until agents reach one of the states."""
+        self.wl("wait", *names, "--for", states, "--timeout", "60").ok()
+
+    def events(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The log, whole."""
+        args = ["log", "--json", "--lines", "10000", *([name] if name else [])]
+        found: list[dict[str, Any]] = self.wl(*args).ok().json()
+        return found
+
+    def daemon_pid(self) -> int | None:
+        """The daemon's process."""
+        pid = self.wl("daemon", "status", "--json", cwd=self.folder).ok().json()["pid"]
+        return None if pid is None else int(pid)
+
+    def kill_daemon(self) -> None:
+        """Ends the daemon with -9 and waits until it is gone."""
+        pid = self.daemon_pid()
+        assert pid is not None
+        process = psutil.Process(pid)
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+
+    def tmux(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Talks to the private tmux server."""
+        (socket,) = self.runtime.glob("windlass/*/tmux") or [self.runtime / "none"]
+        return subprocess.run(
+            ["tmux", "-S", str(socket), *args],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process that belongs to this ground, by its environment or its arguments."""
+        mine = []
+        for process in psutil.process_iter():
+            try:
+                environ = process.environ().get("WINDLASS_HOME", "")
+                told = " ".join(process.cmdline())
+            except (psutil.Error, OSError):
+                continue
+            if process.pid != os.getpid() and (
+                environ == str(self.state) or str(self.folder) in told
+            ):
+                mine.append(process)
+        return mine
+
+    def leave(self) -> None:
+        """Ends what the test started, and fails if something will not go."""
+        self.wl("daemon", "stop", cwd=self.folder)
+        for socket in self.runtime.glob("windlass/*/tmux"):
+            subprocess.run(
+                ["tmux", "-S", str(socket), "kill-server"], capture_output=True, check=False
+            )
+        left = self.processes()
+        for process in left:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        _, alive = psutil.wait_procs(left, timeout=10)
+        assert not alive, alive
+
+
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "Tester",
+    "GIT_AUTHOR_EMAIL": "tester@example.invalid",
+    "GIT_COMMITTER_NAME": "Tester",
+    "GIT_COMMITTER_EMAIL": "tester@example.invalid",
+}
+
+
+def until(true: Callable[[], bool], *, within: float = 20.0, what: str = "it") -> None:
+    """Waits for something that offers no event, and says what never came."""
+    end = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < end, f"{what} did not happen within {within:g} s"
+        os.sched_yield()
+        time.sleep(0.02)
