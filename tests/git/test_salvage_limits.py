@@ -146,11 +146,11 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     target = ws / "moving"
     target.write_bytes(b"x" * 100_000)
     real = os.fstat
-    shrunk = []
+    shrunk: list[str] = []
 
     def shrinking(handle: int) -> os.stat_result:
         seen = real(handle)
-        name = os.readlink(f"/proc/self/fd/{handle}")
+        name = str(Path(f"/proc/self/fd/{handle}").readlink())
         if name == str(target) and len(shrunk) < 2:
             shrunk.append(name)
             if len(shrunk) == 2:

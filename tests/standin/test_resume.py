@@ -60,7 +60,7 @@ def test_a_crash_between_two_entries_loses_and_repeats_nothing(
 
 @pytest.mark.parametrize("at", range(3, 10))
 def test_kill_9_before_or_after_any_tool_loses_and_repeats_none(rig: Rig, at: int) -> None:
-    """The hooks before and after each tool kill the session: a result is recorded before they run."""
+    """Hooks before and after each tool kill the session; a result is recorded before they run."""
     (rig.hooks / "kill_at").write_text(str(at))
     script = rig.script([*STEPS, END])
     assert rig.run("-p", *OPEN, "--script", script, "--", "go").returncode == -9

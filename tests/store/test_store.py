@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -48,7 +49,7 @@ def add_repo(writing: Writing, name: str) -> None:
     writing.connection.execute(sa.insert(tables.repos).values(values))
 
 
-def tick(writing: Writing, **data: object) -> None:
+def tick(writing: Writing, **data: Any) -> None:
     writing.emit("tick", **data)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from windlass.core import ids
-from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.core.errors import Conflict, GitError, NotFound, UserError
 from windlass.core.ids import RepoId
 from windlass.daemon.context import Context
 from windlass.git import repository
@@ -51,6 +51,14 @@ def add(context: Context, path: str) -> Repo:
     found = repository.discover(path)
     repository.require_commit(found)
     return context.store.write(lambda w: _register(w, found))
+
+
+def root_of(cwd: str) -> str | None:
+    """The top of the repository around a folder, known or not."""
+    try:
+        return repository.discover(cwd).root
+    except GitError:
+        return None
 
 
 def git(repo: Repo) -> Repository:

@@ -19,7 +19,7 @@ from windlass.daemon import commands, ending, finding, lodging, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
-from windlass.git import repository, workspaces
+from windlass.git import repository, runner, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -49,6 +49,8 @@ class Spawning:
     def begin(self, caller: Caller, request: SpawnRequest) -> Begin:
         """Checks a request as far as it can be without doing anything, and says how to begin."""
         context = self._context
+        runner.require_version()
+        context.sessions.tmux.require_version()
         where = finding.scope(context, caller, request)
         repo = where.repo or repos.add(context, request.get("cwd", ""))
         git = repos.git(repo)

@@ -112,9 +112,7 @@ class Verbs:
         }
 
     def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
-        where = finding.scope(self._context, caller, request)
-        root = where.repo.root if where.repo else None
-        return doctor.examine(self._context, root)
+        return doctor.examine(self._context, self._root(caller, request))
 
     def _init(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         _only_a_person(caller, "set up repositories")
@@ -187,7 +185,7 @@ class Verbs:
 
     def _root(self, caller: Caller, request: Mapping[str, Any]) -> str | None:
         where = finding.scope(self._context, caller, request)
-        return where.repo.root if where.repo else None
+        return where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
 
 
 def _only_a_person(caller: Caller, doing: str) -> None:

@@ -37,7 +37,8 @@ def bring(repo: Repository, inside: Quarantine, *, place: Place, wanted: set[str
         _copy_objects(os.path.join(place.git_dir, "objects"), folder)
         seen = msgspec.structs.replace(inside.dirs, objects=quoted_alternate(folder))
         there = msgspec.structs.replace(inside, dirs=seen).known(wanted)
-        tips = [*sorted(there), "--not", *sorted(set(refs_under(repo, "refs").values()))]
+        had = sorted(set(refs_under(repo, "refs").values()))
+        tips = [*sorted(there), *(f"^{oid}" for oid in had)]
         walked = "\n".join(tips).encode() + b"\n"
         with open(os.path.join(folder, "incoming.pack"), "w+b") as pack:
             run(

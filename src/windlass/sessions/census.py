@@ -1,4 +1,4 @@
-"""One look at every process of this machine: its parent and its environment.
+"""One look at the processes of this machine: who they are, their parents, their environments.
 
 Owns the reading only. Straight from /proc where there is one, because psutil takes four times as
 long per process, and a stop looks several times at a machine with a thousand of them.
@@ -6,7 +6,6 @@ long per process, and a stop looks several times at a machine with a thousand of
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,19 +13,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
 _DEAD = (b"Z", b"X")
 
 
-class Entry(NamedTuple):
-    """A process: its parent's id, when it started, its environment as NUL-separated assignments.
+class Identity(NamedTuple):
+    """One process and no other: its number, and its start in the system's own unit."""
 
-    The start is in the system's own unit; with the pid it tells one process from every other.
-    """
-
-    parent: int
+    pid: int
     start: float
+
+    def lives(self) -> bool:
+        """Says whether it has not ended; one that nobody collected yet has."""
+        stat = _stat(self.pid)
+        return stat is not None and stat.start == self.start
+
+
+class Entry(NamedTuple):
+    """A living process: who it is, its parent, its environment as NUL-separated assignments."""
+
+    identity: Identity
+    parent: int
     environ: bytes
 
     def has(self, assignment: bytes) -> bool:
@@ -34,49 +42,82 @@ class Entry(NamedTuple):
         return b"\0%b\0" % assignment in b"\0%b\0" % self.environ
 
 
+class _Stat(NamedTuple):
+    parent: int
+    start: float
+
+
 def take() -> dict[int, Entry]:
     """Looks at all processes, at the newest first; those that end meanwhile are left out."""
-    return _look_at(sorted(psutil.pids(), reverse=True))
+    found = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
+    return {pid: entry for pid, entry in found if entry is not None}
 
 
-def newest(count: int = 64) -> dict[int, Entry]:
-    """Looks at the latest process numbers given out only, which takes well under a millisecond.
+def newest(count: int = 64) -> Iterator[Entry]:
+    """Looks at the latest process numbers given out only, from the very latest down.
 
     A program that keeps replacing itself is always among them, and often gone before a look at
-    everything has come to it. Empty where the system does not tell its latest number.
+    everything has come to it. Nothing where the system does not tell its latest number.
     """
     try:
         latest = int(_slurp("/proc/loadavg").split()[-1])
     except (OSError, ValueError, IndexError):
-        return {}
-    return _look_at(range(latest, max(latest - count, 1), -1))
+        return
+    for pid in range(latest, max(latest - count, 1), -1):
+        if (entry := look(pid)) is not None:
+            yield entry
 
 
-def _look_at(pids: Iterable[int]) -> dict[int, Entry]:
-    found = ((pid, look(pid)) for pid in pids)
-    return {pid: entry for pid, entry in found if entry is not None}
+def identify(pid: int) -> Identity | None:
+    """Fixes who has this number now; None when nobody living has."""
+    stat = _stat(pid)
+    return None if stat is None else Identity(pid, stat.start)
 
 
 def look(pid: int) -> Entry | None:
-    """Looks at one process; None when it has ended, collected by its parent or not.
+    """Looks at one process; an environment that may not be read counts as empty."""
+    stat = _stat(pid)
+    if stat is None:
+        return None
+    return Entry(Identity(pid, stat.start), stat.parent, _environ(pid))
 
-    An environment that may not be read counts as empty.
-    """
+
+def _stat(pid: int) -> _Stat | None:
     if sys.platform != "linux":
         return _ask_psutil(pid)
     try:
-        stat = _slurp(f"/proc/{pid}/stat")
         # The command name may hold spaces and brackets: count from its last bracket.
-        fields = stat.rpartition(b")")[2].split(None, 20)
-        if fields[0] in _DEAD:
-            return None
-        parent, start = int(fields[1]), int(fields[19])
+        fields = _slurp(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 20)
+        return None if fields[0] in _DEAD else _Stat(int(fields[1]), int(fields[19]))
     except (OSError, IndexError, ValueError):
         return None
-    environ = b""
-    with contextlib.suppress(OSError):
-        environ = _slurp(f"/proc/{pid}/environ")
-    return Entry(parent, start, environ)
+
+
+def _ask_psutil(pid: int) -> _Stat | None:
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return _Stat(process.ppid(), process.create_time())
+    except psutil.Error:
+        return None
+
+
+def _environ(pid: int) -> bytes:
+    if sys.platform != "linux":
+        return _ask_psutil_for_environ(pid)
+    try:
+        return _slurp(f"/proc/{pid}/environ")
+    except OSError:
+        return b""
+
+
+def _ask_psutil_for_environ(pid: int) -> bytes:
+    try:
+        found = psutil.Process(pid).environ()
+    except (OSError, psutil.Error):
+        return b""
+    return b"\0".join(os.fsencode(f"{key}={value}") for key, value in found.items())
 
 
 def _slurp(path: str) -> bytes:
@@ -88,18 +129,3 @@ def _slurp(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(descriptor)
-
-
-def _ask_psutil(pid: int) -> Entry | None:
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        parent, start = process.ppid(), process.create_time()
-    except psutil.Error:
-        return None
-    environ: dict[str, str] = {}
-    with contextlib.suppress(psutil.Error, OSError):
-        environ = process.environ()
-    assignments = (os.fsencode(f"{key}={value}") for key, value in environ.items())
-    return Entry(parent, start, b"\0".join(assignments))

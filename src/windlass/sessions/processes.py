@@ -16,6 +16,7 @@ import psutil
 
 from windlass.core.errors import WindlassError
 from windlass.sessions import record
+from windlass.sessions.census import identify
 from windlass.sessions.tree import StopReport, Tree
 
 if TYPE_CHECKING:
@@ -57,16 +58,16 @@ def stop(
     anything that neither descends from the holder nor carries the marker.
     """
     holder = record.read_holder(folder)
-    process = holder.process() if holder else None
-    if process is not None:
+    living = holder.living() if holder else None
+    if living is not None:
         # From now on the holder outlives its child, so that orphans stay below it.
         with contextlib.suppress(FileNotFoundError):
             (folder / record.STOPPING).touch()
     tree = Tree(
         f"{MARKER}={marker}",
-        holder=process,
+        holder=living,
         # In this order: the holder writes the exit first and looks for the other file then.
-        witness=process is not None and record.read_exit(folder) is None,
+        witness=living is not None and record.read_exit(folder) is None,
         spared=_server(tmux),
     )
     first = holder.child if holder else None
@@ -79,13 +80,15 @@ def stop(
 def below(folder: Path) -> list[Process]:
     """Lists what lives below the agent CLI of a session: its tools, servers, background shells."""
     holder = record.read_holder(folder)
-    if holder is None or (process := holder.process()) is None:
+    if holder is None or holder.living() is None:
         return []
     found = []
-    for one in process.children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if one.pid != holder.child and one.status() != psutil.STATUS_ZOMBIE:
-                found.append(Process(pid=one.pid, name=one.name(), started_at=one.create_time()))
+    with contextlib.suppress(psutil.Error):
+        for one in psutil.Process(holder.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if one.pid != holder.child and one.status() != psutil.STATUS_ZOMBIE:
+                    started = one.create_time()
+                    found.append(Process(pid=one.pid, name=one.name(), started_at=started))
     return found
 
 
@@ -116,7 +119,8 @@ def run(
             code = shell.wait(timeout)
             timed_out = False
         except subprocess.TimeoutExpired:
-            tree = Tree(f"{_RUN_MARKER}={token}", known=[psutil.Process(shell.pid)])
+            itself = identify(shell.pid)
+            tree = Tree(f"{_RUN_MARKER}={token}", known=[itself] if itself else [])
             tree.end(first=shell.pid, grace=2.0)
             code = shell.wait()
             timed_out = True

@@ -6,12 +6,12 @@ itself cannot import this; the file formats are the contract between the two.
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-import psutil
+
+from windlass.sessions.census import Identity, identify
 
 SPEC = "spec.json"
 HOLDER = "holder.json"
@@ -35,18 +35,15 @@ class Holder(msgspec.Struct, frozen=True):
     at: float
     child: int | None
 
-    def process(self) -> psutil.Process | None:
+    def living(self) -> Identity | None:
         """Returns the living holder; None when it is gone, even if its number is in use again."""
         if self.boot and self.boot != _boot_id():
             return None
-        with contextlib.suppress(psutil.Error, OSError, ValueError):
-            process = psutil.Process(self.pid)
-            if process.status() == psutil.STATUS_ZOMBIE:
-                return None
-            if self.start is not None:
-                return process if _start_ticks(self.pid) == self.start else None
-            return process if abs(process.create_time() - self.at) < 2.0 else None
-        return None
+        now = identify(self.pid)
+        if now is None:
+            return None
+        same = now.start == self.start if self.start else abs(now.start - self.at) < 2.0
+        return now if same else None
 
 
 class Exit(msgspec.Struct, frozen=True):
@@ -81,9 +78,3 @@ def _boot_id() -> str:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
         return ""
-
-
-def _start_ticks(pid: int) -> int:
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    # The command name may hold spaces and brackets: count from its last bracket.
-    return int(stat.rpartition(")")[2].split()[19])

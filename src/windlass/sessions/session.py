@@ -78,7 +78,7 @@ class Sessions:
         if holder is None:
             # tmux has it before its holder has said a word.
             return Facts(alive=self._has(name, folder))
-        alive = holder.process() is not None
+        alive = holder.living() is not None
         # Read after that look: an end between the two is then seen here.
         ended = record.read_exit(folder)
         return Facts(

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import psutil
 
-from windlass.sessions.census import Entry, look, newest, take
+from windlass.sessions.census import Entry, Identity, look, newest, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # How long after KILL something may still be seen before it counts as a survivor.
 _KILL_PATIENCE = 5.0
-# A process that replaces itself all the time can slip through one look, hardly through three.
+# What replaces itself all the time can slip through one look, hardly through three.
 _QUIET_LOOKS = 3
 
 
@@ -38,19 +38,19 @@ class StopReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tree:
-    """Everything below a holder or with a mark, looked for anew each time; identities, not pids.
+    """Everything below a holder or with a mark, looked for anew each time.
 
-    A holder that is a witness ends only after all below it: that is proof. Without one the proof
-    is several looks in a row that find nothing.
+    A holder that is a witness ends only after all below it: that is proof, and so it is never
+    killed. Without one the proof is several looks in a row that find nothing.
     """
 
     def __init__(
         self,
         mark: str,
         *,
-        holder: psutil.Process | None = None,
+        holder: Identity | None = None,
         witness: bool = False,
-        known: Iterable[psutil.Process] = (),
+        known: Iterable[Identity] = (),
         spared: frozenset[int] = frozenset(),
     ) -> None:
         self._mark = mark.encode()
@@ -58,7 +58,7 @@ class Tree:
         self._witness = witness
         self._seen = set(known)
         self._living = set(known)
-        self._killed: set[psutil.Process] = set()
+        self._killed: set[Identity] = set()
         self._spared = spared | {os.getpid()}
         # A daemon that was started from inside the session: what it started is not part of it.
         ourselves = look(os.getpid())
@@ -66,10 +66,12 @@ class Tree:
         self._quiet = 0
 
     def end(self, *, first: int | None, grace: float) -> StopReport:
-        """Ends it all, the process `first` first; the holder last, as it adopts the orphans."""
+        """Ends it all, the process `first` first; the holder ends itself, after the others."""
         self._terminate_all(first=first, deadline=time.monotonic() + grace)
         proven = self._kill_all(deadline=time.monotonic() + _KILL_PATIENCE)
         survivors = [] if proven else self._look()
+        if self._holder is not None and self._holder.lives():
+            survivors.append(self._holder)
         described = tuple(_describe(one) for one in survivors)
         if not proven and not described:
             described = ("something that replaces itself too fast to be caught",)
@@ -80,7 +82,7 @@ class Tree:
         )
 
     def _terminate_all(self, *, first: int | None, deadline: float) -> None:
-        told: set[psutil.Process] = set()
+        told: set[Identity] = set()
         while targets := self._look():
             fresh = [one for one in targets if one not in told]
             for one in sorted(fresh, key=lambda one: one.pid != first):
@@ -94,7 +96,6 @@ class Tree:
 
     def _kill_all(self, *, deadline: float) -> bool:
         """Kills until it is proven that nothing is left; False when time runs out."""
-        last_resort = time.monotonic() + (deadline - time.monotonic()) / 2
         quiet_rounds = 0
         while time.monotonic() < deadline:
             self._quiet = 0
@@ -103,15 +104,13 @@ class Tree:
             quiet_rounds = quiet_rounds + 1 if self._quiet > _QUIET_LOOKS else 0
             if quiet_rounds and self._proven(quiet_rounds):
                 return True
-            if self._holder is not None and time.monotonic() > last_resort:
-                # It hangs, or waits for something that even a chase cannot catch.
-                self._strike([self._holder])
-                self._witness = False
         return False
 
     def _proven(self, quiet_rounds: int) -> bool:
-        if self._holder is not None and not _wait([self._holder], 0.1):
-            return False
+        if self._holder is not None:
+            _signal(self._holder, signal.SIGCONT)
+            if not _wait([self._holder], 0.1):
+                return False
         # One look after its end, for what carries the mark without being below it.
         return not self._look() if self._witness else quiet_rounds >= _QUIET_LOOKS
 
@@ -119,13 +118,24 @@ class Tree:
         """Kills what replaces itself faster than a look at everything takes."""
         deadline = time.monotonic() + 1.0
         while self._quiet < _QUIET_LOOKS and time.monotonic() < deadline:
-            # A few processes do not show whose grandchildren they are.
-            found = self._find({} if self._inside else newest())
-            for one in found:
-                _signal(one, signal.SIGKILL)
-            self._killed.update(found)
+            self._quiet = 0 if self._catch_newest() else self._quiet + 1
 
-    def _strike(self, targets: list[psutil.Process]) -> None:
+    def _catch_newest(self) -> bool:
+        """Kills the newest process of the tree, at once: it is the one that has not forked yet."""
+        # From inside, it takes all processes to tell ours from the tree's.
+        for entry in () if self._inside else newest():
+            below = self._holder is not None and entry.parent == self._holder.pid
+            if (below or entry.has(self._mark)) and self._may_be_killed(entry.identity):
+                _signal(entry.identity, signal.SIGKILL)
+                self._seen.add(entry.identity)
+                self._killed.add(entry.identity)
+                return True
+        return False
+
+    def _may_be_killed(self, one: Identity) -> bool:
+        return one != self._holder and one.pid not in self._spared and one not in self._killed
+
+    def _strike(self, targets: list[Identity]) -> None:
         """Kills all of them and waits for it."""
         self._killed.update(targets)
         # Frozen first: what is stopped starts nothing while the others are killed.
@@ -134,15 +144,12 @@ class Tree:
                 _signal(one, number)
         _wait(targets, 1.0)
 
-    def _look(self) -> list[psutil.Process]:
+    def _look(self) -> list[Identity]:
         """Lists what lives now, without the holder: marked, below, or seen before."""
-        return self._find(take())
-
-    def _find(self, census: dict[int, Entry]) -> list[psutil.Process]:
-        chosen = self._chosen(census)
-        # Counted even if it has ended before it could be identified: it may have a successor.
-        self._quiet = 0 if chosen else self._quiet + 1
-        found = {one for pid in chosen if (one := _identify(pid, census[pid])) is not None}
+        census = take()
+        found = {census[pid].identity for pid in self._chosen(census)}
+        found = {one for one in found if one != self._holder}
+        self._quiet = 0 if found else self._quiet + 1
         self._seen |= found
         self._living |= found
         return [*found]
@@ -154,12 +161,11 @@ class Tree:
         roots = {pid for pid, entry in census.items() if entry.has(self._mark)}
         if self._inside:
             roots -= _descendants({os.getpid()}, children, frozenset())
-        self._living = {one for one in self._living if _lives(one)}
+        self._living = {one for one in self._living if one.lives()}
         roots |= {one.pid for one in self._living}
-        if self._holder is not None and _lives(self._holder):
+        if self._holder is not None and self._holder.lives():
             roots.add(self._holder.pid)
-        chosen = _descendants(roots, children, self._spared) & census.keys()
-        return chosen - {self._holder.pid} if self._holder is not None else chosen
+        return _descendants(roots, children, self._spared) & census.keys()
 
 
 def _descendants(
@@ -176,54 +182,55 @@ def _descendants(
     return reached
 
 
-def _identify(pid: int, entry: Entry) -> psutil.Process | None:
-    """Fixes which process this is; None when it has ended, or its number is another's by now."""
-    with contextlib.suppress(psutil.Error):
-        one = psutil.Process(pid)
-        now = look(pid)
-        if now is not None and now.start == entry.start and _lives(one):
-            return one
-    return None
+def _signal(one: Identity, number: signal.Signals) -> None:
+    """Sends a signal to this process and never to a later one with its number."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform != "linux":
+            if one.lives():
+                os.kill(one.pid, number)
+            return
+        descriptor = os.pidfd_open(one.pid)
+        try:
+            if one.lives():
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)
 
 
-def _lives(one: psutil.Process) -> bool:
-    try:
-        return one.is_running() and one.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _signal(one: psutil.Process, number: int) -> None:
-    # psutil compares the start time first, so a reused number is never hit.
-    with contextlib.suppress(psutil.Error):
-        one.send_signal(number)
-
-
-def _wait(some: list[psutil.Process], timeout: float) -> bool:
+def _wait(some: list[Identity], timeout: float) -> bool:
     """Waits for the end of all of them; says whether they have."""
     if sys.platform != "linux":
-        psutil.wait_procs(some, timeout)
-        return not any(map(_lives, some))
+        return _wait_by_psutil(some, timeout)
     deadline = time.monotonic() + timeout
     with contextlib.ExitStack() as stack:
         ends = select.poll()
-        open_ones = set()
+        waiting = set()
         for one in some:
-            # psutil would also wait for the parent to collect it, and some never do.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(ProcessLookupError):
                 descriptor = os.pidfd_open(one.pid)
                 stack.callback(os.close, descriptor)
-                if _lives(one):
+                if one.lives():
                     ends.register(descriptor, select.POLLIN)
-                    open_ones.add(descriptor)
-        while open_ones and (left := deadline - time.monotonic()) > 0:
+                    waiting.add(descriptor)
+        while waiting and (left := deadline - time.monotonic()) > 0:
             for descriptor, _ in ends.poll(left * 1000):
                 ends.unregister(descriptor)
-                open_ones.discard(descriptor)
-    return not any(map(_lives, some))
+                waiting.discard(descriptor)
+    return not any(one.lives() for one in some)
 
 
-def _describe(one: psutil.Process) -> str:
+def _wait_by_psutil(some: list[Identity], timeout: float) -> bool:
+    living = []
+    for one in some:
+        with contextlib.suppress(psutil.Error):
+            if one.lives():
+                living.append(psutil.Process(one.pid))
+    psutil.wait_procs(living, timeout)
+    return not any(one.lives() for one in some)
+
+
+def _describe(one: Identity) -> str:
     with contextlib.suppress(psutil.Error):
-        return f"{one.pid} {one.name()} ({one.status()})"
+        process = psutil.Process(one.pid)
+        return f"{one.pid} {process.name()} ({process.status()})"
     return str(one.pid)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.git.conftest import git, snapshot
+
+from windlass.git import workspaces
+from windlass.git.repository import Repository
+
+
+def busy(ws: Path) -> None:
+    """Committed, staged, unstaged, untracked and deleted work, and a nested repository."""
+    (ws / "committed").write_text("c\n")
+    git(ws, "add", "committed")
+    git(ws, "commit", "-q", "-m", "c")
+    (ws / "staged").write_text("s\n")
+    git(ws, "add", "staged")
+    (ws / "readme.txt").write_text("edited\n")
+    (ws / "un\ntracked").write_text("u\n")
+    (ws / "ignored.log").write_text("i\n")
+    (ws / "src/two.py").unlink()
+    (ws / "outside").symlink_to("/etc/passwd")
+    git(ws, "init", "-q", "nested")
+
+
+def test_the_difference_holds_all_that_was_done(repo: Repository, ws: Path) -> None:
+    busy(ws)
+    names = workspaces.changed(repo, str(ws), "main")
+    assert names == ["committed", "outside", "readme.txt", "src/two.py", "staged", "un\ntracked"]
+    patch = workspaces.diff(repo, str(ws), "main", stat=False, color=False).decode()
+    assert "-hello\n+edited\n" in patch
+    assert 'b/un\\ntracked"' in patch
+    assert "ignored.log" not in patch
+    assert (
+        "6 files changed" in workspaces.diff(repo, str(ws), "main", stat=True, color=False).decode()
+    )
+    assert b"\x1b[" in workspaces.diff(repo, str(ws), "main", stat=False, color=True)
+
+
+def test_asking_for_the_difference_leaves_no_object_and_no_change(
+    repo: Repository, ws: Path
+) -> None:
+    busy(ws)
+    before = snapshot(ws)
+    status = git(ws, "status", "--porcelain", "-z")
+    objects = git(repo.root, "count-objects", "-v")
+    workspaces.diff(repo, str(ws), "main", stat=False, color=False)
+    assert snapshot(ws) == before
+    assert git(ws, "status", "--porcelain", "-z") == status
+    assert git(repo.root, "count-objects", "-v") == objects
+
+
+def test_a_conflicted_workspace_has_a_difference_too(repo: Repository, ws: Path) -> None:
+    git(ws, "checkout", "-q", "-b", "other")
+    (ws / "readme.txt").write_text("other\n")
+    git(ws, "commit", "-q", "-a", "-m", "other")
+    git(ws, "checkout", "-q", "agent/a1")
+    (ws / "readme.txt").write_text("mine\n")
+    git(ws, "commit", "-q", "-a", "-m", "mine")
+    git(ws, "merge", "-q", "other", ok=1)
+    assert b"<<<<<<<" in workspaces.diff(repo, str(ws), "main", stat=False, color=False)
+
+
+def test_a_workspace_deleted_by_hand_still_has_its_commits(repo: Repository, ws: Path) -> None:
+    (ws / "committed").write_text("c\n")
+    git(ws, "add", "committed")
+    git(ws, "commit", "-q", "-m", "c")
+    ws.rename(ws.parent / "moved")
+    assert workspaces.changed(repo, str(ws), "main") == ["committed"]
+
+
+def test_two_plain_folders_hold_before_and_after(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    busy(ws)
+    workspaces.materialise(repo, str(ws), "main", str(tmp_path / "d"))
+    before, after = snapshot(tmp_path / "d/before"), snapshot(tmp_path / "d/after")
+    assert before[b"readme.txt"][2] == b"hello\n"
+    assert after[b"readme.txt"][2] == b"edited\n"
+    assert set(before) == {b"readme.txt", b"src", b"src/two.py"}
+    assert b"src/two.py" not in after
+    assert after[b"outside"] == ("file", 0o644 & ~_umask(), b"/etc/passwd"), "a link is text here"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

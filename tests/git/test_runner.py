@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.git.conftest import git
+
+from windlass.core.errors import ConfigError, GitError
+from windlass.git import runner
+from windlass.git.repository import Repository
+from windlass.git.runner import Dirs
+
+
+def fake_git(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    (folder / "git").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_a_missing_git_is_a_matter_of_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="not on PATH") as caught:
+        runner.run(["--version"])
+    assert "install git" in caught.value.hint
+    with pytest.raises(ConfigError, match="not on PATH"):
+        runner.version()
+
+
+@pytest.mark.parametrize(("said", "good"), [("2.37.9", False), ("2.38.0", True), ("3.0.1", True)])
+def test_git_before_2_38_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, good: bool
+) -> None:
+    fake_git(tmp_path / "bin", f"echo git version {said}", monkeypatch)
+    if good:
+        runner.require_version()
+        return
+    with pytest.raises(ConfigError, match="too old"):
+        runner.require_version()
+
+
+def test_the_environment_is_built_from_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", "/elsewhere")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "evil")
+    monkeypatch.setenv("LD_PRELOAD_LIKE", "evil")
+    fake_git(tmp_path / "bin", "env", monkeypatch)
+    said = runner.run(["anything"]).out.decode()
+    names = {line.split("=")[0] for line in said.splitlines() if "=" in line}
+    assert "GIT_DIR" not in names
+    assert not {"GIT_SSH_COMMAND", "LD_PRELOAD_LIKE"} & names
+    assert "HOME=/nonexistent" in said.splitlines()
+    assert "GIT_CONFIG_GLOBAL=/dev/null" in said.splitlines()
+
+
+def test_the_users_global_configuration_is_not_read(repo: Repository, home: Path) -> None:
+    (home / ".gitconfig").write_text("[alias]\n\tzz = !touch marker\n[user]\n\tname = Global\n")
+    assert runner.run(["config", "--get", "user.name"], dirs=repo.dirs, ok=(1,)).code == 1
+    with pytest.raises(GitError):
+        runner.run(["zz"], dirs=repo.dirs)
+    assert git(repo.root, "config", "--get", "user.name") == "Global"
+
+
+def test_a_failure_says_what_ran_how_it_ended_and_what_git_said(repo: Repository) -> None:
+    with pytest.raises(GitError) as caught:
+        runner.run(["rev-parse", "--verify", "no\x1b[31msuch"], dirs=repo.dirs)
+    assert "`git rev-parse --verify no\\x1b[31msuch` ended with 128" in caught.value.message
+    assert "fatal:" in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_git_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_git(tmp_path / "bin", "exec tail -f /dev/null", monkeypatch)
+    with pytest.raises(GitError, match="did not finish"):
+        runner.run(["status"], timeout=0.1)
+
+
+def test_bytes_go_in_and_out_untouched(repo: Repository) -> None:
+    content = bytes(range(256)) * 3
+    oid = runner.run(["hash-object", "-w", "--stdin"], dirs=repo.dirs, stdin=content).out.strip()
+    assert runner.run(["cat-file", "blob", oid], dirs=repo.dirs).out == content
+
+
+def test_every_filter_and_merge_driver_is_disarmed(repo: Repository) -> None:
+    git(repo.root, "config", "filter.a b.clean", "evil")
+    git(repo.root, "config", "filter.dots.in.name.process", "evil")
+    git(repo.root, "config", "merge.odd=name.driver", "evil")
+    included = Path(repo.git_dir) / "more"
+    included.write_text('[filter "included"]\n\tsmudge = evil\n')
+    git(repo.root, "config", "include.path", "more")
+    dirs = runner.armed(Dirs(git_dir=repo.git_dir))
+    for key in ("filter.a b.clean", "filter.dots.in.name.process", "filter.included.smudge"):
+        assert runner.run(["config", "--get", key], dirs=dirs).out == b"\n"
+    said = runner.run(["config", "--get", "merge.odd=name.driver"], dirs=dirs).out
+    assert said.startswith(b"git merge-file")
