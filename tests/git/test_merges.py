@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -321,3 +323,40 @@ def test_a_merge_into_a_parent_workspace_obeys_nothing_in_it(
     (parent / "new.txt").unlink()
     git(parent, "checkout", "--", "new.txt")
     assert marker.exists(), "plain git runs it, so this test can fail"
+
+
+def test_a_disk_that_fills_during_the_move_is_completed_later(repo: Repository, ws: Path) -> None:
+    """Git dies after it has moved some files; they are half of a merge, not somebody's edits."""
+    work(ws, "a-first.txt", "small\n")
+    work(ws, "readme.txt", "changed\n")
+    work(ws, "z-large.bin", "large\n" * 50_000)
+    chosen = plan(repo)
+    script = textwrap.dedent("""
+        import resource, signal, sys
+        from windlass.core.errors import GitError
+        from windlass.git import merges, repository
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        repo = repository.discover(sys.argv[1])
+        plan = merges.prepare(
+            repo, source="agent/a1", target_branch="main", message="Merge a1\\n",
+            author=("Ann Own", "ann@example.org"), time=1_700_000_000,
+        )
+        try:
+            merges.apply(repo, plan)
+        except GitError as error:
+            print(error.hint)
+            sys.exit(9)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", script, repo.root], capture_output=True, check=False
+    )
+    assert done.returncode == 9, done.stderr
+    assert b"next try completes" in done.stdout
+    assert (Path(repo.root) / "a-first.txt").exists(), "git had begun"
+    assert git(repo.root, "rev-parse", "main") == chosen.old
+
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == chosen.new
+    assert git(repo.root, "status", "--porcelain") == ""
+    assert (Path(repo.root) / "z-large.bin").stat().st_size == 300_000

@@ -309,3 +309,31 @@ def test_the_manifest_survives_names_that_are_no_text(repo: Repository, ws: Path
 def test_memory_limits_are_real() -> None:
     """The measure that the large-file test relies on is in kilobytes here."""
     assert 1 << 10 < resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 8 << 20
+
+
+def test_an_entry_that_cannot_be_read_hides_no_other(repo: Repository, ws: Path) -> None:
+    salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    git(repo.root, "update-ref", "refs/windlass/trash/odd/1", "main")
+    listed = trash.entries(repo)
+    assert [entry.id for entry in listed] == ["a1-1", "odd-1"]
+    assert "problem" in listed[1].meta
+    with pytest.raises(GitError, match="holds no"):
+        trash.restore(repo, listed[1], path=str(ws) + "2", branch="b2")
+
+
+def test_nested_git_folders_keep_odd_names_links_and_modes(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    git(ws, "init", "-q", "nested")
+    inner = ws / "nested/.git"
+    (inner / os.fsdecode(b"odd-\xff\n")).write_text("odd\n")
+    (inner / ("long" * 60)).write_text("long\n")
+    (inner / "link").symlink_to("/etc")
+    (inner / "tool").write_text("#!/bin/sh\n")
+    (inner / "tool").chmod(0o750)
+    (inner / "twin").hardlink_to(inner / "tool")
+    os.mkfifo(inner / "pipe")
+    salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    trash.restore(repo, trash.find(repo, "a1"), path=str(tmp_path / "back"), branch="back")
+    (inner / "pipe").unlink()
+    assert snapshot(tmp_path / "back/nested/.git") == snapshot(inner)

@@ -11,8 +11,9 @@ import pytest
 from tests.git.conftest import git, snapshot
 
 from windlass.core.errors import Conflict, UserError
-from windlass.git import repository, workspaces
+from windlass.git import places, repository, workspaces
 from windlass.git.repository import Repository
+from windlass.git.salvage import salvage
 
 
 def make(repo: Repository, path: Path, agent: str = "a1") -> workspaces.Workspace:
@@ -53,6 +54,17 @@ def test_thirty_two_threads_create_at_once(repo: Repository, tmp_path: Path) -> 
     with ThreadPoolExecutor(32) as pool:
         list(pool.map(lambda name: make(repo, tmp_path / "w" / name, name), names))
     assert all(is_good(repo, tmp_path / "w" / name, name) for name in names)
+
+
+def test_registrations_wait_for_each_other(repo: Repository, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with places.locked(repo, "worktrees"):
+            making = pool.submit(make, repo, tmp_path / "w")
+            with pytest.raises(TimeoutError):
+                making.result(timeout=0.3)
+            assert not repository.branch_exists(repo, "agent/a1")
+        making.result(timeout=60)
+    assert is_good(repo, tmp_path / "w")
 
 
 def claimed(repo: Repository, _: Path) -> None:
@@ -142,6 +154,7 @@ def test_a_creation_that_was_killed_is_completed_by_the_next(
     crash(repo, path)
     make(repo, path)
     assert is_good(repo, path)
+    assert len(list((Path(repo.git_dir) / "worktrees").iterdir())) == 1
 
 
 def test_a_real_kill_in_the_middle_is_survived(repo: Repository, tmp_path: Path) -> None:
@@ -340,3 +353,50 @@ def test_include_never_writes_through_a_linked_folder(
     (ws / "cache").symlink_to(tmp_path / "outside")
     assert workspaces.include(repo, str(ws)) == []
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_workspace_that_became_a_link_is_cut_and_not_followed(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("precious\n")
+    shutil.rmtree(ws)
+    ws.symlink_to(precious)
+    assert not workspaces.status(repo, str(ws)).exists
+    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    assert git(repo.root, "ls-tree", "-r", "--name-only", kept.commit, "files") == ""
+    workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
+    assert not ws.is_symlink()
+    assert (precious / "file").read_text() == "precious\n"
+
+
+def test_a_folder_that_holds_the_repository_is_never_removed(
+    repo: Repository, tmp_path: Path
+) -> None:
+    for path in (tmp_path, Path("/"), Path(repo.root)):
+        with pytest.raises(UserError, match="holds the repository"):
+            workspaces.remove(repo, path=str(path), branch="x", agent="x")
+
+
+@pytest.mark.parametrize("taken", ["agent", "agent/a1/more"])
+def test_a_branch_in_the_way_of_the_name_is_named(
+    repo: Repository, tmp_path: Path, taken: str
+) -> None:
+    git(repo.root, "branch", taken)
+    with pytest.raises(Conflict, match="cannot stand beside"):
+        make(repo, tmp_path / "w")
+    assert repository.read_ref(repo, "refs/windlass/base/a1") is None
+
+
+def test_leftovers_of_killed_calls_are_cleared(repo: Repository) -> None:
+    left = [
+        Path(repo.private) / "tmp-abc",
+        Path(repo.git_dir) / "objects" / "tmp_objdir-windlass-abc",
+    ]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("x")
+    places.clear_leftovers(repo)
+    assert not any(folder.exists() for folder in left)
+    git(repo.root, "fsck")

@@ -64,13 +64,17 @@ class Daemon:
         self.stopping = asyncio.Event()
 
     async def start(self) -> None:
-        """Answers first, then puts right what an earlier daemon left."""
+        """Reads what happened meanwhile, answers, then goes on with what was begun.
+
+        In this order no answer depends on whether a daemon ran all the time.
+        """
         store = self._context.store
         live = await self._in_thread(lambda: store.read(rows.agents))
         for agent in live:
             await self._open(agent.uid)
+        await self._in_thread(self._watching.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
-        self._begin(self._reconcile())
+        self._begin(self._go_on())
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
         self._begin(self._refold())
 
@@ -140,9 +144,8 @@ class Daemon:
     async def _sessions_changed(self) -> None:
         await self._in_thread(self._watching.look_at_all)
 
-    async def _reconcile(self) -> None:
-        """Reads what happened while nobody looked, and goes on with what was begun."""
-        await self._in_thread(self._watching.look_at_all)
+    async def _go_on(self) -> None:
+        """Completes or takes back what an earlier daemon began."""
         left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
         for intent in left:
             log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)

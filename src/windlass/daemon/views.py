@@ -79,11 +79,11 @@ class Views:
         if manager is not None:
             top = ids.match(manager, [a.id for a in live], what="agent", hint=finding.HINT)
             chosen = crew.below(next(a for a in live if a.id == top), live)
-        names = {a.uid: a.id for a in rows.agents(connection)}
-        names |= {a.uid: a.id for a in rows.agents(connection, ended=True) if a.uid not in names}
+        names = rows.names(connection)
         now = self._context.clock.now()
+        said = rows.all_observations(connection)
         return [
-            view(connection, agent, live=live, names=names, now=now)
+            view(agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
 
@@ -213,9 +213,7 @@ class Views:
 
     def names(self) -> dict[Uid, str]:
         """What each agent, live or ended, is called."""
-        return self._context.store.read(
-            lambda c: {a.uid: a.id for a in [*rows.agents(c), *rows.agents(c, ended=True)]}
-        )
+        return self._context.store.read(rows.names)
 
     def diff(self, caller: Caller, request: DiffRequest) -> dict[str, Any]:
         """What an agent changed since its base, committed or not."""
@@ -347,10 +345,10 @@ class Views:
         ]
 
     def _one(self, connection: sa.Connection, agent: Agent) -> AgentView:
+        said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
-        above = rows.agent(connection, agent.parent) if agent.parent else None
-        names = {above.uid: above.id} if above else {}
-        return view(connection, agent, live=live, names=names, now=self._context.clock.now())
+        names = rows.names(connection)
+        return view(agent, said, live=live, names=names, now=self._context.clock.now())
 
     def _pid(self, agent: Agent) -> int | None:
         """The agent CLI's own process, while it runs."""
@@ -367,15 +365,15 @@ class Views:
 
 
 def view(
-    connection: sa.Connection,
     agent: Agent,
+    said: list[states.Observation],
     *,
     live: list[Agent],
     names: Mapping[Uid, str],
     now: float,
 ) -> AgentView:
     """One agent as listings show it."""
-    verdict = states.fold(rows.observations(connection, agent.uid), now=now)
+    verdict = states.fold(said, now=now)
     winner = verdict.winner
     return AgentView(
         id=agent.id,

@@ -79,12 +79,15 @@ def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Itera
     with _opened(repo, path) as (dirs, git_dir):
         guard = os.path.join(git_dir, "index.lock")
         interrupted = _take(guard, token=_TOKEN + new.encode() + b"\n")
+        follower = Follower(repo, dirs=dirs, git_dir=git_dir, old=old, new=new, lock=lock)
         try:
-            yield Follower(
-                repo, dirs=dirs, git_dir=git_dir, old=old, new=new, lock=lock, mend=interrupted
-            )
+            if interrupted:
+                follower.mend()
+            yield follower
         finally:
-            release(guard)
+            # A half-moved checkout keeps its lock: that is how the next call knows to mend it.
+            if not follower.stuck:
+                release(guard)
 
 
 def release(guard: str) -> None:
@@ -122,7 +125,6 @@ class Follower:
         old: str,
         new: str,
         lock: int,
-        mend: bool,
     ) -> None:
         self._repo = repo
         self._dirs = dirs
@@ -131,8 +133,7 @@ class Follower:
         self._new = new
         self._lock = lock
         self._changes = _changes(repo, old, new)
-        if mend:
-            self._mend()
+        self.stuck = False
 
     def follow(self) -> None:
         """Moves index and files from old to new; refuses, untouched, if something is in the way."""
@@ -175,16 +176,20 @@ class Follower:
                 )
 
     def _move(self, old: str, new: str) -> None:
+        self.stuck = True
         done = self._read_tree(old, new)
         if done.code != 0:
-            raise failed(["read-tree", "-m", "-u", old, new], done)
+            said = failed(["read-tree", "-m", "-u", old, new], done)
+            hint = "free disk space or fix the rights; the next try completes the checkout"
+            raise GitError(said.message, hint)
         self._publish()
+        self.stuck = False
 
     def _read_tree(self, old: str, new: str, *more: str) -> Result:
         return run(
             ["read-tree", *more, "-m", "-u", old, new],
             dirs=self._dirs,
-            ok=range(256),
+            ok=range(-64, 256),
             timeout=LONG,
             keep=(self._lock,),
         )
@@ -225,7 +230,7 @@ class Follower:
             found[name] = (mode, oid if stage == b"0" else b"unmerged")
         return found
 
-    def _mend(self) -> None:
+    def mend(self) -> None:
         """Completes the files that a killed call had half moved, so that git finds none changed.
 
         Each of these paths was clean before, or nothing would have been moved. A file that is

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
     from windlass.git.walk import Entry
 
-_EMPTY_BLOBS = (
-    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-)
-
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
     """Lists a commit's whole tree."""
@@ -78,7 +73,7 @@ def keep_index(
     only meant to be added) need nothing here.
     """
     for stage, tree in stages.items():
-        present = inside.known(oid for mode, (_, oid) in tree.items() if mode)
+        present = inside.known(oid for _, oid in tree.values())
         for path, (mode, oid) in tree.items():
             if oid in present:
                 importer.place(b"stages/" + stage.encode() + b"/" + path, mode=mode, what=oid)
@@ -92,7 +87,7 @@ def keep_index(
     new = {path: is_ for path, is_ in staged.items() if before.get(path) != is_}
     present = inside.known(oid for _, oid in new.values())
     for path, (mode, oid) in new.items():
-        if mode == b"160000" or (oid in present and oid not in _EMPTY_BLOBS):
+        if mode == b"160000" or oid in present:
             importer.place(b"index/" + path, mode=mode, what=oid)
     return True
 

@@ -72,16 +72,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     agent: str
     stamp: str
-    time: int
-    path: str
-    kind: Literal["worktree", "clone", "plain"]
-    folder: bool
+    time: int = 0
+    path: str = ""
+    kind: Literal["worktree", "clone", "plain"] = "plain"
+    folder: bool = False
     """False when the folder had been deleted by hand."""
-    branch: str | None
-    tip: str | None
-    head: str | None
-    head_ref: str | None
-    base: str | None
+    branch: str | None = None
+    tip: str | None = None
+    head: str | None = None
+    head_ref: str | None = None
+    base: str | None = None
     index: bool = False
     """True when the index differed from HEAD and has a tree of its own."""
     empty: list[str] = []

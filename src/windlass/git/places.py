@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH103, PTH118, PTH120, PTH123, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Where a workspace's git state lives, found from the main repository and not from agent files.
 
@@ -19,11 +19,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from windlass.git.runner import Dirs, armed, run
+from windlass.git.walk import erase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from windlass.git.repository import Repository
+
+# `git prune` knows this beginning too.
+OBJECTS_PREFIX = "tmp_objdir-windlass-"
 
 Operation = Literal["merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
 
@@ -68,7 +72,7 @@ def quoted_alternate(path: str) -> str:
 
 def locate(repo: Repository, path: str) -> Place:
     """Finds the git state of the workspace at `path`, whether or not the folder still exists."""
-    real = os.path.realpath(path)
+    real = canonical(path)
     admin = find_admin(repo, real)
     if admin is not None:
         return Place(path=real, kind="worktree", git_dir=admin, common_dir=repo.git_dir)
@@ -76,6 +80,12 @@ def locate(repo: Repository, path: str) -> Place:
     if is_folder(own) and is_folder(os.path.join(own, "objects")):
         return Place(path=real, kind="clone", git_dir=own, common_dir=own)
     return Place(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir)
+
+
+def canonical(path: str) -> str:
+    """Resolves a path up to its last name, which an agent could have made a link to anywhere."""
+    parent, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(parent), name) if name else parent
 
 
 def is_folder(path: str) -> bool:
@@ -99,13 +109,13 @@ def admins(repo: Repository) -> dict[str, str]:
         pointer = read_small(os.path.join(admin, "gitdir"))
         if pointer and is_folder(admin):
             target = os.path.join(admin, os.fsdecode(pointer.rstrip(b"\n")))
-            found[admin] = os.path.realpath(os.path.dirname(target))
+            found[admin] = canonical(os.path.dirname(target))
     return found
 
 
 def find_admin(repo: Repository, path: str) -> str | None:
     """Finds the admin folder of the linked worktree at `path`."""
-    real = os.path.realpath(path)
+    real = canonical(path)
     for admin, place in admins(repo).items():
         if place == real:
             return admin
@@ -157,6 +167,14 @@ def scratch(repo: Repository) -> Iterator[str]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_leftovers(repo: Repository) -> None:
+    """Deletes what killed calls left behind; only when nobody else works on the repository."""
+    for folder, prefix in ((repo.private, "tmp-"), (f"{repo.git_dir}/objects", OBJECTS_PREFIX)):
+        for name in os.listdir(folder) if is_folder(folder) else []:
+            if name.startswith(prefix):
+                erase(os.path.join(folder, name))
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Self
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git.places import quoted_alternate
+from windlass.git.places import OBJECTS_PREFIX, quoted_alternate
 from windlass.git.runner import LONG, Dirs, Result, failed, run, start
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Quarantine(msgspec.Struct, frozen=True):
 def quarantine(repo: Repository) -> Iterator[Quarantine]:
     """Lends a quarantine inside the object folder, where `git prune` finds what a kill leaves."""
     objects = os.path.join(repo.git_dir, "objects")
-    folder = tempfile.mkdtemp(prefix="tmp_objdir-windlass-", dir=objects)
+    folder = tempfile.mkdtemp(prefix=OBJECTS_PREFIX, dir=objects)
     try:
         for name in ("refs", "objects/info", "objects/pack"):
             os.makedirs(os.path.join(folder, name))

@@ -36,7 +36,10 @@ def put_back_refs(repo: Repository, about: Manifest, *, commit: str) -> list[str
     top = f"refs/windlass/restored/{about.agent}/{about.stamp}"
     kept = 0
     for name, oid in about.refs.items():
-        if name.startswith(("refs/heads/", "refs/tags/")) and name != f"refs/heads/{about.branch}":
+        named = name.startswith(("refs/heads/", "refs/tags/"))
+        # A clone may name what was never its own; that was not brought home.
+        here = named and repo.git("cat-file", "-e", oid, ok=(0, 1, 128)).code == 0
+        if here and name != f"refs/heads/{about.branch}":
             set_ref(repo, f"{top}/{name.removeprefix('refs/')}", oid)
             kept += 1
     return [f"{kept} other branches and tags of the clone are under {top}"] if kept else []

@@ -63,10 +63,10 @@ def salvage(
         raise UserError(f"{printable(ref)} is no ref name", "use letters, digits, `-` and `_`")
     if (done := _already(repo, ref)) is not None:
         return done
-    found = _look(
-        repo, path=path, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap)
-    )
     with quarantine(repo) as inside:
+        found = _look(
+            repo, path=path, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap)
+        )
         about = Manifest(
             agent=agent,
             stamp=stamp,

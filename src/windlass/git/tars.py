@@ -37,7 +37,7 @@ def pack(
             if not _add(archive, path, os.path.join("it", relative) if relative else "it"):
                 left.append(relative)
             if stat.S_ISDIR(os.lstat(path).st_mode):
-                names = sorted(os.listdir(path), reverse=True)
+                names = sorted(_names(path), reverse=True)
                 pending.extend(os.path.join(relative, name) for name in names)
     return left
 
@@ -55,6 +55,14 @@ def _add(archive: tarfile.TarFile, path: str, name: str) -> bool:
         info.size = size
         archive.addfile(info, file)
     return True
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except PermissionError:
+        unlock(os.fsencode(folder))
+        return os.listdir(folder)
 
 
 def _open(path: str) -> IO[bytes]:

@@ -8,13 +8,15 @@ Owns `refs/windlass/trash/<agent>/<stamp>`. Putting work there is `salvage`, bri
 
 from __future__ import annotations
 
+import io
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.core.errors import NotFound, UserError
+from windlass.core.errors import GitError, NotFound, UserError
 from windlass.git import manifest
+from windlass.git.blobs import Blobs
 from windlass.git.manifest import Dropped, Manifest, Stash, Summary
 from windlass.git.repository import Commit, commits_between, delete_ref, refs_under
 from windlass.git.restore import Restored
@@ -64,19 +66,25 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries(repo: Repository) -> list[TrashEntry]:
-    """Lists all salvages, newest first."""
-    found = [
-        _entry(ref, commit, manifest.read(repo, commit))
-        for ref, commit in refs_under(repo, manifest.TRASH).items()
-    ]
+    """Lists all salvages, newest first; one that cannot be read is listed with its problem."""
+    refs = refs_under(repo, manifest.TRASH)
+    with Blobs(repo.dirs) as blobs:
+        found = [_entry(blobs, ref, commit) for ref, commit in refs.items()]
     return sorted(found, key=lambda entry: (entry.time, entry.stamp), reverse=True)
 
 
-def _entry(ref: str, commit: str, about: Manifest) -> TrashEntry:
+def _entry(blobs: Blobs, ref: str, commit: str) -> TrashEntry:
+    content = io.BytesIO()
+    agent, _, stamp = ref.removeprefix(manifest.TRASH).rpartition("/")
+    try:
+        blobs.copy(f"{commit}:{manifest.NAME}", content)
+        about = manifest.decode(content.getvalue())
+    except (GitError, ValueError) as error:
+        about = Manifest(agent=agent, stamp=stamp, meta={"problem": str(error)})
     return TrashEntry(
-        id=f"{about.agent}-{about.stamp}",
-        agent=about.agent,
-        stamp=about.stamp,
+        id=f"{agent}-{stamp}",
+        agent=agent,
+        stamp=stamp,
         ref=ref,
         commit=commit,
         time=about.time,

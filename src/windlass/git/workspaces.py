@@ -25,6 +25,7 @@ from windlass.git.repository import (
     delete_ref,
     null_oid,
     read_ref,
+    refs_under,
     require,
     set_ref,
 )
@@ -98,6 +99,13 @@ def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -
     claimed = read_ref(repo, ref)
     if claimed is not None:
         return claimed
+    _refuse_taken(repo, branch)
+    worktrees.refuse_full(path)
+    set_ref(repo, ref, base, old=null_oid(repo))
+    return base
+
+
+def _refuse_taken(repo: Repository, branch: str) -> None:
     if branch_exists(repo, branch):
         place = checkouts(repo).get(branch)
         used = f", checked out in {printable(place)}" if place else ""
@@ -105,9 +113,16 @@ def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -
             f"the branch {printable(branch)} exists already and is not this agent's{used}",
             f"choose another name, or rename it: `git branch -m {printable(branch)} NEW-NAME`",
         )
-    worktrees.refuse_full(path)
-    set_ref(repo, ref, base, old=null_oid(repo))
-    return base
+    # Git keeps branches like files: `a` and `a/b` exclude each other.
+    parts = branch.split("/")
+    above = ["/".join(parts[:length]) for length in range(1, len(parts))]
+    below = refs_under(repo, f"refs/heads/{branch}/")
+    taken = [name for name in above if branch_exists(repo, name)] + list(below)
+    if taken:
+        raise Conflict(
+            f"the branch {printable(branch)} cannot stand beside {printable(taken[0])}",
+            f"rename that one: `git branch -m {printable(taken[0])} NEW-NAME`",
+        )
 
 
 def _check_out(repo: Repository, *, admin: str, path: str, branch: str) -> None:

@@ -29,9 +29,14 @@ _READY = "windlass-ready"
 
 def outside(repo: Repository, path: str) -> str:
     """Gives the canonical path of a workspace; refuses one inside the repository."""
-    where = os.path.realpath(path)
+    where = places.canonical(path)
     for inside in (repo.root, repo.git_dir):
-        if where == inside or where.startswith(inside + os.sep):
+        if (inside + os.sep).startswith(where.rstrip(os.sep) + os.sep):
+            raise UserError(
+                f"{printable(path)} holds the repository {printable(repo.root)}",
+                "choose a folder of its own for the workspace",
+            )
+        if where.startswith(inside + os.sep):
             raise UserError(
                 f"{printable(path)} is inside the repository {printable(repo.root)}",
                 "choose a folder outside: nested copies break every tool that walks the tree",

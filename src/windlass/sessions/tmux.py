@@ -283,7 +283,7 @@ class Tmux:
         said = complaint.strip()
         if not said or any(sign in said for sign in _GONE):
             return Unavailable(
-                f"no tmux server answers at {self.socket}",
+                f"no tmux server answers at {self.socket}: {said or 'it closed the connection'}",
                 "Its sessions ended with it; the daemon starts it again when it needs it.",
             )
         if "duplicate session" in said:

@@ -49,10 +49,16 @@ class Watcher:
             loop.call_soon_threadsafe(started.set)
 
         forget = self._tmux.when_started(tell)
+        served = False
         try:
             while True:
                 started.clear()
-                if await asyncio.to_thread(self._tmux.alive):
+                lost = served
+                served = await asyncio.to_thread(self._tmux.alive)
+                if lost and not served:
+                    # Told again: a server says goodbye to its clients before it is gone.
+                    await on_change()
+                if served:
                     begun = loop.time()
                     await self._listen(on_change)
                     await on_change()

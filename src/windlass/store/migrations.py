@@ -17,6 +17,7 @@ def m001_foundation(connection: sa.Connection) -> None:
     """Repos, agents, sessions, observations, events and intents."""
     made = (t.repos, t.agents, t.sessions, t.observations, t.events, t.intents)
     t.metadata.create_all(connection, tables=made)
+    connection.exec_driver_sql(t.ONE_LIVE_AGENT_PER_ID)
 
 
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (m001_foundation,)

@@ -113,6 +113,26 @@ def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     return [_as(Observation, row) for row in connection.execute(query)]
 
 
+def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
+    """The latest word of each source about every live agent."""
+    query = (
+        sa.select(t.observations)
+        .join(t.agents, t.agents.c.uid == t.observations.c.agent)
+        .where(t.agents.c.ended_at.is_(None))
+    )
+    found: dict[Uid, list[Observation]] = {}
+    for row in connection.execute(query):
+        found.setdefault(Uid(row.agent), []).append(_as(Observation, row))
+    return found
+
+
+def names(connection: sa.Connection) -> dict[Uid, str]:
+    """What each agent, live or ended, is called."""
+    return {
+        Uid(uid): name for uid, name in connection.execute(sa.select(t.agents.c.uid, t.agents.c.id))
+    }
+
+
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     """Keeps the latest word of its source."""
     where = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)

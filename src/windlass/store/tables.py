@@ -46,14 +46,10 @@ agents = sa.Table(
     sa.Column("ended_at", sa.Float),
     sa.Column("ended_by", sa.Text),
 )
-sa.Index(
-    "one_live_agent_per_id",
-    agents.c.repo,
-    agents.c.id,
-    unique=True,
-    sqlite_where=agents.c.ended_at.is_(None),
-    postgresql_where=agents.c.ended_at.is_(None),
-)
+ONE_LIVE_AGENT_PER_ID = """
+    CREATE UNIQUE INDEX one_live_agent_per_id ON agents (repo, id) WHERE ended_at IS NULL
+"""
+"""As text, which both databases read alike: said as an Index it would import both dialects."""
 
 sessions = sa.Table(
     "sessions",
