@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.git.conftest import git, snapshot
 
-from windlass.git import trash, workspaces
+from windlass.git import repository, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -491,3 +491,21 @@ def test_a_restore_that_was_killed_is_completed_by_the_next(
     assert ws.exists()
     trash.restore(repo, entry, path=str(ws), branch="agent/a1")
     assert snapshot(ws) == before
+
+
+def test_a_sha256_repository_is_no_different(tmp_path: Path) -> None:
+    root = tmp_path / "modern"
+    git(tmp_path, "init", "-q", "--object-format=sha256", root)
+    commit(root, "readme.txt")
+    repo = repository.discover(str(root))
+    ws = tmp_path / "ws"
+    workspaces.create(repo, path=str(ws), branch="agent/a1", base="main", agent="a1")
+    (ws / "readme.txt").write_text("edited\n")
+    (ws / "new").write_text("new\n")
+    git(ws, "add", "new")
+    before, said = snapshot(ws), state(ws)
+    salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
+    forget(repo)
+    trash.restore(repo, trash.find(repo, "a1"), path=str(ws), branch="agent/a1")
+    assert (snapshot(ws), state(ws)) == (before, said)

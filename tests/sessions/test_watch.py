@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from tests.sessions.conftest import until
 from tests.sessions.test_tmux import ask
 
 from windlass.sessions.watch import Watcher
@@ -47,7 +48,7 @@ class Seen:
 @contextlib.asynccontextmanager
 async def watching(tmux: Tmux, *, poll: float = NEVER) -> AsyncIterator[Seen]:
     seen = Seen()
-    task = asyncio.create_task(Watcher(tmux, poll=poll, steady=0.0).run(seen.note))
+    task = asyncio.create_task(Watcher(tmux, poll=poll).run(seen.note))
     try:
         yield seen
     finally:
@@ -106,19 +107,35 @@ def test_a_watcher_whose_client_is_killed_goes_on(stage: Stage, tmux: Tmux) -> N
     async def scene() -> None:
         tmux.ensure()
         async with watching(tmux) as seen:
-            await seen.until(lambda: seen.count >= 1)
-            client_of_watcher().kill()
-            # One for the end of the client, one for the next that is in place.
-            await seen.until(lambda: seen.count >= 3)
+            await asyncio.to_thread(until, clients)
             before = seen.count
+            for client in clients():
+                client.kill()
             await asyncio.to_thread(stage.start, "sleep", "100")
             await seen.until(lambda: seen.count > before)
+            await asyncio.to_thread(stage.stop)
+            await seen.until(lambda: tmux.sessions() == [])
 
     asyncio.run(scene())
 
 
-def client_of_watcher() -> psutil.Process:
-    return next(one for one in psutil.Process().children() if "tmux" in one.name())
+def clients() -> list[psutil.Process]:
+    """Lists the clients that watchers of this process wait with."""
+    return [one for one in psutil.Process().children() if "tmux" in one.name()]
+
+
+def test_changes_while_nobody_waits_are_not_missed(
+    stages: Callable[[str], Stage], tmux: Tmux
+) -> None:
+    async def scene() -> None:
+        crew = [stages(f"a{number}") for number in range(8)]
+        async with watching(tmux) as seen:
+            for one in crew:
+                await asyncio.to_thread(one.start, "true")
+            await seen.until(lambda: all(one.facts.exit_code == 0 for one in crew))
+            await seen.until(lambda: tmux.sessions() == [])
+
+    asyncio.run(scene())
 
 
 def test_the_watcher_is_no_session_and_no_size_and_ends_with_its_task(
@@ -129,12 +146,9 @@ def test_the_watcher_is_no_session_and_no_size_and_ends_with_its_task(
         async with watching(tmux) as seen:
             await seen.until(lambda: seen.count >= 1)
             assert await asyncio.to_thread(tmux.sessions) == [stage.name]
-            client = client_of_watcher()
-            await asyncio.to_thread(stage.holder)
-            # The flood of output goes past it: nothing is sent, so nothing can hold it up.
-            assert client.is_running()
+            await asyncio.to_thread(until, clients)
             size = ask(tmux, "list-panes", "-a", "-F", "#{window_width} #{window_height}")
             assert size == "60 20"
-        assert not client.is_running()
+        assert not clients()
 
     asyncio.run(scene())

@@ -282,13 +282,16 @@ def user_setting(key: str, *, cwd: str) -> str | None:
     if "GIT_CONFIG_GLOBAL" in os.environ:
         env["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_GLOBAL"]
     kind = ["--type=path"] if key == "core.excludesFile" else []
-    done = subprocess.run(
-        ["git", "config", *kind, "-z", "--get", key],
-        capture_output=True,
-        env=env,
-        cwd=cwd,
-        timeout=QUICK,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            ["git", "config", *kind, "-z", "--get", key],
+            capture_output=True,
+            env=env,
+            cwd=cwd,
+            timeout=QUICK,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        _missing(error, cwd=cwd)
     value = done.stdout.decode(errors="surrogateescape").rstrip("\0")
     return value or None

@@ -1,8 +1,11 @@
 """Noticing at once that a session began or ended, or that the tmux server died.
 
-Owns one control-mode client. It attaches to no session: tmux tells every control client when
-the list of sessions changes, and one without a session gets no output of any pane, has no size,
-and can slow nobody down. So no session has to be kept for it, and it sleeps until told.
+Owns one waiting tmux client, an ordinary one: hooks in `tmux.conf` open the lock it waits for.
+tmux remembers an opening that nobody waited for, so no change is missed between two waits, and
+nothing is ever sent to it that could slow an agent down.
+
+Not a control-mode client, which would seem made for this: tmux 3.3a crashes, and every session
+with it, when the list of sessions changes while such a client is connecting (5 of 60: measured).
 """
 
 from __future__ import annotations
@@ -18,29 +21,27 @@ if TYPE_CHECKING:
 
     from windlass.sessions.tmux import Tmux
 
-# "%end" is the first thing said, when the client is in place and misses nothing any more.
-_SIGNS = (b"%sessions-changed", b"%session-renamed", b"%end")
-# A lock that nobody ever opens: waiting for it is what keeps the client there.
-_FOREVER = "windlass-watcher"
+# The lock that the hooks in tmux.conf open.
+_CHANGED = "windlass-changed"
+# Before the next client, when one ended though the server is there.
+_PAUSE = 0.1
 
 
 class Watcher:
     """Calls back whenever the sessions of one tmux server may have changed.
 
-    `poll` is how often it looks for a server that another process may have started. A client that
-    lived for `steady` seconds is replaced at once; one that did not only at the next look.
+    `poll` is how often it looks for a server that another process may have started.
     """
 
-    def __init__(self, tmux: Tmux, *, poll: float = 5.0, steady: float = 1.0) -> None:
+    def __init__(self, tmux: Tmux, *, poll: float = 5.0) -> None:
         self._tmux = tmux
         self._poll = poll
-        self._steady = steady
 
     async def run(self, on_change: Callable[[], Awaitable[None]]) -> None:
         """Calls `on_change` after each change, at the server's start and death, until cancelled.
 
-        Without a server it waits for this process to start one, and looks every few seconds
-        whether another has.
+        Several changes in a row may be one call. Without a server it waits for this process to
+        start one, and looks every few seconds whether another has.
         """
         loop = asyncio.get_running_loop()
         started = asyncio.Event()
@@ -53,44 +54,32 @@ class Watcher:
         try:
             while True:
                 started.clear()
-                lost = served
-                served = await asyncio.to_thread(self._tmux.alive)
-                if lost and not served:
-                    # Told again: a server says goodbye to its clients before it is gone.
+                before, served = served, await asyncio.to_thread(self._tmux.alive)
+                if served != before:
                     await on_change()
-                if served:
-                    begun = loop.time()
-                    await self._listen(on_change)
+                if served and await self._changed():
                     await on_change()
-                    if loop.time() - begun >= self._steady:
-                        continue
+                    continue
+                if served and not await asyncio.to_thread(self._tmux.alive):
+                    continue
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(started.wait(), self._poll)
+                    await asyncio.wait_for(started.wait(), _PAUSE if served else self._poll)
         finally:
             forget()
 
-    async def _listen(self, on_change: Callable[[], Awaitable[None]]) -> None:
-        """Follows one client until it ends, which it does with its server."""
+    async def _changed(self) -> bool:
+        """Waits for the next change; False when the client ended without one."""
         client = await asyncio.create_subprocess_exec(
-            "tmux",
-            "-u",
-            "-N",
-            "-S",
-            str(self._tmux.socket),
-            "-C",
-            "wait-for",
-            _FOREVER,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
+            *("tmux", "-N", "-S", str(self._tmux.socket), "wait-for", _CHANGED),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             env=server_environment(),
             cwd="/",
         )
         try:
-            while client.stdout is not None and (line := await client.stdout.readline()):
-                if line.startswith(_SIGNS):
-                    await on_change()
+            return await client.wait() == 0
         finally:
-            with contextlib.suppress(ProcessLookupError):
+            if client.returncode is None:
                 client.kill()
-            await client.wait()
+                await client.wait()
