@@ -65,8 +65,7 @@ def test_beginnings_and_ends_are_noticed_at_once(stage: Stage, tmux: Tmux) -> No
             before = seen.count
             await asyncio.to_thread(stage.holder)
             await asyncio.to_thread(tmux.keys, stage.name, "Enter")
-            await seen.until(lambda: tmux.sessions() == [])
-            assert seen.count > before
+            await seen.until(lambda: seen.count > before and tmux.sessions() == [])
             assert stage.facts.exit_code == 3
 
     asyncio.run(scene())
@@ -108,13 +107,13 @@ def test_a_watcher_whose_client_is_killed_goes_on(stage: Stage, tmux: Tmux) -> N
         tmux.ensure()
         async with watching(tmux) as seen:
             await asyncio.to_thread(until, clients)
-            before = seen.count
             for client in clients():
                 client.kill()
             await asyncio.to_thread(stage.start, "sleep", "100")
-            await seen.until(lambda: seen.count > before)
+            await seen.until(lambda: tmux.sessions() == [stage.name])
+            before = seen.count
             await asyncio.to_thread(stage.stop)
-            await seen.until(lambda: tmux.sessions() == [])
+            await seen.until(lambda: seen.count > before and tmux.sessions() == [])
 
     asyncio.run(scene())
 

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
     from windlass.git.repository import Repository
 
-__all__ = ["Change", "Contents", "Restored", "TrashEntry", "empty", "entries", "find", "restore"]
+__all__ = [
+    "Change",
+    "Contents",
+    "Restored",
+    "TrashEntry",
+    "empty",
+    "entries",
+    "find",
+    "restore",
+    "show",
+]
 
 
 class TrashEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """Noticing at once that a session began or ended, or that the tmux server died.
 
-Owns one waiting tmux client, an ordinary one: hooks in `tmux.conf` open the lock it waits for.
-tmux remembers an opening that nobody waited for, so no change is missed between two waits, and
-nothing is ever sent to it that could slow an agent down.
+Owns one waiting tmux client, an ordinary one: hooks that it sets open the lock it waits for. It
+says when it is in place; only then is the callback made, so no change falls between two waits
+(tmux remembers one opening that nobody waited for, but forgets it at the second). Nothing is ever
+sent to it that could slow an agent down.
 
 Not a control-mode client, which would seem made for this: tmux 3.3a crashes, and every session
 with it, when the list of sessions changes while such a client is connecting (5 of 60: measured).
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 
     from windlass.sessions.tmux import Tmux
 
-# The lock that the hooks in tmux.conf open.
 _CHANGED = "windlass-changed"
+_TELL = f"wait-for -S {_CHANGED}"
+# Set by each client, not by tmux.conf: the server may be older than this program.
+_STEPS = (
+    *("set-hook", "-g", "session-created", _TELL, ";"),
+    *("set-hook", "-g", "session-closed", _TELL, ";"),
+    *("display-message", "-p", "waiting", ";"),
+    *("wait-for", _CHANGED),
+)
 # Before the next client, when one ended though the server is there.
 _PAUSE = 0.1
 
@@ -55,10 +63,9 @@ class Watcher:
             while True:
                 started.clear()
                 before, served = served, await asyncio.to_thread(self._tmux.alive)
-                if served != before:
+                if before and not served:
                     await on_change()
-                if served and await self._changed():
-                    await on_change()
+                if served and await self._wait(on_change):
                     continue
                 if served and not await asyncio.to_thread(self._tmux.alive):
                     continue
@@ -67,17 +74,19 @@ class Watcher:
         finally:
             forget()
 
-    async def _changed(self) -> bool:
-        """Waits for the next change; False when the client ended without one."""
+    async def _wait(self, on_change: Callable[[], Awaitable[None]]) -> bool:
+        """Calls back once it waits, then waits for the next change; False if that failed."""
         client = await asyncio.create_subprocess_exec(
-            *("tmux", "-N", "-S", str(self._tmux.socket), "wait-for", _CHANGED),
+            *("tmux", "-N", "-S", str(self._tmux.socket), *_STEPS),
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=server_environment(),
             cwd="/",
         )
         try:
+            if client.stdout is not None and await client.stdout.readline():
+                await on_change()
             return await client.wait() == 0
         finally:
             if client.returncode is None:
