@@ -16,7 +16,10 @@ STAY = {"text": "WAITING"}
 
 def make_a_mess(ground: Ground, workspace: Path) -> None:
     """Every kind of work that is in no commit of the branch."""
-    git = lambda *args, cwd=workspace: ground.git(*args, cwd=cwd)  # noqa: E731 - a short hand
+
+    def git(*args: str, cwd: Path = workspace) -> None:
+        ground.git(*args, cwd=cwd)
+
     (workspace / "tracked.txt").write_text("one\n")
     (workspace / "gone.txt").write_text("to be deleted\n")
     git("add", ".")

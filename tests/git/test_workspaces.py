@@ -400,3 +400,21 @@ def test_leftovers_of_killed_calls_are_cleared(repo: Repository) -> None:
     places.clear_leftovers(repo)
     assert not any(folder.exists() for folder in left)
     git(repo.root, "fsck")
+
+
+def test_a_change_of_the_same_size_in_the_moment_of_the_last_add_is_seen(
+    repo: Repository, tmp_path: Path
+) -> None:
+    """Git tells such a change only by the age of the index, which a copy must therefore keep."""
+    git(repo.root, "config", "core.trustctime", "false")  # that clock cannot be set back
+    place = tmp_path / "racy"
+    workspaces.create(repo, path=str(place), branch="agent/racy", base="main", agent="racy")
+    (place / "readme.txt").write_bytes(b"aaaa\n")
+    git(place, "add", "readme.txt")
+    index = Path(git(place, "rev-parse", "--git-path", "index").strip())
+    moment = (place / "readme.txt").stat().st_mtime_ns
+    os.utime(place / index, ns=(moment, moment))
+    (place / "readme.txt").write_bytes(b"bbbb\n")
+    os.utime(place / "readme.txt", ns=(moment, moment))
+    assert workspaces.status(repo, str(place)).unstaged == ["readme.txt"]
+    assert b"+bbbb" in workspaces.diff(repo, str(place), "main", stat=False, color=False)

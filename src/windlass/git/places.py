@@ -226,7 +226,12 @@ def viewed(repo: Repository, place: Place, *, head: str | None) -> Iterator[Dirs
 def _copy_index(git_dir: str, folder: str) -> None:
     shared = [name for name in os.listdir(git_dir) if name.startswith("sharedindex.")]
     for name in ("index", *shared):
-        content = read_small(os.path.join(git_dir, name), limit=1 << 31)
+        source, target = os.path.join(git_dir, name), os.path.join(folder, name)
+        content = read_small(source, limit=1 << 31)
         if content is not None:
-            with open(os.path.join(folder, name), "wb") as file:
+            age = os.lstat(source).st_mtime_ns
+            with open(target, "wb") as file:
                 file.write(content)
+            # By the index's own age git knows which files may have changed in the same moment as
+            # it was written; a younger copy would have it trust their unchanged size.
+            os.utime(target, ns=(age, age))
