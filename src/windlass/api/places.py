@@ -5,8 +5,10 @@ Imported by every command, so it imports almost nothing.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import stat
 import sys
 
 from windlass.core.errors import ConfigError
@@ -46,14 +48,22 @@ def person_socket() -> str:
 
 
 def make_private(folder: str) -> None:
-    """Makes a folder that only this user can enter, and refuses one that somebody else made."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    for part in (os.path.dirname(folder), folder):
+    """Makes a folder that only this user can enter, and refuses one that somebody else made.
+
+    The folder above it, too, where it is ours by name: it may lie in a shared temporary folder.
+    """
+    above = os.path.dirname(folder)
+    for part in (above, folder):
+        if part == above and not os.path.basename(part).startswith("windlass"):
+            os.makedirs(part, mode=0o700, exist_ok=True)
+            continue
+        os.makedirs(os.path.dirname(part), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(part, 0o700)
         found = os.lstat(part)
-        if part == folder or os.path.basename(part).startswith("windlass"):
-            if found.st_uid != os.getuid():
-                raise ConfigError(f"{part} belongs to another user", "remove it, or set TMPDIR")
-            os.chmod(part, 0o700)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise ConfigError(f"{part} is not a folder of its own user", "remove it, or set TMPDIR")
+        os.chmod(part, 0o700)
 
 
 def _short_temp() -> str:

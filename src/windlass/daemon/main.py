@@ -29,6 +29,7 @@ from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
+from windlass.daemon import repos
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.feed import Feed
@@ -69,6 +70,7 @@ class Daemon:
         In this order no answer depends on whether a daemon ran all the time.
         """
         store = self._context.store
+        await self._in_thread(lambda: repos.clear_leftovers(self._context))
         live = await self._in_thread(lambda: store.read(rows.agents))
         for agent in live:
             await self._open(agent.uid)

@@ -11,7 +11,7 @@ from windlass.core import ids
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
 from windlass.core.ids import RepoId
 from windlass.daemon.context import Context
-from windlass.git import repository
+from windlass.git import places, repository
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
@@ -131,6 +131,13 @@ def _register(writing: Writing, found: Repository) -> Repo:
     id_file.write_text(repo.id + "\n")
     writing.emit("repo.added", repo=repo.id, root=repo.root)
     return repo
+
+
+def clear_leftovers(context: Context) -> None:
+    """Deletes the temporary folders of git calls that died with an earlier daemon."""
+    for repo in context.store.read(rows.repos):
+        if Path(repo.git_dir).is_dir():
+            places.clear_leftovers(git(repo))
 
 
 def by_id(context: Context, repo: RepoId) -> Repo:

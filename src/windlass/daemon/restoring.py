@@ -156,7 +156,9 @@ class Restoring:
         notes: list[str] = []
         for plan in work.data["agents"]:
             entry = trash.find(git, plan["entry"])
-            done = trash.restore(git, entry, path=plan["workspace"], branch=plan["branch"])
+            done = trash.restore(
+                git, entry, path=plan["workspace"], branch=plan["branch"], agent=plan["id"]
+            )
             notes += [f"{plan['id']}: {note}" for note in done.notes]
         work.keep(notes=notes)
 

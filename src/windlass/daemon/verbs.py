@@ -16,6 +16,7 @@ from windlass.daemon import doctor, finding, initial, repos, restoring, settings
 from windlass.daemon.context import Context
 from windlass.daemon.ending import Ending
 from windlass.daemon.intents import Intents
+from windlass.daemon.kept import Kept
 from windlass.daemon.lodging import Doors
 from windlass.daemon.merging import Merging
 from windlass.daemon.restoring import Restoring
@@ -48,10 +49,10 @@ class Verbs:
 
     def table(self) -> dict[str, Verb]:
         """Verb by verb: the type of its request, and what answers it."""
-        views, steering = self.views, self._steering
+        views, steering, kept = self.views, self._steering, Kept(self._context)
         return {
             "agents": Verb(wire.ListRequest, views.agents),
-            "archives": Verb(wire.ArchiveRequest, views.archives),
+            "archives": Verb(wire.ArchiveRequest, kept.archives),
             "attachment": Verb(wire.AgentRequest, views.attachment),
             "config": Verb(wire.ConfigRequest, self._config),
             "config.add": Verb(wire.ConfigRequest, self._config_add),
@@ -72,15 +73,15 @@ class Verbs:
             "reassign": Verb(wire.ReassignRequest, steering.reassign),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
-            "repos": Verb(wire.Scope, views.repos),
+            "repos": Verb(wire.Scope, kept.repos),
             "resume": Verb(wire.AgentRequest, self._steers("resume")),
             "send": Verb(wire.SendRequest, steering.send),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
             "status": Verb(wire.AgentRequest, views.status),
-            "trash": Verb(wire.TrashRequest, views.trash),
+            "trash": Verb(wire.TrashRequest, kept.trash),
             "trash.empty": Verb(wire.TrashRequest, self._trash_empty),
             "trash.restore": Verb(wire.TrashRequest, self._does("restore", self._restoring.begin)),
-            "trash.show": Verb(wire.TrashRequest, views.trash_entry),
+            "trash.show": Verb(wire.TrashRequest, kept.trash_entry),
             "undo": Verb(wire.Scope, self._undo),
             "whoami": Verb(wire.Scope, self._whoami),
             "why": Verb(wire.AgentRequest, views.why),

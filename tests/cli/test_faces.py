@@ -1,0 +1,87 @@
+"""The command line without a daemon: help, completion, parsing, what it imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from windlass.cli import completing
+from windlass.cli.commands import new
+from windlass.cli.index import ALL, NAMES, SHORT
+from windlass.cli.main import main, parser_of
+
+
+def test_the_short_help_shows_sixteen_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sum(len(group) for group in SHORT.values()) == 16
+    assert main(["help"]) == 0
+    shown = capsys.readouterr().out
+    for group in SHORT.values():
+        for entry in group:
+            assert f"  {entry.name}" in shown
+
+
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+def test_every_command_explains_itself(entry: object) -> None:
+    module = import_module(entry.module)  # type: ignore[attr-defined]
+    text = parser_of(entry, module).format_help()  # type: ignore[arg-type]
+    assert "--json" in text
+    assert module.__doc__.splitlines()[0] in text.replace("\n", " ")
+
+
+def test_no_two_commands_share_a_name() -> None:
+    assert len(NAMES) == sum(1 + len(entry.aliases) for entry in ALL)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["me"], ["merge", "merge-check"]),
+        (["trash", "re"], ["restore"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["nope", ""], []),
+        (["help", "trash"], ["trash"]),
+        (["merge", "--in"], ["--into"]),
+    ],
+)
+def test_a_shell_is_offered_what_fits(typed: list[str], offered: list[str]) -> None:
+    assert completing.offers(typed) == offered
+
+
+def test_options_that_every_command_takes_may_stand_before_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--json", "version"]) == 0
+    assert '"version"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Read,Write", ["Read", "Write"]),
+        ("Bash(git log:*), Read", ["Bash(git log:*)", "Read"]),
+        ("Bash(a,b),C", ["Bash(a,b)", "C"]),
+        ("", []),
+    ],
+)
+def test_a_list_of_tools_is_split_outside_of_parentheses(text: str, parts: list[str]) -> None:
+    assert new._listed(text) == parts  # noqa: SLF001 - a small rule worth its own table
+
+
+def test_the_path_that_every_command_takes_imports_nothing_heavy() -> None:
+    """Every one of these costs more than a whole `wl list` may."""
+    heavy = {
+        "msgspec",
+        "sqlalchemy",
+        "starlette",
+        "uvicorn",
+        "asyncio",
+        "http",
+        "psutil",
+        "pathlib",
+    }
+    code = "import sys, windlass.cli.main, windlass.cli.commands.list; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not heavy & set(done.stdout.split())
