@@ -1,5 +1,5 @@
 # The two commands: `make demo` and `make test`. Both install what they need.
-.PHONY: demo test setup setup-dev check test-fast soak bench lock format clean
+.PHONY: demo test setup setup-dev check test-fast soak bench lock format reference clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -41,6 +41,9 @@ format: setup-dev ## let the formatter have its way
 
 lock: setup ## pin the requirement files anew
 	@scripts/lock
+
+reference: setup-dev ## write docs/commands.md from the commands
+	@$(PY) scripts/reference
 
 clean: ## remove what the targets built
 	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache

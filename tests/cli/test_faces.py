@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_every_command_explains_itself(entry: object) -> None:
     module = import_module(entry.module)  # type: ignore[attr-defined]
     text = parser_of(entry, module).format_help()  # type: ignore[arg-type]
     assert "--json" in text
-    assert module.__doc__.splitlines()[0] in text.replace("\n", " ")
+    assert (module.__doc__ or "").splitlines()[0] in text.replace("\n", " ")
 
 
 def test_no_two_commands_share_a_name() -> None:
@@ -85,3 +86,9 @@ def test_the_path_that_every_command_takes_imports_nothing_heavy() -> None:
     code = "import sys, windlass.cli.main, windlass.cli.commands.list; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.split())
+
+
+def test_the_reference_says_what_the_commands_say() -> None:
+    """Mend with `make reference`."""
+    script = Path(__file__).parents[2] / "scripts" / "reference"
+    assert subprocess.run([sys.executable, str(script), "--check"], check=False).returncode == 0

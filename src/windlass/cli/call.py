@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from argparse import Namespace
 from typing import Any
 
@@ -25,7 +26,14 @@ class Call:
 
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
-        return asking.ask(verb, **request)
+        if not self.verbose:
+            return asking.ask(verb, **request)
+        began = time.monotonic()
+        try:
+            return asking.ask(verb, **request)
+        finally:
+            took = (time.monotonic() - began) * 1000
+            sys.stderr.write(f"wl: asked {verb}, {took:.0f} ms\n")
 
     def say(self, text: str = "") -> None:
         """Prints a line for people."""
