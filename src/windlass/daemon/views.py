@@ -27,7 +27,7 @@ from windlass.core import crew, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound
 from windlass.core.ids import RepoId, Uid
-from windlass.core.printable import keep_colour, printable
+from windlass.core.printable import keep_colour, printable, without_escapes
 from windlass.daemon import finding, lodging, repos, settings
 from windlass.daemon.context import Context, session_name
 from windlass.git import changes, repository, status
@@ -175,7 +175,7 @@ class Views:
             )
         else:
             text = _tail(folder, lines)
-        shown = keep_colour(text) if colour else printable(text)
+        shown = keep_colour(text) if colour else without_escapes(text)
         return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
 
     def _folder(self, agent: Agent, number: int) -> Path:

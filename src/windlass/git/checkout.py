@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
+from windlass.core.printable import printable_line
 from windlass.git import places
-from windlass.git.runner import LONG, Dirs, armed, failed, printable, run
+from windlass.git.runner import LONG, Dirs, armed, failed, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     place = places.locate(repo, path)
     if place.kind != "worktree" or place.git_dir is None:
         raise GitError(
-            f"{printable(path)} is no checkout of {printable(repo.root)}",
+            f"{printable_line(path)} is no checkout of {printable_line(repo.root)}",
             "`git worktree list` shows the checkouts there are",
         )
     _, head = places.head_of(place)
@@ -105,7 +106,7 @@ def _take(guard: str, *, token: bytes) -> bool:
         if (places.read_small(guard) or b"").startswith(_TOKEN):
             return True
         raise Conflict(
-            f"another git is working in this checkout: {printable(guard)} exists",
+            f"another git is working in this checkout: {printable_line(guard)} exists",
             "wait for it to end; if none is running, delete that file",
         ) from None
     with os.fdopen(handle, "wb") as file:
@@ -144,9 +145,9 @@ class Follower:
         tried = self._read_tree(self._old, self._new, "-n")
         if tried.code != 0:
             said = tried.err.decode(errors="backslashreplace").replace("error: ", "")
-            names = " ".join(printable(line.strip()) for line in said.splitlines())
+            names = " ".join(printable_line(line.strip()) for line in said.splitlines())
             raise Conflict(
-                f"the checkout {printable(self._dirs.work_tree or '')} is in the way: {names}",
+                f"the checkout {printable_line(self._dirs.work_tree or '')} is in the way: {names}",
                 "commit, stash or move those files, then try again",
             )
         self._move(self._old, self._new)
@@ -170,8 +171,8 @@ class Follower:
             found = _in_the_way(top, change.path, tracked=have)
             if found is not None:
                 raise Conflict(
-                    f"the untracked file {printable(os.fsdecode(found))} is in the way in"
-                    f" {printable(self._dirs.work_tree or '')}",
+                    f"the untracked file {printable_line(os.fsdecode(found))} is in the way in"
+                    f" {printable_line(self._dirs.work_tree or '')}",
                     "move it away, then try again",
                 )
 

@@ -14,7 +14,7 @@ import stat
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
-from windlass.git.runner import printable
+from windlass.core.printable import printable_line
 from windlass.git.walk import Entry, unlock
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def open_plain(path: bytes) -> IO[bytes]:
             handle = os.open(path, flags)
         except PermissionError as error:
             raise GitError(
-                f"cannot read {printable(os.fsdecode(path))}, so it cannot be kept",
+                f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",
                 "make it readable for the user that runs Windlass, then try again",
             ) from error
     return os.fdopen(handle, "rb")
@@ -155,6 +155,6 @@ def _send(importer: Importer, top: bytes, entry: Entry) -> str:
         if whole and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             return mark
     raise GitError(
-        f"{printable(os.fsdecode(path))} keeps changing while it is being kept",
+        f"{printable_line(os.fsdecode(path))} keeps changing while it is being kept",
         "stop whatever still writes to it, then try again",
     )

@@ -10,6 +10,7 @@ import os
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
+from windlass.core.printable import printable_line
 from windlass.git import checkout, places
 from windlass.git.repository import (
     Repository,
@@ -20,7 +21,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, armed, failed, printable, run
+from windlass.git.runner import LONG, armed, failed, run
 
 
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,16 +86,17 @@ def prepare(
     ours, theirs = require(repo, ref), require(repo, source)
     if is_ancestor(repo, theirs, ours):
         raise Conflict(
-            f"{printable(target_branch)} already contains {printable(source)}",
+            f"{printable_line(target_branch)} already contains {printable_line(source)}",
             "there is nothing to merge; commit work in the workspace first",
         )
     tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
     if conflicts:
-        shown = ", ".join(printable(name) for name in conflicts[:5])
+        shown = ", ".join(printable_line(name) for name in conflicts[:5])
         more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
         raise Conflict(
-            f"{printable(source)} conflicts with {printable(target_branch)} in {shown}{more}",
-            f"merge {printable(target_branch)} into it and resolve there, then try again",
+            f"{printable_line(source)} conflicts with {printable_line(target_branch)}"
+            f" in {shown}{more}",
+            f"merge {printable_line(target_branch)} into it and resolve there, then try again",
         )
     new = _commit(
         repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time
@@ -122,11 +124,12 @@ def _commit(
 
 def refuse_dirty(repo: Repository, checkout_path: str) -> None:
     """Refuses a checkout whose tracked files are modified or staged."""
-    names = [printable(name) for name in checkout.dirty(repo, checkout_path)]
+    names = [printable_line(name) for name in checkout.dirty(repo, checkout_path)]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         raise Conflict(
-            f"{printable(checkout_path)} has uncommitted changes in {', '.join(names[:5])}{more}",
+            f"{printable_line(checkout_path)} has uncommitted changes in"
+            f" {', '.join(names[:5])}{more}",
             "commit or stash them first",
         )
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING
 
+from windlass.core.printable import printable_line
 from windlass.git import places, tars
 from windlass.git.repository import checkouts, read_ref, set_ref
-from windlass.git.runner import Dirs, printable, run
+from windlass.git.runner import Dirs, run
 
 if TYPE_CHECKING:
     from windlass.git.manifest import Manifest, Nested
@@ -74,7 +75,7 @@ def point(
     _write_pointer(pointer, target)
     if os.path.isdir(target):
         return []
-    return [f"{printable(nested.path)} points to {printable(target)}, which is gone"]
+    return [f"{printable_line(nested.path)} points to {printable_line(target)}, which is gone"]
 
 
 def _write_pointer(pointer: str, target: str) -> None:
@@ -108,7 +109,9 @@ def _nested_worktree(
     if not nested.head:
         return []
     run(["update-ref", "--no-deref", "HEAD", nested.head], dirs=_dirs(repo, admin))
-    return [f"the worktree {printable(nested.path)} is detached: {printable(ref)} is not free"]
+    return [
+        f"the worktree {printable_line(nested.path)} is detached: {printable_line(ref)} is not free"
+    ]
 
 
 def _dirs(repo: Repository, admin: str) -> Dirs:

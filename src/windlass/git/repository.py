@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
-from windlass.git.runner import Dirs, printable, run, user_setting
+from windlass.core.printable import printable_line
+from windlass.git.runner import Dirs, run, user_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +54,13 @@ class Commit(msgspec.Struct, frozen=True):
 def discover(path: str) -> Repository:
     """Finds the main repository from any folder of it or of any of its linked worktrees."""
     if not os.path.isdir(path):
-        raise GitError(f"{printable(path)} is not a folder", "give a folder inside a repository")
+        raise GitError(
+            f"{printable_line(path)} is not a folder", "give a folder inside a repository"
+        )
     asked = run(["rev-parse", "--path-format=absolute", "--git-common-dir"], cwd=path, ok=(0, 128))
     if asked.code != 0:
         raise GitError(
-            f"{printable(path)} is not in a git repository",
+            f"{printable_line(path)} is not in a git repository",
             "go to one, make one with `git init`, or name one with `wl repo add PATH`",
         )
     common = os.path.realpath(_line(asked))
@@ -75,7 +78,7 @@ def _main_root(common: str) -> str:
     )
     if bare.out == b"true\n":
         raise GitError(
-            f"{printable(common)} is a bare repository",
+            f"{printable_line(common)} is a bare repository",
             "Windlass needs a repository with a work tree: `git clone` it and work there",
         )
     named = run(["config", "-z", "--get", "core.worktree"], dirs=Dirs(git_dir=common), ok=(0, 1))
@@ -84,7 +87,7 @@ def _main_root(common: str) -> str:
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
     raise GitError(
-        f"cannot tell which work tree belongs to {printable(common)}",
+        f"cannot tell which work tree belongs to {printable_line(common)}",
         "run this from the main checkout",
     )
 
@@ -98,7 +101,7 @@ def require_commit(repo: Repository) -> str:
     head = resolve(repo, "HEAD")
     if head is None:
         raise GitError(
-            f"{printable(repo.root)} has no commit yet",
+            f"{printable_line(repo.root)} has no commit yet",
             'make a first one: `git commit --allow-empty -m "first"`',
         )
     return head
@@ -126,7 +129,7 @@ def require(repo: Repository, rev: str) -> str:
     oid = resolve(repo, rev)
     if oid is None:
         raise GitError(
-            f"{printable(rev)} names no commit in {printable(repo.root)}",
+            f"{printable_line(rev)} names no commit in {printable_line(repo.root)}",
             "`git branch -a` and `git log --all` list what there is",
         )
     return oid
@@ -144,7 +147,7 @@ def check_branch_name(branch: str) -> None:
     said = run(["check-ref-format", f"refs/heads/{branch}"], ok=(0, 1, 128, 129))
     if said.code != 0 or branch.startswith("-") or branch == "HEAD":
         raise UserError(
-            f"{printable(branch)!r} is no branch name", "use letters, digits, `-`, `_` and `/`"
+            f"{printable_line(branch)!r} is no branch name", "use letters, digits, `-`, `_` and `/`"
         )
 
 

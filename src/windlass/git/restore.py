@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
+from windlass.core.printable import printable_line
 from windlass.git import gitstate, places, replanting, tars, worktrees
 from windlass.git.blobs import Blobs
 from windlass.git.repository import (
@@ -28,7 +29,7 @@ from windlass.git.repository import (
     read_ref,
     set_ref,
 )
-from windlass.git.runner import LONG, Dirs, armed, printable, run
+from windlass.git.runner import LONG, Dirs, armed, run
 
 if TYPE_CHECKING:
     from windlass.git.contents import Tree
@@ -100,7 +101,7 @@ def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str)
     if not os.path.lexists(note):
         if branch_exists(repo, branch):
             raise Conflict(
-                f"the branch {printable(branch)} exists already", "restore under another name"
+                f"the branch {printable_line(branch)} exists already", "restore under another name"
             )
         worktrees.refuse_full(path)
         os.makedirs(repo.private, mode=0o700, exist_ok=True)
@@ -163,7 +164,9 @@ class _Work:
             self._git("symbolic-ref", "HEAD", ref)
             return
         if ref is not None:
-            self._notes.append(f"HEAD was on {printable(ref)}; it is detached at the same commit")
+            self._notes.append(
+                f"HEAD was on {printable_line(ref)}; it is detached at the same commit"
+            )
         if about.head is not None:
             self._git("update-ref", "--no-deref", "HEAD", about.head)
 

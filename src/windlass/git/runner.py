@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 import msgspec
 
 from windlass.core.errors import ConfigError, GitError, program_failed
+from windlass.core.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -198,12 +199,12 @@ def start(
 
 def spell(args: Sequence[StrOrBytesPath]) -> str:
     """Writes a git call the way a person would type it, safe to print."""
-    return " ".join(["git", *(printable(os.fsdecode(arg)) for arg in args)])
+    return " ".join(["git", *(printable_line(os.fsdecode(arg)) for arg in args)])
 
 
 def failed(args: Sequence[StrOrBytesPath], result: Result) -> GitError:
     """Describes a failed git call."""
-    argv = ["git", *(printable(os.fsdecode(arg)) for arg in args)]
+    argv = ["git", *(printable_line(os.fsdecode(arg)) for arg in args)]
     output = (result.err or result.out).decode(errors="backslashreplace")
     return GitError(
         program_failed(argv, result.code, output),
@@ -211,15 +212,10 @@ def failed(args: Sequence[StrOrBytesPath], result: Result) -> GitError:
     )
 
 
-def printable(text: str) -> str:
-    """Replaces what could move a terminal's cursor or is no text at all."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:
     if cwd is not None and not os.path.isdir(cwd):
         raise GitError(
-            f"{printable(cwd)} is not a folder", "check the path; was the folder deleted?"
+            f"{printable_line(cwd)} is not a folder", "check the path; was the folder deleted?"
         ) from error
     raise ConfigError("git is not on PATH", INSTALL) from error
 

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict, UserError
+from windlass.core.printable import printable_line
 from windlass.git import contents, gitstate, homecoming, manifest, places, roots, worktrees
 from windlass.git.manifest import Manifest, Summary
 from windlass.git.quarantine import Importer, quarantine
 from windlass.git.repository import null_oid, read_ref, set_ref
-from windlass.git.runner import LONG, printable, run
+from windlass.git.runner import LONG, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def salvage(
     """
     ref = manifest.ref_of(agent, stamp)
     if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
-        raise UserError(f"{printable(ref)} is no ref name", "use letters, digits, `-` and `_`")
+        raise UserError(f"{printable_line(ref)} is no ref name", "use letters, digits, `-` and `_`")
     if (done := _already(repo, ref)) is not None:
         return done
     with quarantine(repo) as inside:

@@ -13,7 +13,7 @@ import tarfile
 from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
-from windlass.git.runner import printable
+from windlass.core.printable import printable_line
 from windlass.git.walk import unlock
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _relative(name: str) -> str:
     parts = name.split("/")
     if parts[0] != "it" or any(part in ("", ".", "..") for part in parts[1:]):
         raise GitError(
-            f"the saved work holds an impossible name: {printable(name)}",
+            f"the saved work holds an impossible name: {printable_line(name)}",
             "it was not written by Windlass; look at it with `git show`",
         )
     return "/".join(parts[1:])
@@ -134,6 +134,6 @@ def plant_folders(top: str, relative: str) -> None:
         except FileExistsError:
             if not stat.S_ISDIR(os.lstat(here).st_mode):
                 raise GitError(
-                    f"{printable(here)} is no folder, so nothing is written through it",
+                    f"{printable_line(here)} is no folder, so nothing is written through it",
                     "restore into another, empty place",
                 ) from None

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError, NotFound, UserError
+from windlass.core.printable import printable_line
 from windlass.git import manifest
 from windlass.git.blobs import Blobs
 from windlass.git.manifest import Dropped, Manifest, Stash, Summary
 from windlass.git.repository import Commit, commits_between, delete_ref, refs_under
 from windlass.git.restore import Restored
 from windlass.git.restore import restore as _restore
-from windlass.git.runner import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,10 +116,11 @@ def find(repo: Repository, prefix: str) -> TrashEntry:
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(printable(entry.id) for entry in found[:5])
-        raise UserError(f"{printable(prefix)} could be {names}", "type a few more characters")
+        names = ", ".join(printable_line(entry.id) for entry in found[:5])
+        raise UserError(f"{printable_line(prefix)} could be {names}", "type a few more characters")
     raise NotFound(
-        f"nothing in the trash begins with {printable(prefix)}", "`wl trash` lists what there is"
+        f"nothing in the trash begins with {printable_line(prefix)}",
+        "`wl trash` lists what there is",
     )
 
 

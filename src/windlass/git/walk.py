@@ -13,7 +13,7 @@ import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from windlass.core.errors import GitError
-from windlass.git.runner import printable
+from windlass.core.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def _scan(folder: bytes) -> list[os.DirEntry[bytes]]:
         return _listed(folder)
     except PermissionError as error:
         raise GitError(
-            f"cannot look into {printable(os.fsdecode(folder))}: {error.strerror}",
+            f"cannot look into {printable_line(os.fsdecode(folder))}: {error.strerror}",
             "make it readable for the user that runs Windlass, then try again",
         ) from error
 

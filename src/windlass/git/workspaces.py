@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict
+from windlass.core.printable import printable_line
 from windlass.git import places, worktrees
 from windlass.git.changes import changed, diff, materialise
 from windlass.git.included import include
@@ -29,7 +30,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, Dirs, armed, printable, run
+from windlass.git.runner import LONG, Dirs, armed, run
 from windlass.git.status import WorkStatus, status
 
 if TYPE_CHECKING:
@@ -108,10 +109,10 @@ def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -
 def _refuse_taken(repo: Repository, branch: str) -> None:
     if branch_exists(repo, branch):
         place = checkouts(repo).get(branch)
-        used = f", checked out in {printable(place)}" if place else ""
+        used = f", checked out in {printable_line(place)}" if place else ""
         raise Conflict(
-            f"the branch {printable(branch)} exists already and is not this agent's{used}",
-            f"choose another name, or rename it: `git branch -m {printable(branch)} NEW-NAME`",
+            f"the branch {printable_line(branch)} exists already and is not this agent's{used}",
+            f"choose another name, or rename it: `git branch -m {printable_line(branch)} NEW-NAME`",
         )
     # Git keeps branches like files: `a` and `a/b` exclude each other.
     parts = branch.split("/")
@@ -120,8 +121,8 @@ def _refuse_taken(repo: Repository, branch: str) -> None:
     taken = [name for name in above if branch_exists(repo, name)] + list(below)
     if taken:
         raise Conflict(
-            f"the branch {printable(branch)} cannot stand beside {printable(taken[0])}",
-            f"rename that one: `git branch -m {printable(taken[0])} NEW-NAME`",
+            f"the branch {printable_line(branch)} cannot stand beside {printable_line(taken[0])}",
+            f"rename that one: `git branch -m {printable_line(taken[0])} NEW-NAME`",
         )
 
 

@@ -14,9 +14,10 @@ import re
 from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict, UserError
+from windlass.core.printable import printable_line
 from windlass.git import places
 from windlass.git.repository import branch_exists, checkouts
-from windlass.git.runner import printable, run
+from windlass.git.runner import run
 from windlass.git.walk import erase
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def outside(repo: Repository, path: str) -> str:
     for inside in (repo.root, repo.git_dir):
         if (inside + os.sep).startswith(where.rstrip(os.sep) + os.sep):
             raise UserError(
-                f"{printable(path)} holds the repository {printable(repo.root)}",
+                f"{printable_line(path)} holds the repository {printable_line(repo.root)}",
                 "choose a folder of its own for the workspace",
             )
         if where.startswith(inside + os.sep):
             raise UserError(
-                f"{printable(path)} is inside the repository {printable(repo.root)}",
+                f"{printable_line(path)} is inside the repository {printable_line(repo.root)}",
                 "choose a folder outside: nested copies break every tool that walks the tree",
             )
     return where
@@ -48,7 +49,8 @@ def refuse_full(path: str) -> None:
     """Refuses a place where something is already."""
     if os.path.lexists(path) and (not places.is_folder(path) or os.listdir(path)):
         raise Conflict(
-            f"{printable(path)} exists already and is not empty", "move it away or choose another"
+            f"{printable_line(path)} exists already and is not empty",
+            "move it away or choose another",
         )
 
 
@@ -106,7 +108,7 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
     elsewhere = checkouts(repo).get(branch)
     if elsewhere is not None:
         raise Conflict(
-            f"the branch {printable(branch)} is checked out in {printable(elsewhere)}",
+            f"the branch {printable_line(branch)} is checked out in {printable_line(elsewhere)}",
             "switch that checkout to another branch first",
         )
     refuse_full(path)
@@ -118,7 +120,7 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
     made = places.find_admin(repo, path)
     if made is None:
         raise Conflict(
-            f"git made no worktree at {printable(path)}", "was it removed meanwhile? try again"
+            f"git made no worktree at {printable_line(path)}", "was it removed meanwhile? try again"
         )
     return made
 
@@ -152,7 +154,7 @@ def _point(path: str, admin: str) -> None:
         return
     if places.is_folder(pointer):
         raise Conflict(
-            f"{printable(path)} has become a repository of its own",
+            f"{printable_line(path)} has become a repository of its own",
             "its .git folder is not ours to replace; salvage the workspace instead",
         )
     with contextlib.suppress(FileNotFoundError):

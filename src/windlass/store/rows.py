@@ -83,11 +83,7 @@ def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
 
 def put_agent(writing: Writing, agent: Agent) -> None:
     """Writes an agent, new or changed."""
-    values = msgspec.to_builtins(agent)
-    where = t.agents.c.uid == agent.uid
-    changed = writing.connection.execute(sa.update(t.agents).where(where).values(values))
-    if changed.rowcount == 0:
-        writing.connection.execute(sa.insert(t.agents).values(values))
+    _put(writing, t.agents, agent, keys=("uid",))
 
 
 def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
@@ -100,11 +96,7 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
 
 def put_session(writing: Writing, session: Session) -> None:
     """Writes a session, new or changed."""
-    values = msgspec.to_builtins(session)
-    where = (t.sessions.c.agent == session.agent) & (t.sessions.c.number == session.number)
-    changed = writing.connection.execute(sa.update(t.sessions).where(where).values(values))
-    if changed.rowcount == 0:
-        writing.connection.execute(sa.insert(t.sessions).values(values))
+    _put(writing, t.sessions, session, keys=("agent", "number"))
 
 
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
@@ -179,11 +171,7 @@ def undone_by(connection: sa.Connection, key: str) -> Intent | None:
 
 def put_intent(writing: Writing, intent: Intent) -> None:
     """Writes an intent, new or further along."""
-    values = msgspec.to_builtins(intent)
-    where = t.intents.c.id == intent.id
-    changed = writing.connection.execute(sa.update(t.intents).where(where).values(values))
-    if changed.rowcount == 0:
-        writing.connection.execute(sa.insert(t.intents).values(values))
+    _put(writing, t.intents, intent, keys=("id",))
 
 
 def events(
@@ -207,6 +195,14 @@ def events(
     else:
         rows = connection.execute(query.order_by(c.id.desc()).limit(last)).all()[::-1]
     return [_as(Event, row) for row in rows]
+
+
+def _put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:
+    values = msgspec.to_builtins(row)
+    where = sa.and_(*(table.c[key] == values[key] for key in keys))
+    changed = writing.connection.execute(sa.update(table).where(where).values(values))
+    if changed.rowcount == 0:
+        writing.connection.execute(sa.insert(table).values(values))
 
 
 def _as(kind: type[S], row: sa.Row[Any]) -> S:
