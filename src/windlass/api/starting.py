@@ -107,11 +107,17 @@ def _start_detached() -> None:
     with os.fdopen(reading) as pipe:
         word = pipe.readline()
     if not word:
-        raise Unavailable(
-            "the daemon died as it started",
-            f"see {os.path.join(places.home(), 'daemon.log')}",
-        )
+        raise Unavailable(f"the daemon died as it started{_last_words()}", "see `wl daemon logs`")
     _judge(json.loads(word))
+
+
+def _last_words() -> str:
+    try:
+        with open(os.path.join(places.home(), "daemon.err"), errors="replace") as file:
+            said = file.read().strip().splitlines()
+    except FileNotFoundError:
+        return ""
+    return f": {said[-1]}" if said else ""
 
 
 def _become_daemon(writing: int) -> None:
