@@ -48,6 +48,24 @@ def test_a_workspace_deleted_and_pruned_is_made_again_by_resume(ground: Ground) 
     ground.wl("kill", "a1", "--force").ok()
 
 
+def test_a_repository_that_was_moved_is_known_again_with_its_agents(ground: Ground) -> None:
+    workspace = ground.new("a1")
+    ground.wait("a1")
+    (ground.folder / "repo").rename(ground.folder / "moved")
+    moved = ground.folder / "moved"
+    assert [a["id"] for a in ground.wl("list", "--json", cwd=moved).ok().json()] == ["a1"]
+    assert ground.git("status", "--porcelain", cwd=workspace) == ""
+    ground.wl("merge", "a1", "--force", cwd=moved).ok()
+    assert "Merge agent a1" in ground.git("log", "-1", "--format=%s", cwd=moved)
+
+
+def test_a_copy_of_a_repository_is_another_one(ground: Ground) -> None:
+    ground.new("a1", STAY)
+    shutil.copytree(ground.folder / "repo", ground.folder / "copy", symlinks=True)
+    assert ground.wl("list", "--json", cwd=ground.folder / "copy").ok().json() == []
+    assert len(ground.wl("list", "--json").ok().json()) == 1
+
+
 def test_a_target_branch_checked_out_elsewhere_is_brought_along(ground: Ground) -> None:
     elsewhere = ground.folder / "elsewhere"
     ground.git("worktree", "add", "-q", "-b", "release", str(elsewhere))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from windlass.core import ids
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
 from windlass.core.ids import RepoId
 from windlass.daemon.context import Context
-from windlass.git import places, repository
+from windlass.git import places, repository, worktrees
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
@@ -35,8 +36,25 @@ def known(context: Context, cwd: str) -> Repo | None:
         if repo is not None:
             return repo
         if (folder / ".git").exists():
-            return by_git_dir.get(repository.discover(str(folder)).git_dir)
+            found_here = repository.discover(str(folder))
+            return by_git_dir.get(found_here.git_dir) or _moved(context, found_here, by_id)
     return None
+
+
+def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
+    """Knows a repository again that was moved to another folder, and tells its workspaces."""
+    was = by_id.get(_kept_id(found))
+    if was is None or Path(was.git_dir).exists() or forgotten(was):
+        return None
+    repo = context.store.write(lambda w: _register(w, found))
+    for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
+        worktrees.follow(found, agent.workspace)
+    return repo
+
+
+def _kept_id(found: Repository) -> RepoId:
+    id_file = Path(found.git_dir) / _ID_FILE
+    return RepoId(id_file.read_text().strip() if id_file.is_file() else "")
 
 
 def require(context: Context, cwd: str) -> Repo:
@@ -108,8 +126,7 @@ def _register(writing: Writing, found: Repository) -> Repo:
     for repo in every:
         if repo.git_dir == found.git_dir:
             return repo
-    id_file = Path(found.git_dir) / _ID_FILE
-    kept = id_file.read_text().strip() if id_file.is_file() else ""
+    kept = _kept_id(found)
     moved = next((repo for repo in every if repo.id == kept), None)
     if moved is not None and not Path(moved.git_dir).exists():
         where = tables.repos.c.id == moved.id
@@ -128,7 +145,7 @@ def _register(writing: Writing, found: Repository) -> Repo:
             id=repo.id, root=repo.root, git_dir=repo.git_dir, added_at=repo.added_at
         )
     )
-    id_file.write_text(repo.id + "\n")
+    (Path(found.git_dir) / _ID_FILE).write_text(repo.id + "\n")
     writing.emit("repo.added", repo=repo.id, root=repo.root)
     return repo
 

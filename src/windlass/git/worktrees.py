@@ -72,6 +72,13 @@ def register(repo: Repository, *, path: str, branch: str, start: str, agent: str
         return _add(repo, path=path, branch=branch, start=start, agent=agent)
 
 
+def follow(repo: Repository, path: str) -> None:
+    """Points a workspace to where its repository is now, after that was moved."""
+    admin = places.find_admin(repo, path)
+    if admin is not None and places.is_folder(path):
+        _point(path, admin)
+
+
 def unregister(repo: Repository, path: str) -> None:
     """Deletes the folder and its admin entry, and those of worktrees inside it."""
     with places.locked(repo, _LOCK):
