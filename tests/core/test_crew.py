@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +43,14 @@ def agent(name: str, *, role: Role = "worker", parent: str | None = None, slot: 
 
 
 def spawn(**changes: object) -> Spawn:
-    given = {"role": "worker", "parent": None, "caller": None, "policy": Policy(), **changes}
+    given = {
+        "role": "worker",
+        "parent": None,
+        "caller": None,
+        "policy": Policy(),
+        "configured": Policy(),
+        **changes,
+    }
     return Spawn(**given)  # type: ignore[arg-type]
 
 
@@ -74,21 +82,31 @@ def test_the_built_in_limit_holds_for_agents_and_not_for_people() -> None:
 
 
 @pytest.mark.parametrize(
-    ("giver", "given_", "allowed"),
+    ("giver", "configured", "given_", "allowed"),
     [
-        (Policy(), Policy(), True),
-        (Policy(), Policy(yolo=True), False),
-        (Policy(yolo=True), Policy(yolo=True), True),
-        (Policy(allow=("Read",)), Policy(allow=("Read",)), True),
-        (Policy(allow=("Read",)), Policy(allow=("Bash",)), False),
-        (Policy(deny=("Bash",)), Policy(), False),
-        (Policy(deny=("Bash",)), Policy(deny=("Bash", "Write")), True),
+        (Policy(), Policy(), Policy(), True),
+        (Policy(), Policy(), Policy(yolo=True), False),
+        (Policy(yolo=True), Policy(), Policy(yolo=True), True),
+        (Policy(allow=("Read",)), Policy(), Policy(allow=("Read",)), True),
+        (Policy(allow=("Read",)), Policy(), Policy(allow=("Bash",)), False),
+        (Policy(), Policy(allow=("Bash",)), Policy(allow=("Bash",)), True),
     ],
 )
-def test_nobody_gives_what_they_were_not_given(
-    giver: Policy, given_: Policy, allowed: bool
+def test_nobody_gives_what_neither_they_nor_the_role_were_given(
+    giver: Policy, configured: Policy, given_: Policy, allowed: bool
 ) -> None:
-    assert crew.permits(giver, given_) is allowed
+    lead = msgspec.structs.replace(LEAD, policy=giver)
+    wanted = spawn(caller=lead, parent=lead, policy=given_, configured=configured)
+    if allowed:
+        crew.check_spawn(wanted, live=[lead], max_agents=None)
+    else:
+        with pytest.raises(Denied, match="cannot give"):
+            crew.check_spawn(wanted, live=[lead], max_agents=None)
+
+
+def test_what_is_below_is_found_even_if_something_made_a_cycle() -> None:
+    one, two = agent("one", parent="two"), agent("two", parent="one")
+    assert [a.id for a in crew.below(one, [one, two])] == ["two"]
 
 
 def test_reassigning_below_oneself_would_make_a_cycle() -> None:

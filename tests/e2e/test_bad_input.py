@@ -145,7 +145,7 @@ def test_a_missing_and_a_malformed_script_start_nothing(ground: Ground) -> None:
         (("new",), 2),
         (("new", "--driver", "nope", "x"), 5),
         (("new", "--manager", "--worker", "--driver", "standin", "x"), 2),
-        (("kill", "a1"), 2),
+        (("kill", "a1"), 8),
         (("wait", "x", "--for", "happy"), 2),
         (("wait", "x", "--timeout", "soon"), 2),
         (("config", "get", "nope"), 3),
@@ -226,3 +226,44 @@ def _write(path: str, content: str) -> dict[str, object]:
 
 def _commit() -> dict[str, object]:
     return {"tool": "Bash", "input": {"command": "git add -A && git commit -qm work"}}
+
+
+@pytest.mark.parametrize("how", ["--detach", "-b other"])
+def test_commits_beside_the_agents_branch_are_not_silently_left_behind(
+    ground: Ground, how: str
+) -> None:
+    workspace = ground.new("a1")
+    ground.wait("a1")
+    ground.git("checkout", "-q", *how.split(), cwd=workspace)
+    ground.git("commit", "-q", "--allow-empty", "-m", "beside", cwd=workspace)
+    assert "lacks" in ground.wl("merge", "a1", "--force").failed(1).err
+    assert ground.wl("merge-check", "a1").code == 1
+    assert ground.state_of("a1") == "complete"
+
+
+def test_a_merge_check_sees_what_a_merge_would(ground: Ground) -> None:
+    repo = ground.folder / "repo"
+    ground.new("a1")
+    ground.wait("a1")
+    assert ground.wl("merge-check", "a1").code == 0
+    (repo / "README").write_text("changed\n")
+    assert ground.wl("merge-check", "a1").code == 1
+    ground.git("checkout", "-q", "README")
+    (repo / "notes").mkdir()
+    (repo / "notes" / "a1.md").write_text("mine\n")
+    assert ground.wl("merge-check", "a1").code == 1
+    ground.wl("merge", "a1", "--force").failed(1)
+    assert ground.state_of("a1") == "complete", "a refused merge stops nobody"
+
+
+def test_a_command_in_a_linked_worktree_means_that_ones_branch(ground: Ground) -> None:
+    side = ground.folder / "side"
+    ground.git("worktree", "add", "-q", "-b", "side", str(side))
+    ground.git("commit", "-q", "--allow-empty", "-m", "on the side", cwd=side)
+    made = ground.wl(*NEW, "--name", "a1", "--json", "x", cwd=side).ok().json()
+    assert "side" in made["base_from"]
+    assert made["base"] == ground.git("rev-parse", "side").strip()
+    ground.wl("wait", "a1", "--timeout", "60", cwd=side).ok()
+    ground.wl("merge", "a1", "--force", cwd=side).ok()
+    assert "Merge agent a1" in ground.git("log", "-1", "--format=%s", "side")
+    assert ground.git("log", "--format=%s", "main") == "first\n"

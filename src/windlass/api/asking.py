@@ -7,6 +7,7 @@ was cut off is sent again under the same key, which makes it happen once.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,10 @@ from windlass.api import client, starting
 from windlass.core.errors import Unavailable
 
 _TRIES = 6
+_FRUITLESS = 20
+"""Streams that break at once, one after the other, before a follower gives up: ten seconds."""
+_ABSENCE = 600.0
+"""How long a follower waits for a daemon that somebody stopped."""
 
 
 def ask(verb: str, **request: Any) -> Any:
@@ -33,20 +38,55 @@ def ask(verb: str, **request: Any) -> Any:
 
 
 def follow(after: int | None, *, agent: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yields events for ever, from after the one given; a daemon's restart goes unnoticed."""
-    last = after
-    while True:
+    """Yields events for ever, each once, from after the one given or from now on.
+
+    A daemon that was killed is started again. One that ended in good order was stopped by somebody
+    who meant it: a follower waits until another command starts it.
+    """
+    cwd = _cwd()
+    last = _latest() if after is None else after
+    fruitless = 0
+    while fruitless < _FRUITLESS:
+        began = time.monotonic()
         try:
-            for event in client.stream(after=last, agent=agent):
+            for event in client.stream(last, cwd=cwd, agent=agent):
                 last = event["id"]
                 yield event
+        except client.Stopped:
+            _await_return()
+        except client.Dead:
+            _start()
         except client.Gone:
             pass
-        _start()
+        # The next try tells what became of the daemon; one that is stopping needs its moment.
+        fruitless = 0 if time.monotonic() - began > 1 else fruitless + 1
+        time.sleep(0.05 * fruitless)
+    raise Unavailable("the daemon breaks off every event stream", "see `wl daemon logs`")
+
+
+def _latest() -> int:
+    found = ask("log", last=1)
+    return int(found[-1]["id"]) if found else 0
+
+
+def _await_return() -> None:
+    """Returns when there is a socket again."""
+    end = time.monotonic() + _ABSENCE
+    while not os.path.exists(client.socket_path()):
+        if starting.answers():
+            _require_own_socket()
+        if time.monotonic() > end:
+            raise Unavailable("the daemon was stopped and stayed away", "`wl daemon start`")
+        time.sleep(0.1)
 
 
 def _start() -> None:
     starting.start()
+    _require_own_socket()
+
+
+def _require_own_socket() -> None:
+    """Of a daemon that answers: it opens the agents' sockets before the person's."""
     own = os.environ.get("WINDLASS_SOCKET")
     if own and not os.path.exists(own):
         raise Unavailable(

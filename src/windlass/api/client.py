@@ -10,7 +10,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from windlass import __version__
 from windlass.api import places
@@ -30,6 +30,14 @@ class Gone(Exception):
     """Nobody answered, or the connection broke before the answer was whole."""
 
 
+class Stopped(Gone):
+    """There is no socket: the daemon ended in good order, or never ran."""
+
+
+class Dead(Gone):
+    """There is a socket and nobody behind it: the daemon was killed."""
+
+
 def socket_path() -> str:
     """The caller's own socket: an agent's session names its own, everyone else is the person."""
     return os.environ.get("WINDLASS_SOCKET") or places.person_socket()
@@ -39,44 +47,70 @@ def ask(
     verb: str, request: Mapping[str, Any], *, path: str | None = None, timeout: float | None = None
 ) -> Any:
     """Asks the daemon once; raises what it answered, `Gone` or `VersionMismatch`."""
-    body = json.dumps(request).encode()
+    body = _encode(request)
     with _connect(path or socket_path(), timeout) as connection:
-        answer = _exchange(connection, "POST", f"/v1/{verb}", body)
-    status, payload = answer
-    decoded = json.loads(payload)
-    if status == 200:
-        return decoded
-    if status == 426:
-        raise VersionMismatch(decoded["version"], decoded["schema"])
-    kind = errors.BY_KIND.get(decoded.get("kind", ""), errors.Internal)
-    raise kind(decoded.get("message", f"the daemon answered {status}"), decoded.get("hint", ""))
+        status, payload = _exchange(connection, f"/v1/{verb}", body)
+    if status != 200:
+        raise _refusal(status, payload)
+    try:
+        return json.loads(payload)
+    except ValueError as error:
+        raise Gone("the answer is no JSON") from error
 
 
-def stream(
-    *, after: int | None = None, agent: str | None = None, everything: bool = False
-) -> Iterator[dict[str, Any]]:
-    """Yields events as they happen, those after `after` first; ends when the daemon goes."""
-    query = [f"cwd={_quote(os.getcwd())}"]
-    if after is not None:
-        query.append(f"after={after}")
-    if agent is not None:
-        query.append(f"agent={_quote(agent)}")
-    if everything:
-        query.append("everything=1")
+def stream(after: int, *, cwd: str, agent: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yields the events after `after`, then those that happen; ends when the daemon goes.
+
+    Whatever breaks it is `Gone`, and what was yielded until then is whole.
+    """
+    asked = {"after": str(after), "cwd": cwd} | ({} if agent is None else {"agent": agent})
+    _encode(asked)
+    query = "&".join(f"{name}={_quote(text)}" for name, text in asked.items())
     with _connect(socket_path(), None) as connection:
-        head = _head("GET", "/v1/events?" + "&".join(query), b"")
-        connection.sendall(head)
-        with connection.makefile("rb") as answer:
-            status = _status(answer.readline())
-            while answer.readline().strip():
-                pass
-            if status != 200:
-                reply = json.loads(answer.read() or b"{}")
-                kind = errors.BY_KIND.get(reply.get("kind", ""), errors.Internal)
-                raise kind(reply.get("message", "no event stream"), reply.get("hint", ""))
-            for line in answer:
-                if line.startswith(b"data:"):
-                    yield json.loads(line[5:])
+        try:
+            connection.sendall(_head("GET", f"/v1/events?{query}", b""))
+            with connection.makefile("rb") as answer:
+                yield from _events(answer)
+        except OSError as error:
+            raise Gone(str(error)) from error
+
+
+def _events(answer: BinaryIO) -> Iterator[dict[str, Any]]:
+    head = b""
+    while line := answer.readline().strip():
+        head += line + b"\r\n"
+    if (status := _status(head)) != 200:
+        raise _refusal(status, _whole(head, answer.read()))
+    for line in answer:
+        if not line.startswith(b"data:"):
+            continue
+        try:
+            event = json.loads(line[5:])
+        except ValueError as error:
+            raise Gone("an event was cut off") from error
+        if not line.endswith(b"\n") or not isinstance(event, dict) or "id" not in event:
+            raise Gone("an event was cut off")
+        yield event
+
+
+def _encode(request: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(request, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _not_text(request) from None
+
+
+def _not_text(request: Mapping[str, Any]) -> errors.UserError:
+    for name, value in request.items():
+        shown = str(value).encode(errors="backslashreplace").decode()
+        if shown == str(value):
+            continue
+        if name == "cwd":
+            return errors.UserError(
+                f"the folder's name is not UTF-8: {shown}", "rename it, or go to another folder"
+            )
+        return errors.UserError(f"{name} is not UTF-8: {shown}", "say it in UTF-8")
+    return errors.UserError("the request is not UTF-8", "say it in UTF-8")
 
 
 def _connect(path: str, timeout: float | None) -> socket.socket:
@@ -86,25 +120,24 @@ def _connect(path: str, timeout: float | None) -> socket.socket:
         connection.connect(path)
     except OSError as error:
         connection.close()
-        raise Gone(str(error)) from error
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise Stopped(str(error)) from error
+        raise (Dead if isinstance(error, ConnectionRefusedError) else Gone)(str(error)) from error
     return connection
 
 
-def _exchange(
-    connection: socket.socket, method: str, target: str, body: bytes
-) -> tuple[int, bytes]:
+def _exchange(connection: socket.socket, target: str, body: bytes) -> tuple[int, bytes]:
     try:
-        connection.sendall(_head(method, target, body) + body)
+        connection.sendall(_head("POST", target, body) + body)
         parts = []
         while part := connection.recv(1 << 16):
             parts.append(part)
     except OSError as error:
         raise Gone(str(error)) from error
     head, found, payload = b"".join(parts).partition(b"\r\n\r\n")
-    length = _length(head)
-    if not found or (length is not None and len(payload) < length):
+    if not found:
         raise Gone("the answer was cut off")
-    return _status(head.partition(b"\r\n")[0]), payload
+    return _status(head), _whole(head, payload)
 
 
 def _head(method: str, target: str, body: bytes) -> bytes:
@@ -114,22 +147,37 @@ def _head(method: str, target: str, body: bytes) -> bytes:
     ).encode()
 
 
-def _status(line: bytes) -> int:
-    parts = line.split()
-    if len(parts) < 2:
+def _status(head: bytes) -> int:
+    parts = head.partition(b"\r\n")[0].split()
+    if len(parts) < 2 or not parts[1].isdigit():
         raise Gone("no answer")
     return int(parts[1])
 
 
-def _length(head: bytes) -> int | None:
+def _whole(head: bytes, payload: bytes) -> bytes:
     for line in head.lower().split(b"\r\n"):
-        if line.startswith(b"content-length:"):
-            return int(line[15:])
-    return None
+        name, _, length = line.partition(b":")
+        if name == b"content-length" and (
+            not length.strip().isdigit() or len(payload) < int(length)
+        ):
+            raise Gone("the answer was cut off")
+    return payload
+
+
+def _refusal(status: int, payload: bytes) -> Exception:
+    try:
+        reply = json.loads(payload)
+        if status == 426:
+            return VersionMismatch(reply["version"], reply["schema"])
+        kind = errors.BY_KIND.get(reply["kind"], errors.Internal)
+        return kind(reply["message"], reply["hint"])
+    except (ValueError, LookupError, TypeError):
+        said = payload[:200].decode(errors="replace").strip()
+        return errors.Unavailable(f"the daemon answered {status}: {said}", "see `wl daemon logs`")
 
 
 def _quote(text: str) -> str:
     return "".join(
         chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}"
-        for byte in os.fsencode(text)
+        for byte in text.encode()
     )

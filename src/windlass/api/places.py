@@ -28,23 +28,62 @@ def home() -> str:
     return os.path.join(state, "windlass")
 
 
-def config_file() -> str:
-    """The user's own configuration."""
-    return os.path.join(home(), "config.toml")
+def runtime() -> str:
+    """The folder of sockets: short whatever the state folder is called, one per state folder.
 
-
-def runtime(of_home: str | None = None) -> str:
-    """The folder of sockets: short whatever the state folder is called, one per state folder."""
-    digest = hashlib.blake2b(os.fsencode(of_home or home()), digest_size=5).hexdigest()
-    given = os.environ.get("XDG_RUNTIME_DIR")
-    if given and len(given) + len(digest) < _LONGEST - 10 and os.access(given, os.W_OK):
-        return os.path.join(given, "windlass", digest)
-    return os.path.join(_short_temp(), f"windlass-{os.getuid()}", digest)
+    The one that `settle` remembered, while it is usable: the shells of cron, su and ssh have other
+    environments and have to find the same daemon and the same sessions.
+    """
+    # By its real name: a state folder reached through a link is still the same one.
+    name = hashlib.blake2b(os.fsencode(os.path.realpath(home())), digest_size=5).hexdigest()
+    remembered = _remembered()
+    # A copied state folder brings along the name of the original's.
+    if remembered and os.path.basename(remembered) == name and _usable(remembered):
+        return remembered
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    # su and sudo leave us with a folder of the user before, which root could even write to.
+    if os.path.isabs(given) and _bytes(given) + len(name) < _LONGEST - 10 and _ours(given):
+        return os.path.join(given, "windlass", name)
+    return os.path.join(_short_temp(), f"windlass-{os.getuid()}", name)
 
 
 def person_socket() -> str:
     """The socket on which the caller is the person."""
     return os.path.join(runtime(), "person.sock")
+
+
+def make_home() -> None:
+    """Makes the state folder, or says why it cannot be one."""
+    try:
+        os.makedirs(home(), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise unusable(error) from None
+
+
+def unusable(error: OSError) -> ConfigError:
+    """What to say of a state folder in which nothing can be written."""
+    why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
+    return ConfigError(
+        f"{home()} cannot be the state folder: {why}",
+        "set WINDLASS_HOME to a folder that you can write to",
+    )
+
+
+def settle() -> None:
+    """Makes both folders and remembers the second in the first, for every shell that follows."""
+    make_home()
+    chosen = runtime()
+    make_private(chosen)
+    if _remembered() == chosen:
+        return
+    path = _note()
+    passing = f"{path}.{os.getpid()}"
+    try:
+        with open(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(os.fsencode(chosen) + b"\n")
+        os.replace(passing, path)
+    except OSError as error:
+        raise unusable(error) from None
 
 
 def make_private(folder: str) -> None:
@@ -53,20 +92,63 @@ def make_private(folder: str) -> None:
     The folder above it, too, where it is ours by name: it may lie in a shared temporary folder.
     """
     above = os.path.dirname(folder)
-    for part in (above, folder):
-        if part == above and not os.path.basename(part).startswith("windlass"):
-            os.makedirs(part, mode=0o700, exist_ok=True)
-            continue
-        os.makedirs(os.path.dirname(part), mode=0o700, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(part, 0o700)
-        found = os.lstat(part)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise ConfigError(f"{part} is not a folder of its own user", "remove it, or set TMPDIR")
-        os.chmod(part, 0o700)
+    try:
+        for part in (above, folder):
+            if part == above and not os.path.basename(part).startswith("windlass"):
+                os.makedirs(part, mode=0o700, exist_ok=True)
+                continue
+            os.makedirs(os.path.dirname(part), mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, 0o700)
+            if not _ours(part):
+                raise ConfigError(
+                    f"{part} is not a folder of its own user", "remove it, or set TMPDIR"
+                )
+            os.chmod(part, 0o700)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be the folder of sockets: {error.strerror}",
+            "set XDG_RUNTIME_DIR or TMPDIR to a short folder of yours that can be written to",
+        ) from None
+
+
+def _note() -> str:
+    return os.path.join(home(), "runtime")
+
+
+def _remembered() -> str | None:
+    try:
+        with open(_note(), "rb") as file:
+            return os.fsdecode(file.read(4096).rstrip(b"\n"))
+    except OSError:
+        return None
+
+
+def _usable(folder: str) -> bool:
+    if not os.path.isabs(folder) or "\0" in folder or _bytes(folder) >= _LONGEST:
+        return False
+    above = os.path.dirname(folder)
+    if os.path.lexists(folder):
+        return _ours(folder) and _ours(above)
+    if os.path.lexists(above):
+        return _ours(above)
+    return os.access(os.path.dirname(above), os.W_OK | os.X_OK)
+
+
+def _ours(folder: str) -> bool:
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _short_temp() -> str:
     # TMPDIR may be long (macOS, test runs); sockets need a short one.
     given = os.environ.get("TMPDIR", "")
-    return given if 0 < len(given) < _LONGEST - 40 else "/tmp"  # noqa: S108 - our folder is private
+    fits = os.path.isabs(given) and _bytes(given) < _LONGEST - 40 and os.access(given, os.W_OK)
+    return given if fits else "/tmp"  # noqa: S108 - our folder is private
+
+
+def _bytes(path: str) -> int:
+    return len(os.fsencode(path))

@@ -6,6 +6,7 @@ Who is asking is decided by the socket that a request came in on, never by what 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -44,7 +45,8 @@ class Verb(NamedTuple):
     answer: Callable[[Caller, Any], Any]
 
 
-Feed = Callable[[Caller, Mapping[str, str]], AsyncIterator[dict[str, Any]]]
+Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
+"""Refuses before it gives the stream: afterwards an error can only break it off."""
 Runner = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
@@ -87,8 +89,9 @@ class Server:
         """Closes one socket."""
         listening = self._open.pop(path, None)
         if listening is not None:
-            listening.close()
+            # In this order: a socket with nobody behind it means that the daemon was killed.
             path.unlink(missing_ok=True)
+            listening.close()
 
     async def stop(self) -> None:
         """Closes every socket and lets requests that are under way finish."""
@@ -110,16 +113,8 @@ class Server:
                 raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
             asked = _decode(await request.body(), verb.request)
             return _json(await self._run(lambda: verb.answer(caller, asked)))
-        except WindlassError as error:
-            return _refusal(error)
-        except Exception as error:
-            log.exception("%s failed", request.url.path)
-            return _refusal(
-                Internal(
-                    f"{request.path_params['verb']}: {type(error).__name__}: {error}",
-                    "this is a defect of Windlass; `wl daemon logs` has the details",
-                )
-            )
+        except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
+            return _refusal(request, error)
 
     async def _events(self, request: Request) -> Response:
         caller: Caller = request.scope["windlass.caller"]
@@ -128,14 +123,10 @@ class Server:
         if resumed is not None:
             asked["after"] = resumed
         try:
-            feed = self._feed(caller, asked)
-            first = asyncio.ensure_future(anext(feed))
-            done, _ = await asyncio.wait({first}, timeout=0.05)
-            if done and (error := first.exception()) is not None:
-                raise error
-        except WindlassError as error:
-            return _refusal(error)
-        return StreamingResponse(_framed(first, feed), media_type="text/event-stream")
+            feed = await self._feed(caller, asked)
+        except Exception as error:  # noqa: BLE001 - as above
+            return _refusal(request, error)
+        return StreamingResponse(_framed(feed), media_type="text/event-stream")
 
 
 class _As:
@@ -150,11 +141,9 @@ class _As:
         await self._app(scope, receive, send)
 
 
-async def _framed(
-    first: asyncio.Future[dict[str, Any]], feed: AsyncIterator[dict[str, Any]]
-) -> AsyncIterator[bytes]:
+async def _framed(feed: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
     yield b": windlass events\n\n"
-    coming = first
+    coming = asyncio.ensure_future(anext(feed))
     try:
         while True:
             done, _ = await asyncio.wait({coming}, timeout=_KEEP_ALIVE)
@@ -162,25 +151,42 @@ async def _framed(
                 yield b": still here\n\n"
                 continue
             event = coming.result()
-            yield b"id: %d\ndata: %s\n\n" % (event["id"], msgspec.json.encode(event))
+            yield b"id: %d\ndata: %s\n\n" % (event["id"], _encode(event))
             coming = asyncio.ensure_future(anext(feed))
     except StopAsyncIteration:
         return
+    except Exception:
+        # Whoever reads asks again from the last event on, and is told if that fails.
+        log.exception("an event stream broke off")
     finally:
         coming.cancel()
 
 
 def _decode(body: bytes, kind: Any) -> Any:
+    """Keys that are not of the verb are passed over: a newer client may say more."""
     try:
         return msgspec.json.decode(body or b"{}", type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"malformed request: {error}", "is the client of this version?") from None
 
 
+def _encode(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a name that is not UTF-8: escapes carry what bytes cannot
+        return json.dumps(msgspec.to_builtins(value)).encode()
+
+
 def _json(value: Any, *, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
+    return Response(_encode(value), status_code=status, media_type="application/json")
 
 
-def _refusal(error: WindlassError) -> Response:
+def _refusal(request: Request, error: Exception) -> Response:
+    if not isinstance(error, WindlassError):
+        log.error("%s failed", request.url.path, exc_info=error)
+        error = Internal(
+            f"{request.url.path.rpartition('/')[2]}: {type(error).__name__}: {error}",
+            "this is a defect of Windlass; `wl daemon logs` has the details",
+        )
     body = {"kind": error.kind, "message": error.message, "hint": error.hint}
     return _json(body, status=_STATUS.get(error.kind, 500))

@@ -9,12 +9,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from windlass import __version__
 from windlass.api import client, places
-from windlass.core.errors import BY_KIND, Internal, Unavailable
+from windlass.core.errors import BY_KIND, ConfigError, Internal, Unavailable, WindlassError
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
 
@@ -24,27 +24,27 @@ _PROGRAM = (sys.executable, "-P", "-m", "windlass.daemon")
 
 def start() -> None:
     """Makes sure that a daemon answers; of two that try at once one does it, the other waits."""
-    os.makedirs(places.home(), mode=0o700, exist_ok=True)
-    places.make_private(places.runtime())
     with _alone():
+        places.settle()
+        # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
+        _wait(lambda: answers() or running() is None, 5.0)
         if answers():
             return
-        if running() is not None and _wait(answers, 5.0):
-            return
-        stop()  # one that holds the lock and is deaf, its socket deleted by some tidy-up
-        if "WINDLASS_SESSION" in os.environ:
-            _start_outside_the_session()
-        else:
-            _start_detached()
+        stop()
+        try:
+            _start_outside_the_session() if "WINDLASS_SESSION" in os.environ else _start_detached()
+        except OSError as error:
+            raise Unavailable(f"the daemon cannot be started: {error}", "try again") from error
 
 
 def answers() -> bool:
     """Whether somebody listens on the person's socket."""
     try:
         client.ask("whoami", {}, path=places.person_socket(), timeout=5.0)
-    except client.Gone:
-        return False
-    except client.VersionMismatch:
+    except client.Gone as gone:
+        # One that is merely slow must not be taken for deaf and ended.
+        return isinstance(gone.__cause__, TimeoutError)
+    except (client.VersionMismatch, WindlassError):
         return True
     return True
 
@@ -53,18 +53,18 @@ def running() -> dict[str, Any] | None:
     """Who holds the daemon's lock, by its own note; None if nobody does."""
     try:
         with open(os.path.join(places.home(), "daemon.lock")) as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return None
-    except FileNotFoundError:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                note: dict[str, Any] = json.loads(file.read())
+                return note
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except BlockingIOError:
-        pass
-    try:
-        with open(os.path.join(places.home(), "daemon.lock")) as file:
-            note: dict[str, Any] = json.loads(file.read())
-            return note
+    except OSError as error:
+        raise places.unusable(error) from None
     except ValueError:  # it took the lock a moment ago and has not written yet
         return {}
+    return None
 
 
 def stop() -> dict[str, Any] | None:
@@ -83,6 +83,9 @@ def stop() -> dict[str, Any] | None:
             os.kill(int(held["pid"]), signal.SIGKILL)
         if not _wait(lambda: running() is None, 5.0):
             raise Unavailable(f"the daemon (pid {held['pid']}) would not stop", "end it by hand")
+        # No socket is how followers tell a daemon that was stopped from one that was killed.
+        with contextlib.suppress(OSError):
+            os.unlink(places.person_socket())
     return held
 
 
@@ -93,43 +96,43 @@ def replace(mismatch: client.VersionMismatch) -> None:
             f"the daemon is a newer Windlass ({mismatch.daemon}) than this one ({__version__})",
             "upgrade this one, or use another WINDLASS_HOME",
         )
-    stop()
+    held = running()
+    if held and held.get("version") != __version__:  # else another command was faster
+        stop()
     start()
 
 
 def _start_detached() -> None:
+    path = os.path.join(places.home(), "daemon.err")
+    try:
+        complaints = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", "remove it") from None
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _become_daemon(writing)
+        _become_daemon(writing, complaints)
     os.close(writing)
     os.waitpid(child, 0)
-    with os.fdopen(reading) as pipe:
+    with os.fdopen(reading) as pipe, os.fdopen(complaints, errors="replace") as said:
         word = pipe.readline()
-    if not word:
-        raise Unavailable(f"the daemon died as it started{_last_words()}", "see `wl daemon logs`")
+        if not word.endswith("\n"):
+            said.seek(0)  # the daemon wrote through the same description
+            last = "".join(f": {line}" for line in said.read().strip().splitlines()[-1:])
+            raise Unavailable(f"the daemon died as it started{last}", "see `wl daemon logs`")
     _judge(json.loads(word))
 
 
-def _last_words() -> str:
-    try:
-        with open(os.path.join(places.home(), "daemon.err"), errors="replace") as file:
-            said = file.read().strip().splitlines()
-    except FileNotFoundError:
-        return ""
-    return f": {said[-1]}" if said else ""
-
-
-def _become_daemon(writing: int) -> None:
+def _become_daemon(writing: int, complaints: int) -> None:
     """Runs in the forked child and never returns: detaches, forks again, becomes the daemon."""
     try:
         os.setsid()
         if os.fork() > 0:
             os._exit(0)
         os.chdir("/")
+        # Out of the way: with a caller whose standard files are closed they may be 0, 1 or 2.
+        writing, complaints = (fcntl.fcntl(fd, fcntl.F_DUPFD, 4) for fd in (writing, complaints))
         nothing = os.open(os.devnull, os.O_RDWR)
-        path = os.path.join(places.home(), "daemon.err")
-        complaints = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         for target, source in ((0, nothing), (1, nothing), (2, complaints)):
             os.dup2(source, target)
         # A copy of its own, and nothing else of the caller's: a pipe held open would hang it.
@@ -175,13 +178,17 @@ def _judge(word: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    path = os.path.join(places.runtime(), "starting.lock")
-    with open(path, "w") as file:
+    places.make_home()
+    try:
+        file = open(os.path.join(places.home(), "starting.lock"), "w")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise places.unusable(error) from None
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _wait(true: Any, seconds: float) -> bool:
+def _wait(true: Callable[[], bool], seconds: float) -> bool:
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-API_VERSION = 1
-
 
 class Scope(TypedDict):
     """Part of every request: from which folder it is asked."""
@@ -25,14 +23,6 @@ class AgentRequest(Scope):
     agent: NotRequired[str]
 
 
-class ErrorReply(TypedDict):
-    """What went wrong, for a face to print."""
-
-    kind: str
-    message: str
-    hint: str
-
-
 class AgentView(TypedDict):
     """An agent as listings show it."""
 
@@ -45,6 +35,7 @@ class AgentView(TypedDict):
     evidence: str
     source: str
     parent: str | None
+    parent_uid: str | None
     children: int
     branch: str | None
     workspace: str
@@ -117,7 +108,6 @@ class MergeRequest(AgentRequest):
     """Merges an agent's branch and ends the agent."""
 
     into: NotRequired[str | None]
-    keep: NotRequired[bool]
 
 
 class SendRequest(Scope):

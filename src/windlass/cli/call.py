@@ -7,10 +7,12 @@ import os
 import sys
 import time
 from argparse import Namespace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 from windlass.api import asking
-from windlass.core.errors import UserError
+from windlass.core.errors import UserError, WindlassError
 
 
 class Call:
@@ -22,7 +24,7 @@ class Call:
         self.quiet: bool = getattr(args, "quiet", False)
         self.verbose: bool = getattr(args, "verbose", False)
         self.terminal = sys.stdout.isatty()
-        self.colour = self.terminal and "NO_COLOR" not in os.environ
+        self.colour = coloured(sys.stdout)
 
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
@@ -38,7 +40,7 @@ class Call:
     def say(self, text: str = "") -> None:
         """Prints a line for people."""
         if not self.json:
-            _write(text + "\n")
+            write(text + "\n")
 
     def tell(self, text: str) -> None:
         """Prints a line that --quiet silences."""
@@ -53,16 +55,23 @@ class Call:
     def data(self, value: Any) -> None:
         """Prints JSON if that was asked for."""
         if self.json:
-            _write(json.dumps(value, indent=2) + "\n")
+            write(json.dumps(value, indent=2) + "\n")
 
     def paint(self, text: str, colour: str) -> str:
         """Colours text on a terminal."""
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.colour else text
 
-    def confirm(self, question: str, *, force: bool) -> None:
-        """Asks the person before something ends; an agent has to say --force itself."""
-        if force or os.environ.get("WINDLASS_SOCKET"):
-            return
+    @property
+    def sure(self) -> bool:
+        """Whether nobody is to be asked: --force says so, and an agent decides for itself."""
+        return bool(self.args.force or os.environ.get("WINDLASS_SOCKET"))
+
+    def full_ids(self, names: Sequence[str]) -> list[str]:
+        """Whom these names or prefixes mean."""
+        return [self.ask("why", agent=name)["id"] for name in names]
+
+    def confirm(self, question: str) -> None:
+        """Asks the person before something ends."""
         if not sys.stdin.isatty():
             raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
         sys.stderr.write(f"{question} [y/N] ")
@@ -83,8 +92,44 @@ _COLOURS = {
 }
 
 
-def _write(text: str) -> None:
+def coloured(stream: TextIO) -> bool:
+    """Whether to colour what goes there."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def write(text: str) -> None:
     """Writes what may hold half a character: a name that is not UTF-8 is no reason to fail."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
-    sys.stdout.buffer.flush()
+    flush()
+    with _clearly_failing():
+        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+        sys.stdout.buffer.flush()
+
+
+def flush() -> None:
+    """Writes what was kept back."""
+    with _clearly_failing():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _clearly_failing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WindlassError(
+            f"cannot write the output: {error.strerror}", "what was asked for may have been done"
+        ) from None
+
+
+def piped() -> str:
+    """What came on stdin; nothing from a terminal, which would be waited for unseen."""
+    if sys.stdin.isatty():
+        return ""
+    try:
+        return sys.stdin.read()
+    except OSError as error:
+        raise UserError(f"cannot read stdin: {error.strerror}", "</dev/null gives none") from None
+    except UnicodeDecodeError:
+        raise UserError("stdin is not UTF-8 text", "only text can be said to an agent") from None

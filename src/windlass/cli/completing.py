@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from importlib import import_module
 from typing import Any
 
 from windlass.api import client
+from windlass.cli.call import write
 from windlass.cli.index import ALL, NAMES
 from windlass.core.errors import WindlassError
 
@@ -26,7 +26,7 @@ _TAKE_NO_AGENT = frozenset({"init", "new", "demo", "list", "undo", "doctor", "ve
 def complete(words: list[str]) -> int:
     """Prints one offer a line; `words` are those typed after `wl`, the last perhaps in part."""
     for offer in offers(words):
-        sys.stdout.write(offer + "\n")
+        write(offer + "\n")
     return 0
 
 

@@ -67,6 +67,9 @@ REST: tuple[Entry, ...] = (
     Entry("wait", "wait until agents reach a state"),
 )
 
+HOME = Entry("home", "show what needs you, and the crew")
+"""What `wl` alone does."""
+
 ALL: tuple[Entry, ...] = tuple(
     sorted((*(entry for group in SHORT.values() for entry in group), *REST))
 )

@@ -9,67 +9,61 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter, _Sub
 from importlib import import_module
 from typing import Any, NoReturn
 
-from windlass.cli.call import Call
-from windlass.cli.index import NAMES, Entry
-from windlass.core.errors import UserError, WindlassError
+from windlass.cli.call import Call, coloured, flush
+from windlass.cli.index import HOME, NAMES, Entry
+from windlass.core.errors import Internal, UserError, WindlassError
+from windlass.core.printable import printable, printable_line
+
+_SHORTHANDS = {"-h": "help", "--help": "help", "-V": "version", "--version": "version"}
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command line and returns its exit code."""
     words = sys.argv[1:] if argv is None else argv
+    _open_closed_streams()
     try:
         code = _run(words)
-        sys.stdout.flush()
+        flush()
     except WindlassError as error:
         _complain(error, words)
-        return error.exit_code
-    except BrokenPipeError:
-        # The reader (`| head`) went away; say nothing, also not at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
+        code = error.exit_code
+    except BrokenPipeError:  # the reader (`| head`) went away, which is no news to anybody
+        code = 141
     except KeyboardInterrupt:
-        return 130
+        code = 130
+    except Exception as error:  # noqa: BLE001 - the last place before a traceback
+        code = _own_up(error, words)
+    _drop_unwritten()
     return code
 
 
 def _run(words: list[str]) -> int:
-    words = _leading_options(words)
-    if not words:
-        name, rest = "home", []
-    elif words[0] in ("-h", "--help"):
-        name, rest = "help", words[1:]
-    elif words[0] in ("-V", "--version"):
-        name, rest = "version", words[1:]
-    elif words[0] == "__complete":
+    """Finds the command; options that every command takes may also stand before it."""
+    rest, front = list(words), list[str]()
+    while rest and rest[0] in ("-v", "-q", "--verbose", "--quiet", "--json", "-C"):
+        taken = 2 if rest[0] == "-C" else 1
+        front += rest[:taken]
+        del rest[:taken]
+    if not rest:
+        return _command(HOME, front)
+    name, *rest = rest
+    if name == "__complete":
         from windlass.cli import completing  # noqa: PLC0415 - only shells ask for it
 
-        return completing.complete(words[1:])
-    else:
-        name, rest = words[0], words[1:]
-    if name == "home" and not rest:
-        return _command(Entry("home", ""), rest)
-    entry = NAMES.get(name)
+        return completing.complete(rest)
+    entry = NAMES.get(_SHORTHANDS.get(name, name))
     if entry is None:
         raise _unknown(name)
-    return _command(entry, rest)
-
-
-def _leading_options(words: list[str]) -> list[str]:
-    """Options that every command takes may also stand before it: moves them behind."""
-    front: list[str] = []
-    rest = list(words)
-    while rest and rest[0] in ("-v", "-q", "--verbose", "--quiet", "--json", "-C"):
-        front.append(rest.pop(0))
-        if front[-1] == "-C" and rest:
-            front.append(rest.pop(0))
-    if not rest and front:
-        return ["list" if "--json" in front else "status", *front]
-    return [*rest[:1], *front, *rest[1:]]
+    return _command(entry, [*front, *rest])
 
 
 def _command(entry: Entry, rest: list[str]) -> int:
     module = import_module(entry.module)
-    args = parser_of(entry, module).parse_args(rest)
+    try:
+        args = parser_of(entry, module).parse_args(rest)
+    except SystemExit:  # argparse printed the help that was asked for
+        flush()
+        return 0
     if args.directory is not None:
         try:
             os.chdir(args.directory)
@@ -81,22 +75,22 @@ def _command(entry: Entry, rest: list[str]) -> int:
 def parser_of(entry: Entry, module: Any) -> ArgumentParser:
     """The parser of a command: its own arguments, and those that every command takes."""
     about, _, more = (module.__doc__ or "").partition("\n")
-    parser = _Parser(
+    parser = Parser(
         prog=f"wl {entry.name}" if entry.name != "home" else "wl",
         description=f"{about}\n{more}".strip(),
         epilog=_examples(getattr(module, "EXAMPLES", ())),
         formatter_class=RawDescriptionHelpFormatter,
     )
     module.arguments(parser)
-    _take_common(parser)
+    take_common(parser)
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to its subcommands
         if isinstance(action, _SubParsersAction):
             for sub in action.choices.values():
-                _take_common(sub, default=SUPPRESS)
+                take_common(sub, default=SUPPRESS)
     return parser
 
 
-def _take_common(parser: ArgumentParser, default: Any = None) -> None:
+def take_common(parser: ArgumentParser, default: Any = None) -> None:
     """Adds what every command takes; below a subcommand, without undoing what stood before it."""
     off = SUPPRESS if default is SUPPRESS else False
     common = parser.add_argument_group("for every command")
@@ -108,8 +102,11 @@ def _take_common(parser: ArgumentParser, default: Any = None) -> None:
     )
 
 
-class _Parser(ArgumentParser):
+class Parser(ArgumentParser):
+    """Raises what argparse would print and exit for."""
+
     def error(self, message: str) -> NoReturn:
+        """Says what is wrong, and where it is written."""
         raise UserError(f"{self.prog}: {message}", f"`{self.prog} --help` shows how it goes")
 
 
@@ -126,14 +123,52 @@ def _unknown(name: str) -> UserError:
 
 
 def _complain(error: WindlassError, words: list[str]) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        if "--json" in words:
+    with contextlib.suppress(OSError):
+        if _said("--json", words):
             import json  # noqa: PLC0415 - the fast path has no use for it
 
             body = {"kind": error.kind, "message": error.message, "hint": error.hint}
             sys.stderr.write(json.dumps({"error": body}) + "\n")
             return
-        red, plain = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
-        sys.stderr.write(f"{red}wl: {error.message}{plain}\n")
+        red, plain = ("\x1b[31m", "\x1b[0m") if coloured(sys.stderr) else ("", "")
+        sys.stderr.write(f"{red}wl: {printable(error.message)}{plain}\n")
         if error.hint:
-            sys.stderr.write(f"    {error.hint}\n")
+            sys.stderr.write(f"    {printable(error.hint)}\n")
+
+
+def _own_up(error: Exception, words: list[str]) -> int:
+    """Says in one line what nobody foresaw; the traceback is for those who ask for it."""
+    if _said("-v", words) or _said("--verbose", words):
+        import traceback  # noqa: PLC0415 - only defects need it
+
+        with contextlib.suppress(OSError):
+            sys.stderr.write(printable(traceback.format_exc()))
+    said = Internal(
+        f"{type(error).__name__}: {printable_line(str(error))}",
+        "nobody foresaw this: please report it, with what -v shows",
+    )
+    _complain(said, words)
+    return said.exit_code
+
+
+def _said(option: str, words: list[str]) -> bool:
+    """Whether an option was given to us, not to a command that `wl exec` is to run."""
+    return option in (words[: words.index("--")] if "--" in words else words)
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller closed is /dev/null, or the next socket would take its number."""
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "r" if number == 0 else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for good
+
+
+def _drop_unwritten() -> None:
+    """What could not be written is not tried again, and complained of, at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

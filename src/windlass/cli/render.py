@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
-from shutil import get_terminal_size
+from contextlib import suppress
 from typing import Any
 
 from windlass.cli.call import Call
@@ -24,34 +25,106 @@ STATE_COLOURS = {
     "unknown": "magenta",
     "ended": "dim",
 }
+_LEAST = 12
+"""What a text that is cut should keep."""
 
 
-def table(call: Call, head: Sequence[str], lines: Sequence[Sequence[str]], *, grow: int) -> None:
-    """Prints columns, the one numbered `grow` cut to what the terminal leaves for it."""
-    rows = [head, *lines]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+def table(
+    call: Call,
+    head: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    *,
+    grow: int,
+    spare: Sequence[int] = (),
+) -> None:
+    """Prints columns; on a terminal they are made to fit it.
+
+    The column `grow` is cut first, then those of `spare` are left out in their order, then the
+    widest is cut. Somewhere else than on a terminal nothing is cut.
+    """
+    rows = [[printable_line(cell) for cell in row] for row in (head, *lines)]
+    widths = {column: max(width(row[column]) for row in rows) for column in range(len(head))}
     if call.terminal:
-        room = get_terminal_size().columns - sum(widths) - 2 * (len(head) - 1)
-        widths[grow] = max(12, widths[grow] + min(0, room))
+        widths = fitted(widths, columns(), grow=grow, spare=spare)
     for number, row in enumerate(rows):
         cells = []
-        for column, cell in enumerate(row):
-            text = _fit(cell, widths[column]) if call.terminal or column != grow else cell
-            last = column == len(row) - 1
-            shown = text if last else text.ljust(widths[column])
-            colour = STATE_COLOURS.get(cell)
-            cells.append(call.paint(shown, colour) if colour and number else shown)
+        for column, room in widths.items():
+            cell = padded(row[column], room)
+            state = number and head[column] == "STATE"
+            cells.append(call.paint(cell, STATE_COLOURS.get(row[column], "dim")) if state else cell)
         line = "  ".join(cells).rstrip()
-        call.say(call.paint(line, "dim") if number == 0 else line)
+        call.say(line if number else call.paint(line, "dim"))
 
 
-def _fit(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
+def fitted(widths: dict[int, int], room: int, *, grow: int, spare: Sequence[int]) -> dict[int, int]:
+    """The columns that are left, and their widths, when only so much room is there."""
+    kept = dict(widths)
+
+    def excess() -> int:
+        return sum(kept.values()) + 2 * (len(kept) - 1) - room
+
+    if excess() <= 0:
+        return kept
+    kept[grow] = min(kept[grow], _LEAST)
+    for column in spare:
+        if excess() > 0:
+            del kept[column]
+    if grow in kept:
+        kept[grow] = min(widths[grow], kept[grow] + max(0, -excess()))
+    while excess() > 0 and max(kept.values()) > 1:
+        kept[max(kept, key=lambda column: kept[column])] -= 1
+    return kept
+
+
+def columns() -> int:
+    """How wide the terminal is; `shutil`'s way would load four compressors first."""
+    with suppress(ValueError, OSError):
+        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(1).columns or 80
+    return 80
+
+
+def width(text: str) -> int:
+    """How many places of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_places, text))
+
+
+def _places(char: str) -> int:
+    from unicodedata import category, east_asian_width  # noqa: PLC0415 - most text is ASCII
+
+    if category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(char) in ("W", "F") else 1
+
+
+def fit(text: str, room: int) -> str:
+    """Cuts a text to so many places, and shows that it did."""
+    if width(text) <= room:
+        return text
+    end, left = 0, room - 1
+    while end < len(text) and left >= (places := _places(text[end])):
+        left -= places
+        end += 1
+    return text[:end] + "…" if room > 0 else ""
+
+
+def padded(text: str, room: int) -> str:
+    """Cuts or fills a text to exactly so many places."""
+    cut = fit(text, room)
+    return cut + " " * (room - width(cut))
+
+
+def advice(call: Call, text: str, command: str) -> str:
+    """Something to know, and the command to type about it, which is never cut."""
+    line = printable_line(text)
+    if call.terminal:
+        line = fit(line, max(_LEAST, columns() - width(command) - 4))
+    return f"{line}    {command}"
 
 
 def agents(call: Call, listed: list[dict[str, Any]]) -> None:
-    """Prints agents as a table, children below their parents."""
+    """Prints agents as a table, children below their parents, and where if that differs."""
     indents = depths(listed)
+    several = len({agent["repo"] for agent in listed}) > 1
     lines = [
         (
             "  " * indents[agent["uid"]] + agent["id"],
@@ -61,49 +134,60 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
             agent["isolation"],
             agent["branch"] or "(your checkout)",
             age(agent["age"]),
-            printable_line(agent["goal"]),
+            *((agent["repo"],) if several else ()),
+            agent["goal"],
         )
         for agent in listed
     ]
-    head = ("AGENT", "STATE", "FOR", "ROLE", "LIMIT", "BRANCH", "AGE", "GOAL")
-    table(call, head, lines, grow=len(head) - 1)
+    where = ("REPO",) if several else ()
+    head = ("AGENT", "STATE", "FOR", "ROLE", "LIMIT", "BRANCH", "AGE", *where, "GOAL")
+    table(call, head, lines, grow=len(head) - 1, spare=(6, 5, 3, 4, 2))
 
 
 def depths(listed: list[dict[str, Any]]) -> dict[str, int]:
-    """How deep each listed agent is; lists come in the order of the tree."""
-    by_name = {agent["id"]: agent for agent in listed}
+    """How deep each listed agent is, by uid; lists come in the order of the tree."""
     found: dict[str, int] = {}
     for agent in listed:
-        above = by_name.get(agent["parent"] or "")
-        found[agent["uid"]] = found.get(above["uid"], -1) + 1 if above else 0
+        found[agent["uid"]] = found.get(agent.get("parent_uid") or "", -1) + 1
     return found
 
 
-def tree(call: Call, listed: list[dict[str, Any]]) -> list[str]:
-    """Draws agents as a tree, one line each."""
-    names = {agent["id"] for agent in listed}
+def tree(call: Call, listed: list[dict[str, Any]], *, indent: str = "") -> list[str]:
+    """Draws agents as a tree, one line each, whatever their parents are said to be."""
+    uids = {agent["uid"] for agent in listed}
     children: dict[str | None, list[dict[str, Any]]] = {}
     for agent in listed:
-        parent = agent["parent"] if agent["parent"] in names else None
-        children.setdefault(parent, []).append(agent)
+        parent = agent.get("parent_uid")
+        children.setdefault(parent if parent in uids else None, []).append(agent)
     lines: list[str] = []
-
-    def draw(parent: str | None, lead: str) -> None:
-        group = children.get(parent, [])
-        for number, agent in enumerate(group):
-            last = number == len(group) - 1
-            stem = "" if parent is None else ("└─ " if last else "├─ ")
-            state = call.paint(agent["state"], STATE_COLOURS.get(agent["state"], "dim"))
-            goal = printable_line(agent["goal"])
-            width = (get_terminal_size().columns if call.terminal else 120) - 34 - len(lead)
-            lines.append(
-                f"{lead}{stem}{call.paint(agent['id'], 'bold')}  {state} "
-                f"{age(agent['state_age'])}  {call.paint(_fit(goal, max(12, width)), 'dim')}"
+    drawn: set[str] = set()
+    # The tops first; who is in a ring has none, and is drawn all the same.
+    waiting = [(agent, indent, indent) for agent in reversed([*children.get(None, []), *listed])]
+    while waiting:
+        agent, lead, below = waiting.pop()
+        if agent["uid"] in drawn:
+            continue
+        drawn.add(agent["uid"])
+        lines.append(_branch(call, agent, lead))
+        group = children.get(agent["uid"], [])
+        for child in reversed(group):
+            last = child is group[-1]
+            waiting.append(
+                (child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
             )
-            draw(agent["id"], lead if parent is None else lead + ("   " if last else "│  "))
-
-    draw(None, "")
     return lines
+
+
+def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
+    room = columns() if call.terminal else 120
+    lead = lead[-(room // 2) :]
+    state, since = agent["state"], age(agent["state_age"])
+    name = fit(f"{lead}{agent['id']}", max(_LEAST, room - len(f"  {state} {since}")))[len(lead) :]
+    left = room - width(f"{lead}{name}  {state} {since}  ")
+    goal = fit(printable_line(agent["goal"]), left) if left >= _LEAST else ""
+    painted = call.paint(state, STATE_COLOURS.get(state, "dim"))
+    line = f"{lead}{call.paint(name, 'bold')}  {painted} {since}"
+    return f"{line}  {call.paint(goal, 'dim')}" if goal else line
 
 
 def event(call: Call, item: dict[str, Any]) -> str:
@@ -137,7 +221,7 @@ def describe(item: dict[str, Any]) -> str:
 
 
 def _short(value: Any, width: int = 80) -> str:
-    return _fit(printable_line(str(value)), width)
+    return fit(printable_line(str(value)), width)
 
 
 def size(count: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
@@ -53,7 +53,6 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     driver: str = "claude"
     model: str = ""
     max_agents: Positive | None = None
-    isolation: Literal["auto", "hooks"] = "auto"
     diff_tool: str = ""
     workspace: Workspace = Workspace()
     permissions: Permissions = Permissions()
@@ -64,7 +63,6 @@ ABOUT = {
     "driver": "the agent CLI that `wl new` starts",
     "model": "the model to ask for; empty means the CLI's own default",
     "max_agents": "how many agents may live at once; unset: no limit for people, 10 for agents",
-    "isolation": "how strictly agents are kept apart",
     "diff_tool": "program that `wl diff --tool` opens with two folders",
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from windlass.core.errors import Conflict, Denied, NotFound
+from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.launch import Mode
 from windlass.core.states import State
@@ -42,6 +42,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     script: str | None
     slot: int
+    archive: str | None = None
+    """Where its folder went at its ending."""
     conversation: str
     session: int
     state: State
@@ -63,6 +65,8 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     parent: Agent | None
     caller: Agent | None
     policy: Policy
+    configured: Policy
+    """What the role of the new agent has by configuration; nobody has to have been given that."""
 
 
 DEFAULT_MAX_AGENTS = 10
@@ -93,20 +97,14 @@ def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) 
             f"{len(live)} agents live already and max_agents is {limit}",
             "end some with `wl kill`, or raise it: wl config set max_agents N",
         )
-    if caller is not None and not permits(caller.policy, spawn.policy):
-        raise Denied(
-            f"{caller.id} cannot give what it was not given itself",
-            "leave out --yolo and the --allow-tools that it lacks",
-        )
-
-
-def permits(giver: Policy, given: Policy) -> bool:
-    """Whether an agent with the first policy may hand out the second."""
-    if giver.yolo:
-        return True
-    if given.yolo or not set(given.allow) <= set(giver.allow):
-        return False
-    return set(giver.deny) <= set(given.deny)
+    if caller is not None and not caller.policy.yolo:
+        beyond = set(spawn.policy.allow) - set(spawn.configured.allow) - set(caller.policy.allow)
+        if spawn.policy.yolo or beyond:
+            raise Denied(
+                f"{caller.id} cannot give what it was not given itself:"
+                f" {', '.join(sorted(beyond)) or 'every tool'}",
+                "leave out --yolo and the --allow-tools that it lacks",
+            )
 
 
 def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
@@ -123,14 +121,14 @@ def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
 def below(agent: Agent, live: Iterable[Agent]) -> list[Agent]:
     """Lists everything below an agent, children before grandchildren."""
     known = list(live)
-    found: list[Agent] = []
+    found: dict[Uid, Agent] = {}
     queue = [agent.uid]
     while queue:
         parent = queue.pop(0)
-        children = [a for a in known if a.parent == parent]
-        found += children
-        queue += [a.uid for a in children]
-    return found
+        children = [a for a in known if a.parent == parent and a.uid not in found]
+        found |= {a.uid: a for a in children if a.uid != agent.uid}
+        queue += [a.uid for a in children if a.uid != agent.uid]
+    return list(found.values())
 
 
 def forest(agents: Sequence[Agent]) -> Iterator[tuple[int, Agent]]:
@@ -162,11 +160,3 @@ FIRST_PORT = 20000
 def port_base(slot: int) -> int:
     """The first of an agent's private block of ports, below the ephemeral range."""
     return FIRST_PORT + (slot % 600) * PORTS_PER_SLOT
-
-
-def one(agents: Iterable[Agent], wanted: AgentId) -> Agent:
-    """Finds the agent of that exact id."""
-    for agent in agents:
-        if agent.id == wanted:
-            return agent
-    raise NotFound(f"no agent {wanted!r}", "`wl list` shows who is there")

@@ -81,14 +81,14 @@ def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     return Verdict(state=State.UNKNOWN if faded else winner.value, winner=winner, losers=others)
 
 
-def _strength(seen: Observation) -> tuple[int, float]:
+def _strength(seen: Observation) -> tuple[int, float, str]:
     if seen.value is State.PAUSED:
         rank = 0
     elif seen.source is Source.PROCESS:
         rank = 1 if seen.value is State.STOPPED else 4
     else:
         rank = 2 if seen.source is Source.HOOK else 3
-    return rank, -seen.at
+    return rank, -seen.at, seen.value
 
 
 def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:

@@ -15,12 +15,23 @@ from windlass.store.rows import Repo
 
 
 def run(context: Context, agent: Agent, what: str, command: str, config: Config) -> None:
-    """Runs one, its output kept in the agent's folder; a failure carries its last lines."""
+    """Runs one, its output kept in the agent's folder; a failure carries its last lines.
+
+    What an earlier try left running, before a daemon died, is ended first.
+    """
+    processes.end_run(token(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     env = for_session(context.env, home=context.folders.home) | lodging.environment(context, agent)
     limit = config.workspace.timeout
-    done = processes.run(command, cwd=Path(agent.workspace), env=env, log=log, timeout=limit)
+    done = processes.run(
+        command,
+        cwd=Path(agent.workspace),
+        env=env,
+        log=log,
+        timeout=limit,
+        token=token(agent, what),
+    )
     context.store.write(
         lambda w: w.emit(
             "workspace.command",
@@ -39,6 +50,16 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
         f"[workspace] {what} of {agent.id} {how}: {command}\n{tail}".rstrip(),
         f"mend it in {settings.PROJECT_FILE}, or raise workspace.timeout",
     )
+
+
+def token(agent: Agent, what: str) -> str:
+    """What marks the processes of an agent's setup or teardown."""
+    return f"{agent.uid}-{what}"
+
+
+def interrupt_setup(agent: Agent) -> None:
+    """Ends a setup that is under way, so that its agent can be ended without waiting for it."""
+    processes.end_run(token(agent, "setup"))
 
 
 def teardown(context: Context, agent: Agent, repo: Repo) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from windlass.api.server import Caller
 from windlass.api.wire import EndRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, Unavailable, UserError
+from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.daemon import commands, finding, lodging, repos, settings
 from windlass.daemon.context import Context
@@ -43,8 +45,8 @@ class Ending:
         return (
             Step("stop", self.stop),
             Step("salvage", self._salvage),
-            Step("archive", self._archive),
             Step("remove", self._remove),
+            Step("archive", self._archive),
             Step("close", self._close),
         )
 
@@ -56,10 +58,10 @@ class Ending:
         """Finds who is meant, and refuses what the caller may not end."""
         context = self._context
         where = finding.scope(context, caller, request)
-        repo = where.require_repo()
         live = finding.live(context, where)
         chosen = [finding.agent(context, where, wanted) for wanted in request["agents"]]
         if request.get("tree") and not chosen:
+            where.require_repo()
             chosen = crew.below(where.caller, live) if where.caller else list(live)
         elif request.get("tree"):
             chosen = [*chosen, *(a for top in chosen for a in crew.below(top, live))]
@@ -70,10 +72,13 @@ class Ending:
             finding.reachable(where, agent, live, doing="end")
         if where.caller is not None and not request.get("force"):
             raise Denied("an agent must say --force to end agents", "add --force if you mean it")
+        for agent in chosen:
+            if agent.session == 0:
+                commands.interrupt_setup(agent)
         how = "nuke" if request.get("tree") else "kill"
         by = where.caller.id if where.caller else "the person"
         return Begin(
-            repo.id,
+            chosen[0].repo if chosen else where.require_repo().id,
             where.caller.uid if where.caller else None,
             lambda writing: record(writing, chosen, how=how, by=by),
         )
@@ -81,12 +86,7 @@ class Ending:
     def stop(self, work: Work) -> None:
         """Stops every session, proven down to the last process."""
         for agent, _ in self._live(work):
-            report = lodging.stop_session(self._context, agent)
-            if report is not None and report.survivors:
-                raise Unavailable(
-                    f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
-                    "nothing was removed; end them and try again",
-                )
+            lodging.stop_session(self._context, agent)
 
     def _salvage(self, work: Work) -> None:
         for agent, repo in self._live(work):
@@ -96,29 +96,34 @@ class Ending:
             kept = keep(self._context, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
-    def _archive(self, work: Work) -> None:
-        for agent, _ in self._live(work):
-            archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
-
     def _remove(self, work: Work) -> None:
         for agent, repo in self._live(work):
-            if agent.branch is not None:
-                workspaces.remove(
-                    repos.git(repo), path=agent.workspace, branch=agent.branch, agent=agent.id
-                )
+            if agent.branch is None or repos.is_gone(repo):
+                continue
+            try:
+                remove(agent, repo)
+            except WindlassError as error:
+                kept = work.data.get("trash", {}).get(agent.uid)
+                also = f"; its work is also kept as {kept['id']}" if kept else ""
+                raise type(error)(error.message, f"{error.hint}{also}") from error
+
+    def _archive(self, work: Work) -> None:
+        for agent, repo in self._live(work):
+            folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
+            if repos.is_gone(repo):
+                keep_orphaned(agent, folder)
 
     def _close(self, work: Work) -> None:
         live = [agent for agent, _ in self._live(work)]
 
-        def change(writing: Writing) -> list[tuple[Uid, Uid]]:
-            orphans: list[tuple[Uid, Uid]] = []
+        def change(writing: Writing) -> None:
+            orphans = dict(work.data.get("orphans", {}))
             for agent in live:
-                orphans += close(writing, agent, how=work.data["how"], by=work.data["by"])
-            return orphans
+                orphans |= close(writing, agent, work.data)
+            closed = [*work.data.get("closed", []), *(agent.uid for agent in live)]
+            work.keep_in(writing, orphans=orphans, closed=closed)
 
-        orphans = self._context.store.write(change)
-        if orphans:
-            work.keep(orphans={**work.data.get("orphans", {}), **dict(orphans)})
+        self._context.store.write(change)
         for agent in live:
             self._doors.close(agent.uid)
 
@@ -164,10 +169,25 @@ def stamp(now: float) -> str:
 
 def has_work(agent: Agent, repo: Repo) -> bool:
     """Whether there is anything of the agent's own to keep; a spawn may have failed before."""
-    if agent.branch is None:
+    if agent.branch is None or repos.is_gone(repo):
         return False
     made = repository.branch_exists(repos.git(repo), agent.branch)
     return made or Path(agent.workspace).exists()
+
+
+def keep_orphaned(agent: Agent, folder: Path) -> None:
+    """Moves the workspace of an agent whose repository was deleted into its archive, whole."""
+    target = folder / "workspace"
+    if agent.branch is not None and Path(agent.workspace).is_dir() and not target.exists():
+        shutil.move(agent.workspace, target)
+
+
+def remove(agent: Agent, repo: Repo) -> None:
+    """Removes the workspace and the branch of an agent whose work was kept."""
+    if agent.branch is not None:
+        workspaces.remove(
+            repos.git(repo), path=agent.workspace, branch=agent.branch, agent=agent.id
+        )
 
 
 def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
@@ -190,9 +210,14 @@ def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) ->
     return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
 
 
+def archive_name(agent: Agent, stamp: str) -> str:
+    """The folder that an agent's own goes to."""
+    return f"{stamp}-{agent.id}"
+
+
 def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
     """Moves an agent's folder into the archive, with its log and its row as files."""
-    target = context.folders.archive / f"{stamp}-{agent.id}"
+    target = context.folders.archive / archive_name(agent, stamp)
     source = context.folders.agent(agent.uid)
     if source.is_dir() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -208,26 +233,27 @@ def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
     return target
 
 
-def close(writing: Writing, agent: Agent, *, how: str, by: str) -> list[tuple[Uid, Uid]]:
-    """Marks an agent as ended; its children go to its own parent. Returns them, with who it was."""
+def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid, Uid]:
+    """Marks an agent as ended; its children go to its own parent. Returns whose each was."""
     fresh = rows.agent(writing.connection, agent.uid)
     if fresh is None or fresh.ended_at is not None:
-        return []
-    ended = msgspec.structs.replace(fresh, ended_at=writing.now, ended_by=how)
+        return {}
+    how, by = ending["how"], ending["by"]
+    ended = msgspec.structs.replace(
+        fresh,
+        ended_at=writing.now,
+        ended_by=how,
+        archive=archive_name(agent, ending["stamp"]),
+    )
     rows.put_agent(writing, ended)
     writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
-    orphans = []
+    orphans = {}
     for child in rows.agents(writing.connection, repo=agent.repo):
-        if child.parent == agent.uid:
+        if child.parent == agent.uid and child.uid not in ending["agents"]:
             rows.put_agent(writing, msgspec.structs.replace(child, parent=agent.parent))
-            writing.emit(
-                "agent.reassigned",
-                repo=agent.repo,
-                agent=child.uid,
-                id=child.id,
-                why=f"its manager {agent.id} ended",
-            )
-            orphans.append((child.uid, agent.uid))
+            why = f"its manager {agent.id} ended"
+            writing.emit("agent.reassigned", repo=agent.repo, agent=child.uid, id=child.id, why=why)
+            orphans[child.uid] = agent.uid
     return orphans
 
 
@@ -239,12 +265,10 @@ def dismantle(context: Context, doors: Doors, agent: Agent, repo: Repo, *, how: 
     lodging.stop_session(context, agent)
     if has_work(agent, repo):
         keep(context, agent, repo, stamp=moment, how=how)
+    remove(agent, repo)
     archive(context, agent, stamp=moment, how=how)
-    if agent.branch is not None:
-        workspaces.remove(
-            repos.git(repo), path=agent.workspace, branch=agent.branch, agent=agent.id
-        )
-    context.store.write(lambda w: close(w, agent, how=how, by="windlass"))
+    told = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
+    context.store.write(lambda w: close(w, agent, told))
     doors.close(agent.uid)
 
 

@@ -16,6 +16,8 @@ from windlass.store import rows
 from windlass.store.store import Event
 
 _PAGE = 500
+_DIGITS = 18
+"""Of the largest event id that the database can hold there are nineteen."""
 
 
 class Feed:
@@ -37,9 +39,14 @@ class Feed:
     async def __call__(
         self, caller: Caller, asked: Mapping[str, str]
     ) -> AsyncIterator[dict[str, Any]]:
-        """Yields the events that somebody may see and asked for, in order, for ever."""
+        """Finds out what somebody may see and asked for, or refuses; gives the stream of it."""
         repo, agent = await asyncio.to_thread(self._meant, caller, asked)
         after = await asyncio.to_thread(self._first, asked)
+        return self._stream(after, repo, agent)
+
+    async def _stream(
+        self, after: int, repo: RepoId | None, agent: Uid | None
+    ) -> AsyncIterator[dict[str, Any]]:
         while not self._closed:
             news = self._news
             found = await asyncio.to_thread(self._page, after, repo, agent)
@@ -55,17 +62,15 @@ class Feed:
         where = finding.scope(self._context, caller, asked)
         if wanted := asked.get("agent"):
             return None, finding.any_agent(self._context, where, wanted).uid
-        if asked.get("everything") or where.repo is None:
-            return None, None
-        return where.repo.id, None
+        return (where.repo.id if where.repo else None), None
 
     def _first(self, asked: Mapping[str, str]) -> int:
         given = asked.get("after")
         if given is None:
             last = self._context.store.read(lambda c: rows.events(c, last=1))
             return last[0].id if last else 0
-        if not given.isdecimal():
-            raise UserError(f"after={given!r} is not an event id", "ids are whole numbers")
+        if not given.isdecimal() or len(given) > _DIGITS:
+            raise UserError(f"after={given[:40]!r} is not an event id", "ids are whole numbers")
         return int(given)
 
     def _page(self, after: int, repo: RepoId | None, agent: Uid | None) -> list[Event]:

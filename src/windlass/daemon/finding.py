@@ -9,7 +9,6 @@ from windlass.api.server import Caller
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound, UserError
-from windlass.core.ids import AgentId
 from windlass.daemon import repos
 from windlass.daemon.context import Context
 from windlass.store import rows
@@ -90,11 +89,6 @@ def reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) 
             f"{where.caller.id} may not {doing} {target.id}, which is not below it",
             "ask the person, or its manager",
         )
-
-
-def parent_named(context: Context, where: Scope, wanted: str) -> Agent:
-    """Finds the agent that is to be a parent."""
-    return crew.one(live(context, where), AgentId(agent(context, where, wanted).id))
 
 
 def _hint(context: Context, where: Scope) -> str:

@@ -43,6 +43,12 @@ class Work:
         """Adds to the data, durably, before the effect that needs it."""
         self._put(data={**self.intent.data, **values})
 
+    def keep_in(self, writing: Writing, **values: Any) -> None:
+        """Adds to the data in a transaction that does more."""
+        data = {**self.intent.data, **values}
+        self.intent = msgspec.structs.replace(self.intent, data=data, updated_at=writing.now)
+        rows.put_intent(writing, self.intent)
+
     def advance(self, step: int) -> None:
         """Records that the steps before `step` are done."""
         self._put(step=step)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from windlass.core.errors import Conflict
+from windlass.core.errors import ConfigError, Conflict
+
+_PATIENCE = 0.5
 
 
 class Lock:
@@ -16,17 +19,22 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("a+")
+        self._file: TextIO | None = None
 
     def take(self, note: dict[str, Any]) -> None:
         """Takes the lock, or says who has it."""
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            self._file = self._path.open("a+")
+        except OSError as error:
+            raise ConfigError(
+                f"{self._path} cannot be written: {error.strerror}",
+                "set WINDLASS_HOME to a folder that you can write to",
+            ) from None
+        if not _locked(self._file):
             self._file.seek(0)
             raise Conflict(
                 f"a daemon runs already: {self._file.read().strip()}", "`wl daemon status`"
-            ) from None
+            )
         self._file.seek(0)
         self._file.truncate()
         self._file.write(json.dumps({"pid": os.getpid(), **note}) + "\n")
@@ -34,4 +42,19 @@ class Lock:
 
     def release(self) -> None:
         """Lets go; the file stays, because removing it would race with the next taker."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
+
+
+def _locked(file: TextIO) -> bool:
+    # Whoever asks whether a daemon runs holds the lock for an instant, and is no daemon.
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        else:
+            return True

@@ -16,13 +16,13 @@ from windlass import drivers
 from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.driving import SessionRequest
+from windlass.core.errors import Unavailable
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import repos, watching
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.environment import for_session
 from windlass.git import repository
-from windlass.sessions.processes import StopReport
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -101,6 +101,8 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
 
     def change(writing: Writing) -> None:
         fresh = rows.sessions(writing.connection, agent.uid)[0]
+        if fresh.started_at is not None:
+            return
         rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
         writing.emit(
             "session.started",
@@ -159,14 +161,18 @@ def _unless_unheard(agent: Agent, request: SessionRequest) -> SessionRequest:
     return msgspec.structs.replace(request, resume=False, prompt=agent.goal)
 
 
-def stop_session(context: Context, agent: Agent) -> StopReport | None:
+def stop_session(context: Context, agent: Agent) -> None:
     """Stops an agent's session until its whole process tree is proven gone."""
     sessions = context.store.read(lambda c: rows.sessions(c, agent.uid))
     if not sessions:
-        return None
+        return
     session = sessions[0]
     folder = context.folders.session(agent.uid, session.number)
     report = context.sessions.stop(folder=folder, name=session_name(agent), marker=session.marker)
+    if report.survivors:
+        raise Unavailable(
+            f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
+            "nothing was removed; end them and try again",
+        )
     facts = context.sessions.facts(folder, session_name(agent))
     context.store.write(lambda w: watching.record_end(w, agent, session, facts))
-    return report

@@ -187,6 +187,13 @@ def run() -> int:
         _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
         sys.stderr.write(f"windlass daemon: {error.message}\n{error.hint}\n")
         return error.exit_code
+    except Exception as error:
+        log.exception("cannot start")
+        defect = f"{type(error).__name__}: {error}"
+        hint = "this is a defect of Windlass; `wl daemon logs` has the details"
+        _ready({"kind": "internal", "message": defect, "hint": hint})
+        sys.stderr.write(f"windlass daemon: {defect}\n{hint}\n")
+        return 1
     finally:
         lock.release()
     return 0

@@ -20,6 +20,7 @@ from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.git import merges, repository, status
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
+from windlass.git.status import WorkStatus
 from windlass.store.store import Writing
 
 UNPROVEN = "unproven: no gate"
@@ -58,7 +59,7 @@ class Merging:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
         finding.reachable(where, agent, live, doing="merge")
         refuse_inside(agent, request.get("cwd", ""))
-        into = self.target(where, agent, request.get("into"))
+        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
         by = where.caller.id if where.caller else "the person"
 
         def prepare(writing: Writing) -> dict[str, Any]:
@@ -68,30 +69,37 @@ class Merging:
         return Begin(agent.repo, where.caller.uid if where.caller else None, prepare)
 
     def preview(self, caller: Caller, request: MergeRequest) -> dict[str, Any]:
-        """Says whether a merge would go through; changes nothing."""
+        """Says whether a merge would go through, and what stands against it; changes nothing."""
         where = finding.scope(self._context, caller, request)
         agent = finding.agent(self._context, where, request.get("agent"))
-        into = self.target(where, agent, request.get("into"))
+        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
         found = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
-        work = status.status(git, agent.workspace)
+        problems = []
+        try:
+            _refuse(git, agent, into)
+            merges.rehearse(git, _prepare(git, agent, into=into, time=0))
+        except Conflict as error:
+            problems.append(error.message)
         return {
             "agent": agent.id,
             "into": into,
-            "uncommitted": sorted({*work.staged, *work.unstaged, *work.untracked, *work.nested}),
+            "uncommitted": uncommitted(status.status(git, agent.workspace)),
+            "problems": problems,
             **msgspec.to_builtins(found),
         }
 
-    def target(self, where: Scope, agent: Agent, named: str | None) -> str:
+    def target(self, where: Scope, agent: Agent, named: str | None, cwd: str) -> str:
         """The branch to merge into: the one named, the parent's, or the checked-out one."""
-        git = repos.git(repos.by_id(self._context, agent.repo))
+        repo = repos.by_id(self._context, agent.repo)
+        git = repos.git(repo)
         if named is not None:
             return self._named(git, where, agent, named)
         live = finding.live(self._context, where)
         parent = next((a for a in live if a.uid == agent.parent), None)
         if parent is not None and parent.branch is not None:
             return parent.branch
-        branch = repository.head_branch(git)
+        branch = repos.current_branch(repo, cwd)
         if branch is None:
             raise UserError(
                 f"HEAD of {git.root} is detached, so there is no branch to merge into",
@@ -110,39 +118,22 @@ class Merging:
 
     def _check(self, work: Work) -> None:
         agent, git = self._agent(work)
-        refuse_uncommitted(git, agent)
-        place = repository.checkouts(git).get(work.data["into"])
-        if place is not None:
-            merges.refuse_dirty(git, place)
-        self._prepare(work, agent, git)
-
-    def _prepare(self, work: Work, agent: Agent, git: Repository) -> MergePlan:
-        subject = agent.goal.strip().splitlines()[0]
-        message = (
-            f"Merge agent {agent.id}: {subject[:60]}\n\n{agent.goal}\n\n"
-            f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {UNPROVEN}\n"
-        )
-        return merges.prepare(
-            git,
-            source=_branch(agent),
-            target_branch=work.data["into"],
-            message=message,
-            author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),
-            time=work.data["time"],
-        )
+        into = work.data["into"]
+        _refuse(git, agent, into)
+        merges.rehearse(git, _prepare(git, agent, into=into, time=work.data["time"]))
 
     def _plan(self, work: Work) -> None:
         if "plan" in work.data:
             return
         agent, git = self._agent(work)
+        into = work.data["into"]
         try:
-            refuse_uncommitted(git, agent)
-            plan = self._prepare(work, agent, git)
+            _refuse(git, agent, into)
+            plan = _prepare(git, agent, into=into, time=work.data["time"])
+            merges.rehearse(git, plan)
         except Conflict as error:
-            raise Conflict(
-                error.message,
-                f"{agent.id} is stopped now: {error.hint}, or go on with `wl resume {agent.id}`",
-            ) from error
+            hint = f"{agent.id} is stopped now: {error.hint}, or wl resume {agent.id}"
+            raise Conflict(error.message, hint) from error
         work.keep(plan=msgspec.to_builtins(plan))
 
     def _apply(self, work: Work) -> None:
@@ -179,20 +170,50 @@ class Merging:
         return agent, repos.git(repos.by_id(self._context, agent.repo))
 
 
-def refuse_uncommitted(git: Repository, agent: Agent) -> None:
-    """Refuses an agent whose workspace holds work that a merge would leave behind."""
-    found = status.status(git, agent.workspace)
-    if found.clean:
-        return
-    names = sorted(
-        {*found.staged, *found.unstaged, *found.untracked, *found.conflicted, *found.nested}
+def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePlan:
+    subject = agent.goal.strip().splitlines()[0]
+    message = (
+        f"Merge agent {agent.id}: {subject[:60]}\n\n{agent.goal}\n\n"
+        f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {UNPROVEN}\n"
     )
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    under_way = f"a {found.operation} is under way" if found.operation else ""
-    what = "; ".join(part for part in (shown, under_way) if part)
-    raise Conflict(
-        f"{agent.id} has uncommitted work: {what}",
-        f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
+    return merges.prepare(
+        git,
+        source=_branch(agent),
+        target_branch=into,
+        message=message,
+        author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),
+        time=time,
+    )
+
+
+def _refuse(git: Repository, agent: Agent, into: str) -> None:
+    """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
+    found = status.status(git, agent.workspace)
+    if not found.clean:
+        names = uncommitted(found)
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        under_way = f"a {found.operation} is under way" if found.operation else ""
+        what = "; ".join(part for part in (shown, under_way) if part)
+        raise Conflict(
+            f"{agent.id} has uncommitted work: {what}",
+            f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
+        )
+    tip = repository.resolve(git, f"refs/heads/{_branch(agent)}")
+    if found.head and tip and not repository.is_ancestor(git, found.head, tip):
+        raise Conflict(
+            f"{agent.id}'s workspace is on {found.branch or 'a detached HEAD'}, with commits that"
+            f" {agent.branch} lacks",
+            f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
+        )
+    place = repository.checkouts(git).get(into)
+    if place is not None:
+        merges.refuse_dirty(git, place)
+
+
+def uncommitted(found: WorkStatus) -> list[str]:
+    """Everything that no commit has."""
+    return sorted(
+        {*found.staged, *found.unstaged, *found.untracked, *found.conflicted, *found.nested}
     )
 
 

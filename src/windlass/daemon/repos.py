@@ -71,12 +71,27 @@ def add(context: Context, path: str) -> Repo:
     return context.store.write(lambda w: _register(w, found))
 
 
+def is_gone(repo: Repo) -> bool:
+    """Whether a repository was deleted under its agents."""
+    return not Path(repo.git_dir).is_dir()
+
+
 def root_of(cwd: str) -> str | None:
     """The top of the repository around a folder, known or not."""
     try:
         return repository.discover(cwd).root
     except GitError:
         return None
+
+
+def current_branch(repo: Repo, cwd: str) -> str | None:
+    """The branch of the checkout that a command is run in; of the main one, run anywhere else."""
+    known_repo = git(repo)
+    here = Path(cwd)
+    for branch, place in repository.checkouts(known_repo).items():
+        if place != repo.root and (here == Path(place) or Path(place) in here.parents):
+            return branch
+    return repository.head_branch(known_repo)
 
 
 def git(repo: Repo) -> Repository:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -26,6 +27,7 @@ from windlass.daemon.context import Context
 from windlass.daemon.finding import Scope
 from windlass.daemon.intents import Begin, Intents, Operation, Step, Work
 from windlass.daemon.lodging import Doors
+from windlass.daemon.steering import reassign
 from windlass.git import repository, trash
 from windlass.git.repository import Repository
 from windlass.git.trash import TrashEntry
@@ -37,26 +39,33 @@ UNDOABLE = ("end", "merge", "reassign")
 
 
 class Restoring:
-    """The operation `restore`, and the requests that begin it."""
+    """The operation `restore`, and the requests that begin it.
+
+    The agent's row is alive again from the first transaction on, which reserves its name and slot;
+    if the rest fails, it ends as it had.
+    """
 
     def __init__(self, context: Context, doors: Doors) -> None:
         self._context = context
         self._doors = doors
 
-    def operation(self) -> Operation:
-        """Files first, then the agent's folder, then the agent."""
+    def operations(self) -> tuple[Operation, ...]:
+        """Of an ending: files, the agent's folder, its sockets. Of a reassignment: none."""
+        return self._restore(), Operation("reassign-undo", (), lambda _: [], _reassigned_back)
+
+    def _restore(self) -> Operation:
         return Operation(
             kind="restore",
             steps=(
-                Step("files", self._files),
+                Step("files", self._files, self._give_up),
                 Step("folder", self._folder),
-                Step("revive", self._revive),
+                Step("open", self._open),
             ),
             locks=lambda data: [Uid(one["uid"]) for one in data["agents"]],
             result=lambda work: {
                 "restored": work.data["agents"],
                 "notes": work.data.get("notes", []),
-                "undoes": work.data.get("undoes_kind"),
+                "undoes": work.data.get("how"),
             },
         )
 
@@ -70,91 +79,125 @@ class Restoring:
             raise UserError("name one trash entry", "`wl trash list` shows them")
         entry = trash.find(git, wanted[0])
         name = agent_id(given) if (given := request.get("name")) else None
+        taken = self._taken(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            return {"agents": [self._plan(writing, git, repo.id, entry, name)]}
+            lost = _Lost(uid=None, row=_row_of(entry), entry=entry)
+            return {"agents": [self._reserve(writing, lost, taken, name)]}
 
         return Begin(repo.id, _uid(where), prepare)
 
     def undo(self, caller: Caller, request: ScopeRequest, intents: Intents) -> dict[str, Any]:
-        """Reverses the last ending or reassignment that this caller made."""
-        context = self._context
-        where = finding.scope(context, caller, request)
+        """Reverses the last ending or reassignment of this caller that can be reversed."""
+        where = finding.scope(self._context, caller, request)
         repo = where.require_repo()
+        kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
         key = request.get("key") or str(uuid.uuid4())
-        last = context.store.read(
-            lambda c: (
-                rows.undone_by(c, key)
-                or rows.last_undoable(c, repo=repo.id, kinds=UNDOABLE, caller=_uid(where))
+        last = self._context.store.read(lambda c: _last_undoable(c, repo.id, _uid(where), kept))
+        if last is not None and last.kind == "reassign":
+            back = last
+            return intents.perform(
+                "reassign-undo", key, lambda: _begin_back(repo.id, where, back, key)
             )
-        )
-        if last is None:
-            raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
-        if last.kind == "reassign":
-            return context.store.write(lambda w: _assign_back(w, last, key))
-        git = repos.git(repo)
-        entries = [trash.find(git, kept["id"]) for kept in last.data.get("trash", {}).values()]
+        taken = self._taken(repos.git(repo))
 
-        def prepare(writing: Writing) -> dict[str, Any]:
-            fresh = rows.intent(writing.connection, last.id)
-            if fresh is None or fresh.undone_by is not None:
-                raise Conflict("that was undone already", "`wl list` shows who is there")
-            _mark(writing, last, key)
-            plans = [self._plan(writing, git, repo.id, entry, None) for entry in entries]
-            return {
-                "agents": plans,
-                "undoes": last.id,
-                "undoes_kind": last.data.get("how", last.kind),
-                "orphans": last.data.get("orphans", {}),
-            }
+        def begin() -> Begin:
+            if last is None:
+                raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
+            return Begin(repo.id, _uid(where), lambda w: self._take_back(w, last, key, kept, taken))
 
-        return intents.perform("restore", key, lambda: Begin(repo.id, _uid(where), prepare))
+        return intents.perform("restore", key, begin)
 
-    def _plan(
+    def _take_back(
         self,
         writing: Writing,
-        git: Repository,
-        repo: RepoId,
-        entry: TrashEntry,
-        name: AgentId | None,
+        last: Intent,
+        key: str,
+        kept: Mapping[str, TrashEntry],
+        taken: set[str],
     ) -> dict[str, Any]:
-        live = rows.agents(writing.connection, repo=repo)
-        taken = {a.id.lower() for a in live}
-        row = entry.meta.get("row")
-        was = msgspec.convert(row, Agent) if isinstance(row, dict) else None
-        known = rows.agent(writing.connection, was.uid) if was else None
-        again = known is not None and known.ended_at is not None and name is None
-        chosen = name or AgentId(entry.agent)
-        if name is not None and self._in_use(git, repo, chosen, taken):
+        lost = _lost(writing.connection, last, kept)
+        if not lost:
+            raise Conflict("that was undone already", "`wl list` shows who is there")
+        _mark(writing, last.id, key)
+        plans = [self._reserve(writing, one, taken, None) for one in lost]
+        for child, parent in last.data.get("orphans", {}).items():
+            _reattach(writing, Uid(child), Uid(parent))
+        for plan in plans:
+            _drop_dead_parent(writing, Uid(plan["uid"]))
+        return {"agents": plans, "undoes": last.id, "how": last.data["how"]}
+
+    def _taken(self, git: Repository) -> set[str]:
+        prefix = "refs/heads/agent/"
+        return {ref.removeprefix(prefix) for ref in repository.refs_under(git, prefix)}
+
+    def _reserve(
+        self, writing: Writing, lost: _Lost, taken: set[str], name: AgentId | None
+    ) -> dict[str, Any]:
+        """Brings the agent's row back to life, under its own name where that is free."""
+        known = rows.agent(writing.connection, lost.row.uid)
+        was = known if known is not None and known.ended_at is not None else lost.row
+        live = rows.agents(writing.connection, repo=was.repo)
+        busy = {a.id.lower() for a in live} | {one.lower() for one in taken}
+        if was.branch is None:
+            busy = {a.id.lower() for a in live}
+        chosen = name or was.id
+        if name is not None and self._in_use(was.repo, chosen, busy):
             raise Conflict(f"the name {name!r} is in use", "choose another with --name")
         number = 2
-        while self._in_use(git, repo, chosen, taken):
-            again = False
-            chosen = AgentId(f"{entry.agent}-{number}")
+        while self._in_use(was.repo, chosen, busy):
+            chosen = AgentId(f"{was.id}-{number}")
             number += 1
-        uid = known.uid if known is not None and again else self._context.new_uid()
+        again = was is known and chosen == was.id
+        own = was.branch is not None
+        agent = msgspec.structs.replace(
+            was,
+            uid=was.uid if again else self._context.new_uid(),
+            id=chosen,
+            branch=f"agent/{chosen}" if own else None,
+            workspace=str(self._context.folders.workspace(was.repo, chosen))
+            if own
+            else was.workspace,
+            slot=crew.free_slot(rows.agents(writing.connection)),
+            session=was.session if again else 0,
+            conversation=was.conversation if again else str(uuid.uuid4()),
+            archive=None,
+            state=State.STOPPED,
+            state_at=writing.now,
+            ended_at=None,
+            ended_by=None,
+        )
+        rows.put_agent(writing, agent)
+        _drop_dead_parent(writing, agent.uid)
+        source = lost.entry.id if lost.entry else "its ending"
+        seen = Observation(
+            source=Source.PROCESS,
+            value=State.STOPPED,
+            at=writing.now,
+            evidence=f"restored from {source}",
+            session=agent.session,
+        )
+        watching.observe(writing, agent, seen)
+        writing.emit("agent.restored", repo=agent.repo, agent=agent.uid, id=agent.id, entry=source)
         return {
-            "uid": uid,
-            "from_uid": was.uid if was else None,
+            "uid": agent.uid,
             "id": chosen,
-            "entry": entry.id,
-            "archive": f"{entry.stamp}-{entry.agent}",
-            "branch": f"agent/{chosen}",
-            "workspace": str(self._context.folders.workspace(repo, chosen)),
-            "slot": crew.free_slot(rows.agents(writing.connection)),
+            "entry": lost.entry.id if lost.entry else None,
+            "archive": was.archive or _archive_of(lost),
+            "branch": agent.branch,
+            "workspace": agent.workspace,
+            "was": {"ended_at": was.ended_at or writing.now, "ended_by": was.ended_by or "restore"},
         }
 
-    def _in_use(self, git: Repository, repo: RepoId, name: AgentId, taken: set[str]) -> bool:
-        return (
-            name.lower() in taken
-            or repository.branch_exists(git, f"agent/{name}")
-            or self._context.folders.workspace(repo, name).exists()
-        )
+    def _in_use(self, repo: RepoId, name: AgentId, busy: set[str]) -> bool:
+        return name.lower() in busy or self._context.folders.workspace(repo, name).exists()
 
     def _files(self, work: Work) -> None:
         git = repos.git(repos.by_id(self._context, work.intent.repo))
         notes: list[str] = []
         for plan in work.data["agents"]:
+            if plan["entry"] is None:
+                continue
             entry = trash.find(git, plan["entry"])
             done = trash.restore(
                 git, entry, path=plan["workspace"], branch=plan["branch"], agent=plan["id"]
@@ -165,7 +208,7 @@ class Restoring:
     def _folder(self, work: Work) -> None:
         for plan in work.data["agents"]:
             target = self._context.folders.agent(Uid(plan["uid"]))
-            source = self._context.folders.archive / plan["archive"]
+            source = self._context.folders.archive / (plan["archive"] or "none")
             if source.is_dir() and not target.exists():
                 half = target.with_suffix(".half")
                 shutil.rmtree(half, ignore_errors=True)
@@ -174,21 +217,93 @@ class Restoring:
                 half.rename(target)
             target.mkdir(parents=True, exist_ok=True)
 
-    def _revive(self, work: Work) -> None:
-        git = repos.git(repos.by_id(self._context, work.intent.repo))
+    def _open(self, work: Work) -> None:
+        for plan in work.data["agents"]:
+            self._doors.open(Uid(plan["uid"]))
+
+    def _give_up(self, work: Work) -> None:
+        """Ends again what could not be brought back; the trash still has it, and so has undo."""
 
         def change(writing: Writing) -> None:
             for plan in work.data["agents"]:
-                entry = trash.find(git, plan["entry"])
-                _revive_row(writing, plan, entry)
-            for plan in work.data["agents"]:
-                _drop_dead_parent(writing, Uid(plan["uid"]))
-            for child, parent in work.data.get("orphans", {}).items():
-                _reattach(writing, Uid(child), Uid(parent))
+                agent = rows.agent(writing.connection, Uid(plan["uid"]))
+                if agent is not None:
+                    ended = msgspec.structs.replace(agent, archive=plan["archive"], **plan["was"])
+                    rows.put_agent(writing, ended)
+            if "undoes" in work.data:
+                _mark(writing, work.data["undoes"], None)
 
         self._context.store.write(change)
-        for plan in work.data["agents"]:
-            self._doors.open(Uid(plan["uid"]))
+
+
+class _Lost(NamedTuple):
+    """An ended agent that can come back: its row, and its work where it had a workspace."""
+
+    uid: Uid | None
+    row: Agent
+    entry: TrashEntry | None
+
+
+def _row_of(entry: TrashEntry) -> Agent:
+    row = entry.meta.get("row")
+    if not isinstance(row, dict):
+        raise Internal(f"{entry.id} does not say whose it was", "restore it with git by hand")
+    return msgspec.convert(row, Agent)
+
+
+def _archive_of(lost: _Lost) -> str | None:
+    return f"{lost.entry.stamp}-{lost.entry.agent}" if lost.entry else None
+
+
+def _last_undoable(
+    connection: sa.Connection, repo: RepoId, caller: Uid | None, kept: Mapping[str, TrashEntry]
+) -> Intent | None:
+    """The newest that still has something to reverse; what has not is passed over."""
+    for intent in rows.undoable(connection, repo=repo, kinds=UNDOABLE, caller=caller):
+        if intent.kind == "reassign":
+            if _can_go_back(connection, intent):
+                return intent
+        elif _lost(connection, intent, kept):
+            return intent
+    return None
+
+
+def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> list[_Lost]:
+    """Whom an ending really ended and nobody brought back yet, as far as they can be."""
+    found = []
+    for uid in ending.data.get("closed", []):
+        row = rows.agent(connection, Uid(uid))
+        if row is None or row.ended_at is None:
+            continue
+        salvaged = ending.data.get("trash", {}).get(uid)
+        if salvaged is None and row.branch is None:
+            found.append(_Lost(row.uid, row, None))
+        elif salvaged is not None and salvaged["id"] in kept:
+            found.append(_Lost(row.uid, row, kept[salvaged["id"]]))
+    return found
+
+
+def _reassigned_back(work: Work) -> dict[str, Any]:
+    agent = {"id": work.data["id"], "uid": work.data["agent"], "parent": work.data["parent"]}
+    return {"restored": [agent], "notes": [], "undoes": "reassign"}
+
+
+def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
+    agent = rows.agent(connection, Uid(intent.data["agent"]))
+    was = intent.data["was"]
+    above = rows.agent(connection, Uid(was)) if was else None
+    if agent is None or agent.ended_at is not None or agent.parent != intent.data["now"]:
+        return False
+    return was is None or (above is not None and above.ended_at is None)
+
+
+def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> Begin:
+    def prepare(writing: Writing) -> dict[str, Any]:
+        was = last.data["was"]
+        _mark(writing, last.id, key)
+        return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
+
+    return Begin(repo, _uid(where), prepare)
 
 
 def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, Any]:
@@ -210,41 +325,6 @@ def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, 
     repo = where.require_repo().id
     context.store.write(lambda w: w.emit("trash.emptied", repo=repo, entries=gone))
     return {"emptied": gone}
-
-
-def _revive_row(writing: Writing, plan: dict[str, Any], entry: TrashEntry) -> None:
-    uid = Uid(plan["uid"])
-    found = rows.agent(writing.connection, uid)
-    if found is not None and found.ended_at is None:
-        return
-    row = entry.meta.get("row")
-    if found is None and not isinstance(row, dict):
-        raise Internal(f"{entry.id} does not say whose it was", "restore it with git by hand")
-    was = found or msgspec.convert(row, Agent)
-    agent = msgspec.structs.replace(
-        was,
-        uid=uid,
-        id=AgentId(plan["id"]),
-        branch=plan["branch"],
-        workspace=plan["workspace"],
-        slot=plan["slot"],
-        conversation=was.conversation,
-        session=was.session if found else 0,
-        state=State.STOPPED,
-        state_at=writing.now,
-        ended_at=None,
-        ended_by=None,
-    )
-    rows.put_agent(writing, agent)
-    seen = Observation(
-        source=Source.PROCESS,
-        value=State.STOPPED,
-        at=writing.now,
-        evidence=f"restored from {entry.id}",
-        session=agent.session,
-    )
-    watching.observe(writing, agent, seen)
-    writing.emit("agent.restored", repo=agent.repo, agent=uid, id=agent.id, entry=entry.id)
 
 
 def _drop_dead_parent(writing: Writing, uid: Uid) -> None:
@@ -270,23 +350,8 @@ def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
     )
 
 
-def _assign_back(writing: Writing, last: Intent, key: str) -> dict[str, Any]:
-    agent = rows.agent(writing.connection, Uid(last.data["agent"]))
-    if agent is None or agent.ended_at is not None:
-        raise Conflict("the reassigned agent has ended meanwhile", "`wl trash list` has its work")
-    was = last.data["was"]
-    above = rows.agent(writing.connection, Uid(was)) if was else None
-    if was and (above is None or above.ended_at is not None):
-        raise Conflict("its former manager has ended", "name another: wl reassign AGENT MANAGER")
-    rows.put_agent(writing, msgspec.structs.replace(agent, parent=Uid(was) if was else None))
-    writing.emit("agent.reassigned", repo=agent.repo, agent=agent.uid, id=agent.id, why="undone")
-    _mark(writing, last, key)
-    restored = [{"id": agent.id, "uid": agent.uid, "parent": above.id if above else None}]
-    return {"restored": restored, "notes": [], "undoes": "reassign"}
-
-
-def _mark(writing: Writing, undone: Intent, key: str) -> None:
-    where = tables.intents.c.id == undone.id
+def _mark(writing: Writing, undone: str, key: str | None) -> None:
+    where = tables.intents.c.id == undone
     writing.connection.execute(sa.update(tables.intents).where(where).values(undone_by=key))
 
 

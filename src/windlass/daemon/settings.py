@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from windlass.core.config import Config
 from windlass.core.errors import ConfigError, NotFound, UserError
 
 PROJECT_FILE = ".windlass/config.toml"
+changing = threading.RLock()
+"""Held from reading a file to replacing it: two changes at once would lose one."""
 
 
 def load(home: Path, root: str | None) -> Config:
@@ -40,8 +43,30 @@ def file(home: Path, root: str | None, *, user: bool) -> Path:
     return Path(root) / PROJECT_FILE
 
 
+def add(path: Path, key: str, value: str) -> None:
+    """Adds to a list, unless it is there."""
+    with changing:
+        listed = _listed(path, key)
+        if value not in listed:
+            put(path, key, [*listed, value])
+
+
+def take(path: Path, key: str, value: str) -> None:
+    """Takes a value from a list."""
+    with changing:
+        listed = _listed(path, key)
+        if value not in listed:
+            raise NotFound(f"{value!r} is not in {key} of {path}", f"wl config get {key}")
+        put(path, key, [one for one in listed if one != value])
+
+
 def put(path: Path, key: str, value: Any) -> None:
     """Sets one key; the file is checked as it would be before it is replaced."""
+    with changing:
+        _put(path, key, value)
+
+
+def _put(path: Path, key: str, value: Any) -> None:
     document = _document(path)
     table: Any = document
     *parents, last = config.require_key(key).split(".")
@@ -53,6 +78,11 @@ def put(path: Path, key: str, value: Any) -> None:
 
 def remove(path: Path, key: str) -> None:
     """Unsets one key, so that its default holds again."""
+    with changing:
+        _remove(path, key)
+
+
+def _remove(path: Path, key: str) -> None:
     document = _document(path)
     table: Any = document
     *parents, last = config.require_key(key).split(".")
@@ -64,8 +94,7 @@ def remove(path: Path, key: str) -> None:
     _replace(path, document)
 
 
-def listed(path: Path, key: str) -> list[str]:
-    """The list that one file itself gives to a key."""
+def _listed(path: Path, key: str) -> list[str]:
     return list(config.flatten(_document(path).unwrap()).get(key, []))
 
 

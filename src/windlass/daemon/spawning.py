@@ -10,11 +10,11 @@ from windlass import drivers
 from windlass.api.server import Caller
 from windlass.api.wire import SpawnRequest
 from windlass.core import crew, ids, names, policy
-from windlass.core.config import Config
+from windlass.core.config import Config, Tools
 from windlass.core.crew import Agent, Policy, Role, Spawn
 from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import AgentId, Uid
-from windlass.core.states import State
+from windlass.core.states import Observation, Source, State
 from windlass.daemon import commands, ending, finding, lodging, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
@@ -61,19 +61,26 @@ class Spawning:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
         driver = request.get("driver") or context.env.get("WINDLASS_DRIVER") or config.driver
         drivers.get(driver).check()
-        given = _policy(request, config, role := request.get("role") or "worker")
+        role = request.get("role") or "worker"
+        configured = _configured(config, role)
+        given = _policy(request, configured, where.caller)
         parent = where.caller
         if named := request.get("parent"):
-            parent = finding.parent_named(context, finding.Scope(repo, where.caller), named)
+            parent = finding.agent(context, finding.Scope(repo, where.caller), named)
+            finding.reachable(where, parent, finding.live(context, where), doing="start agents for")
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = _script(request.get("script"), request.get("cwd", repo.root))
-        base, base_from = _base(git, head, parent)
+        branch = _person_branch(repo, where, request)
+        base, base_from = _base(git, head, parent, branch)
+        branches = _agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
-            spawn = Spawn(role=role, parent=parent, caller=where.caller, policy=given)
+            spawn = Spawn(
+                role=role, parent=parent, caller=where.caller, policy=given, configured=configured
+            )
             crew.check_spawn(spawn, live=live, max_agents=config.max_agents)
-            chosen = self._name(git, name, live)
+            chosen = self._name(name, live, branches)
             own = request.get("worktree", True)
             workspace = context.folders.workspace(repo.id, chosen)
             agent = Agent(
@@ -100,6 +107,14 @@ class Spawning:
                 created_at=writing.now,
             )
             rows.put_agent(writing, agent)
+            seen = Observation(
+                source=Source.WINDLASS,
+                value=State.CREATING,
+                at=writing.now,
+                evidence="its workspace is being prepared",
+                session=0,
+            )
+            rows.put_observation(writing, agent.uid, seen)
             writing.emit(
                 "agent.created",
                 repo=repo.id,
@@ -115,20 +130,17 @@ class Spawning:
 
         return Begin(repo.id, where.caller.uid if where.caller else None, prepare)
 
-    def _name(self, git: Repository, wanted: AgentId | None, live: list[Agent]) -> AgentId:
+    def _name(self, wanted: AgentId | None, live: list[Agent], branches: set[str]) -> AgentId:
         # Compared without case: folders and refs on some file systems are.
-        taken = {agent.id.lower() for agent in live}
+        taken = {agent.id.lower(): agent.id for agent in live}
         if wanted is None:
-            return names.friendly(
-                self._context.dice.randrange,
-                taken | set(_agent_branches(git)),
-            )
+            return names.friendly(self._context.dice.randrange, {*taken, *branches})
         if wanted.lower() in taken:
             raise Conflict(
                 f"the name {wanted!r} is taken by a live agent",
-                f"choose another, or end it: wl kill {wanted}",
+                f"choose another, or end it: wl kill {taken[wanted.lower()]}",
             )
-        if repository.branch_exists(git, f"agent/{wanted}"):
+        if wanted in branches:
             raise Conflict(
                 f"the branch agent/{wanted} exists already",
                 f"choose another name, or move it: git branch -m agent/{wanted} NEW",
@@ -185,18 +197,33 @@ class Spawning:
         }
 
 
-def _agent_branches(git: Repository) -> list[str]:
+def _agent_branches(git: Repository) -> set[str]:
     prefix = "refs/heads/agent/"
-    return [ref.removeprefix(prefix) for ref in repository.refs_under(git, prefix)]
+    return {ref.removeprefix(prefix) for ref in repository.refs_under(git, prefix)}
 
 
-def _policy(request: SpawnRequest, config: Config, role: Role) -> Policy:
-    given = getattr(config.permissions, role)
+def _configured(config: Config, role: Role) -> Policy:
+    given: Tools = getattr(config.permissions, role)
     return Policy(
-        allow=tuple(dict.fromkeys([*policy.ALLOWED, *given.allow, *request.get("allow", [])])),
-        deny=tuple(dict.fromkeys([*policy.DENIED, *given.deny, *request.get("deny", [])])),
+        allow=(*policy.ALLOWED, *given.allow),
+        deny=(*policy.DENIED, *given.deny),
+    )
+
+
+def _policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
+    """What the role gives, what was asked for, and every limit of the agent that asks."""
+    limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
+    return Policy(
+        allow=tuple(dict.fromkeys([*configured.allow, *request.get("allow", [])])),
+        deny=tuple(dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])),
         yolo=request.get("yolo", False),
     )
+
+
+def _person_branch(repo: Repo, where: finding.Scope, request: SpawnRequest) -> str | None:
+    if where.caller is not None:
+        return repository.head_branch(repos.git(repo))
+    return repos.current_branch(repo, request.get("cwd", repo.root))
 
 
 def _script(given: str | None, cwd: str) -> str | None:
@@ -208,7 +235,7 @@ def _script(given: str | None, cwd: str) -> str | None:
     return str(path.resolve())
 
 
-def _base(git: Repository, head: str, parent: Agent | None) -> tuple[str, str]:
+def _base(git: Repository, head: str, parent: Agent | None, branch: str | None) -> tuple[str, str]:
     """Where a new branch starts, and how we came to that."""
     if parent is not None and parent.branch is not None:
         tip = repository.resolve(git, f"refs/heads/{parent.branch}")
@@ -217,5 +244,6 @@ def _base(git: Repository, head: str, parent: Agent | None) -> tuple[str, str]:
     green = repository.resolve(git, "refs/windlass/green")
     if green is not None:
         return green, "refs/windlass/green, the last proven commit"
-    branch = repository.head_branch(git)
-    return head, f"HEAD ({branch})" if branch else "HEAD (detached)"
+    if branch is None:
+        return head, "HEAD (detached)"
+    return repository.resolve(git, f"refs/heads/{branch}") or head, f"HEAD ({branch})"

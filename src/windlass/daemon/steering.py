@@ -1,32 +1,30 @@
-"""Steering agents that live: pause, resume, reassign, a word to them, a note in their log."""
+"""Steering agents that live: pause, resume, reassign."""
 
 from __future__ import annotations
 
-import uuid
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from windlass.api.server import Caller
-from windlass.api.wire import AgentRequest, NoteRequest, ReassignRequest, SendRequest
+from windlass.api.wire import AgentRequest, ReassignRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import ending, finding, lodging, repos, watching
-from windlass.daemon.context import Context, session_name
+from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
 from windlass.git import workspaces
-from windlass.sessions import streams
 from windlass.store import rows
-from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
 
 class Steering:
-    """The operations `pause` and `resume`, and the requests that need no steps."""
+    """The operations `pause`, `resume` and `reassign`, and the requests that begin them."""
 
     def __init__(self, context: Context, doors: Doors) -> None:
         self._context = context
@@ -42,6 +40,7 @@ class Steering:
                 _uids,
                 self._result,
             ),
+            Operation("reassign", (), lambda _: [], _reassigned),
         )
 
     def begin(self, kind: str, caller: Caller, request: AgentRequest) -> Begin:
@@ -53,7 +52,11 @@ class Steering:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         alive = bool(sessions) and sessions[0].ended_at is None
-        if kind == "resume" and alive:
+        if agent.session == 0 and agent.state is State.CREATING:
+            raise Conflict(
+                f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"
+            )
+        if kind == "resume" and alive and Path(agent.workspace).is_dir():
             raise Conflict(
                 f"{agent.id} is not stopped: it is {agent.state}",
                 f"talk to it: wl send {agent.id} '...'",
@@ -64,52 +67,8 @@ class Steering:
         number = agent.session + 1
         return Begin(agent.repo, uid, lambda _: {"uid": agent.uid, "number": number})
 
-    def send(self, caller: Caller, request: SendRequest) -> dict[str, Any]:
-        """Says something to an agent, in its terminal or on its stdin."""
-        where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request["agent"])
-        text = request["text"]
-        if not text.strip():
-            raise UserError("nothing to send", f"wl send {agent.id} 'text', or the text on stdin")
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        if not sessions or sessions[0].ended_at is not None:
-            raise Conflict(
-                f"{agent.id} is {agent.state} and cannot hear you", f"wl resume {agent.id} first"
-            )
-        by = where.caller
-        delivered = f"[sent by agent {by.id}]: {text}" if by else text
-        if agent.mode == "live":
-            self._context.sessions.tmux.paste(session_name(agent), delivered, submit=True)
-        else:
-            folder = self._context.folders.session(agent.uid, sessions[0].number)
-            streams.write(folder, _user_line(delivered))
-
-        def change(writing: Writing) -> None:
-            sender = by.id if by else "user"
-            writing.emit(
-                "message.received", repo=agent.repo, agent=agent.uid, sender=sender, text=text
-            )
-            if by is not None:
-                writing.emit("message.sent", repo=agent.repo, agent=by.uid, to=agent.id, text=text)
-
-        self._context.store.write(change)
-        return {"agent": agent.id, "sent": len(text)}
-
-    def note(self, caller: Caller, request: NoteRequest) -> dict[str, Any]:
-        """Writes a line into an agent's log."""
-        where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request.get("agent"))
-        if where.caller is not None and where.caller.uid != agent.uid:
-            raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
-        text = request["text"]
-        by = where.caller.id if where.caller else "user"
-        self._context.store.write(
-            lambda w: w.emit("note", repo=agent.repo, agent=agent.uid, text=text, by=by)
-        )
-        return {"agent": agent.id, "noted": text}
-
-    def reassign(self, caller: Caller, request: ReassignRequest) -> dict[str, Any]:
-        """Gives an agent another parent, or none; `wl undo` takes it back."""
+    def begin_reassign(self, caller: Caller, request: ReassignRequest) -> Begin:
+        """Gives an agent another parent, or none, in the transaction that records it."""
         where = finding.scope(self._context, caller, request)
         live = finding.live(self._context, where)
         agent = finding.agent(self._context, where, request["agent"])
@@ -118,10 +77,9 @@ class Steering:
         parent = finding.agent(self._context, where, wanted) if wanted else None
         if parent is not None:
             finding.reachable(where, parent, live, doing="give agents to")
-            crew.check_parent(agent, parent, live=live)
-        key = request.get("key") or str(uuid.uuid4())
-        by = where.caller.uid if where.caller else None
-        return self._context.store.write(lambda w: _reassign(w, agent.uid, parent, key=key, by=by))
+        uid = where.caller.uid if where.caller else None
+        new = parent.uid if parent else None
+        return Begin(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
 
     def _pause(self, work: Work) -> None:
         agent = self._live(work)
@@ -161,45 +119,30 @@ def _say_paused(writing: Writing, agent: Agent) -> None:
     watching.observe(writing, agent, seen)
 
 
-def _reassign(
-    writing: Writing, uid: Uid, parent: Agent | None, *, key: str, by: Uid | None
-) -> dict[str, Any]:
+def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
+    """Puts an agent under another, if both live and no cycle comes of it."""
     agent = rows.agent(writing.connection, uid)
     if agent is None or agent.ended_at is not None:
         raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
-    new = parent.uid if parent else None
+    parent = rows.agent(writing.connection, new) if new else None
+    if new and (parent is None or parent.ended_at is not None):
+        raise Conflict("that manager has ended", "name another: wl reassign AGENT MANAGER")
+    if parent is not None:
+        crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
     rows.put_agent(writing, msgspec.structs.replace(agent, parent=new))
-    writing.emit(
-        "agent.reassigned",
-        repo=agent.repo,
-        agent=uid,
-        id=agent.id,
-        why=f"to {parent.id}" if parent else "to nobody",
-    )
-    result = {"id": agent.id, "parent": parent.id if parent else None}
-    data = {"agent": uid, "was": agent.parent, "now": new}
-    rows.put_intent(
-        writing,
-        Intent(
-            id=key,
-            kind="reassign",
-            repo=agent.repo,
-            caller=by,
-            data=data,
-            step=1,
-            status="done",
-            result=result,
-            created_at=writing.now,
-            updated_at=writing.now,
-        ),
-    )
-    return result
+    why = f"to {parent.id}" if parent else "to nobody"
+    writing.emit("agent.reassigned", repo=agent.repo, agent=uid, id=agent.id, why=why)
+    return {
+        "agent": uid,
+        "id": agent.id,
+        "was": agent.parent,
+        "now": new,
+        "parent": parent.id if parent else None,
+    }
 
 
-def _user_line(text: str) -> bytes:
-    content = [{"type": "text", "text": text}]
-    line = {"type": "user", "message": {"role": "user", "content": content}}
-    return msgspec.json.encode(line) + b"\n"
+def _reassigned(work: Work) -> dict[str, Any]:
+    return {"id": work.data["id"], "parent": work.data["parent"]}
 
 
 def _uids(data: Any) -> list[Uid]:

@@ -22,6 +22,7 @@ from windlass.daemon.merging import Merging
 from windlass.daemon.restoring import Restoring
 from windlass.daemon.spawning import Spawning
 from windlass.daemon.steering import Steering
+from windlass.daemon.telling import Telling
 from windlass.daemon.views import Views
 
 
@@ -35,6 +36,7 @@ class Verbs:
         self._merging = Merging(context, self._ending)
         self._restoring = Restoring(context, doors)
         self._steering = Steering(context, doors)
+        self._telling = Telling(context)
         self.views = Views(context)
         self.intents = Intents(
             context,
@@ -42,14 +44,16 @@ class Verbs:
                 self._spawning.operation(),
                 self._ending.operation(),
                 self._merging.operation(),
-                self._restoring.operation(),
+                *self._restoring.operations(),
                 *self._steering.operations(),
+                *self._telling.operations(),
             ),
         )
 
     def table(self) -> dict[str, Verb]:
         """Verb by verb: the type of its request, and what answers it."""
-        views, steering, kept = self.views, self._steering, Kept(self._context)
+        views, kept = self.views, Kept(self._context)
+        steering, telling = self._steering, self._telling
         return {
             "agents": Verb(wire.ListRequest, views.agents),
             "archives": Verb(wire.ArchiveRequest, kept.archives),
@@ -67,15 +71,15 @@ class Verbs:
             "look": Verb(wire.LookRequest, views.look),
             "merge": Verb(wire.MergeRequest, self._does("merge", self._merging.begin)),
             "merge-check": Verb(wire.MergeRequest, self._merging.preview),
-            "note": Verb(wire.NoteRequest, steering.note),
+            "note": Verb(wire.NoteRequest, self._does("note", telling.begin_note)),
             "pause": Verb(wire.AgentRequest, self._steers("pause")),
             "place": Verb(wire.AgentRequest, views.place),
-            "reassign": Verb(wire.ReassignRequest, steering.reassign),
+            "reassign": Verb(wire.ReassignRequest, self._does("reassign", steering.begin_reassign)),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
             "repos": Verb(wire.Scope, kept.repos),
             "resume": Verb(wire.AgentRequest, self._steers("resume")),
-            "send": Verb(wire.SendRequest, steering.send),
+            "send": Verb(wire.SendRequest, self._does("send", telling.begin_send)),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
             "status": Verb(wire.AgentRequest, views.status),
             "trash": Verb(wire.TrashRequest, kept.trash),
@@ -159,10 +163,7 @@ class Verbs:
         key, path = self._config_target(caller, request)
         if not config.is_list(key):
             raise UserError(f"{key} is not a list", f"wl config set {key} VALUE")
-        value = request.get("value", "")
-        listed = settings.listed(path, key)
-        if value not in listed:
-            settings.put(path, key, [*listed, value])
+        settings.add(path, key, request.get("value", ""))
         return self._config(caller, request)
 
     def _config_remove(self, caller: Caller, request: wire.ConfigRequest) -> dict[str, Any]:
@@ -171,10 +172,7 @@ class Verbs:
         if value is None:
             settings.remove(path, key)
             return self._config(caller, request)
-        listed = settings.listed(path, key)
-        if value not in listed:
-            raise UserError(f"{value!r} is not in {key}", f"wl config get {key}")
-        settings.put(path, key, [one for one in listed if one != value])
+        settings.take(path, key, value)
         return self._config(caller, request)
 
     def _config_target(self, caller: Caller, request: wire.ConfigRequest) -> tuple[str, Path]:

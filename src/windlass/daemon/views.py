@@ -25,13 +25,14 @@ from windlass.api.wire import (
 )
 from windlass.core import crew, ids, states
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
 from windlass.daemon import finding, lodging, repos, settings
 from windlass.daemon.context import Context, session_name
 from windlass.git import changes, repository, status
-from windlass.git.repository import Repository
+from windlass.git.repository import Commit, Repository
+from windlass.git.status import WorkStatus
 from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.store import Event
@@ -130,18 +131,26 @@ class Views:
         }
 
     def _work(self, agent: Agent) -> dict[str, Any]:
-        git = repos.git(repos.by_id(self._context, agent.repo))
         seen = self._context.store.read(lambda c: self._one(c, agent))
-        found = status.status(git, agent.workspace)
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
-        commits = repository.commits_between(git, agent.base, tip, limit=50) if tip else []
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        try:
+            found, commits = self._changes(git, agent)
+        except WindlassError as error:
+            # One agent whose repository is gone must not hide the others.
+            return {**seen, "commits": [], "work": None, "error": error.message}
         return {
             **seen,
             "commits": [
                 {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
             ],
             "work": {**msgspec.to_builtins(found), "clean": found.clean},
+            "error": None,
         }
+
+    def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
+        found = status.status(git, agent.workspace)
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
+        return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
     def why(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
         """The state of an agent, what decided it, and what else was said."""
@@ -179,12 +188,9 @@ class Views:
         return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
 
     def _folder(self, agent: Agent, number: int) -> Path:
-        if agent.ended_at is None:
+        if agent.archive is None:
             return self._context.folders.session(agent.uid, number)
-        for entry in self._context.folders.archive.glob(f"*-{agent.id}"):
-            if (entry / "sessions" / str(number)).is_dir():
-                return entry / "sessions" / str(number)
-        return self._context.folders.session(agent.uid, number)
+        return self._context.folders.archive / agent.archive / "sessions" / str(number)
 
     def log(self, caller: Caller, request: LogRequest) -> list[EventView]:
         """The log of an agent, or of the repository."""
@@ -324,6 +330,7 @@ def view(
         evidence=printable(winner.evidence) if winner else "",
         source=winner.source if winner else "none",
         parent=names.get(agent.parent) if agent.parent else None,
+        parent_uid=agent.parent,
         children=sum(other.parent == agent.uid for other in live),
         branch=agent.branch,
         workspace=agent.workspace,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -66,7 +67,12 @@ class Watching:
     def look_at_all(self) -> None:
         """Looks at every agent whose session is thought to live."""
         for uid in self._context.store.read(_open_sessions):
-            self.look(uid)
+            try:
+                self.look(uid)
+            except Exception as error:
+                # One agent's broken files must not blind us to the others, nor stop a start.
+                log.exception("cannot look at %s", uid)
+                self._context.store.write(partial(_tell_of_blindness, uid=uid, error=str(error)))
 
     def refold(self) -> None:
         """Lets states fade that nobody has confirmed for long."""
@@ -165,6 +171,10 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
         session=session.number,
     )
     observe(writing, agent, seen)
+
+
+def _tell_of_blindness(writing: Writing, *, uid: Uid, error: str) -> None:
+    writing.emit("agent.unreadable", agent=uid, error=error)
 
 
 def _settling(uid: Uid) -> Callable[[Writing], None]:

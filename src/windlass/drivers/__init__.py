@@ -26,5 +26,9 @@ def get(name: str) -> Driver:
     """Returns the driver of that name."""
     make = _DRIVERS.get(name)
     if make is None:
-        raise DriverError(f"no driver named {name!r}", f"known drivers: {', '.join(known())}")
+        raise DriverError(
+            f"no driver named {name!r}",
+            f"known: {', '.join(known())}; wl new --driver {known()[0]} ...,"
+            f" or wl config set driver {known()[0]} --global",
+        )
     return make()

@@ -141,6 +141,11 @@ class Follower:
         if self._is_at([change.after for change in self._changes]):
             self._publish()
             return
+        self.refuse()
+        self._move(self._old, self._new)
+
+    def refuse(self) -> None:
+        """Refuses, untouched, if something is in the way."""
         self._refuse_untracked()
         tried = self._read_tree(self._old, self._new, "-n")
         if tried.code != 0:
@@ -150,7 +155,6 @@ class Follower:
                 f"the checkout {printable_line(self._dirs.work_tree or '')} is in the way: {names}",
                 "commit, stash or move those files, then try again",
             )
-        self._move(self._old, self._new)
 
     def catch_up(self) -> None:
         """Follows only when the checkout is exactly at old: else it is the person's own doing."""

@@ -134,6 +134,15 @@ def refuse_dirty(repo: Repository, checkout_path: str) -> None:
         )
 
 
+def rehearse(repo: Repository, plan: MergePlan) -> None:
+    """Refuses a plan that the target's checkout could not follow; moves nothing."""
+    with places.locked(repo, "apply") as lock:
+        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+        if place is not None and places.is_folder(place):
+            with checkout.held(repo, place, old=plan.old, new=plan.new, lock=lock) as follower:
+                follower.refuse()
+
+
 def apply(repo: Repository, plan: MergePlan) -> None:
     """Moves the target ref from `old` to `new`, its checkout first; safe to repeat after a crash.
 

@@ -89,10 +89,14 @@ def ensure(repo: Repository, *, path: str, branch: str, agent: str = "") -> Work
 
 
 def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
-    """Deletes folder, admin entry, branch and base ref; only ever after a salvage succeeded."""
-    worktrees.unregister(repo, worktrees.outside(repo, path))
+    """Deletes branch, base ref, admin entry and folder; only ever after a salvage succeeded.
+
+    The refs first: deleting them can be refused, and then the workspace is still whole.
+    """
+    where = worktrees.outside(repo, path)
     delete_ref(repo, f"refs/heads/{branch}")
     delete_ref(repo, base_ref(agent))
+    worktrees.unregister(repo, where)
 
 
 def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -> str:

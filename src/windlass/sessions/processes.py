@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import uuid
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -92,15 +91,20 @@ def below(folder: Path) -> list[Process]:
     return found
 
 
+def end_run(token: str) -> StopReport:
+    """Ends what a command line that was run under that token has left running."""
+    return Tree(f"{_RUN_MARKER}={token}").end(first=None, grace=2.0)
+
+
 def run(
-    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float
+    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float, token: str
 ) -> CommandResult:
     """Runs a shell command line with its output appended to `log`.
 
-    On time-out its whole tree is ended. What it leaves running after a normal end is left alone;
+    `token` marks its processes, so that `end_run` finds them even if we die meanwhile. On time-out
+    its whole tree is ended. What it leaves running after a normal end is left alone;
     with the session's marker in `env`, stopping that session ends it.
     """
-    token = uuid.uuid4().hex
     with log.open("ab") as file:
         start = file.tell()
         try:

@@ -147,26 +147,19 @@ def open_intents(connection: sa.Connection) -> list[Intent]:
     return [_as(Intent, row) for row in connection.execute(query)]
 
 
-def last_undoable(
+def undoable(
     connection: sa.Connection, *, repo: RepoId, kinds: Iterable[str], caller: Uid | None
-) -> Intent | None:
-    """The newest finished intent of these kinds that nobody undid, by this caller."""
+) -> list[Intent]:
+    """The finished intents of these kinds that nobody undid, by this caller, newest first."""
     c = t.intents.c
     query = (
         sa.select(t.intents)
         .where(c.repo == repo, c.kind.in_(list(kinds)), c.status == "done", c.undone_by.is_(None))
         .where(c.caller.is_(None) if caller is None else c.caller == caller)
         .order_by(c.updated_at.desc())
-        .limit(1)
+        .limit(200)
     )
-    row = connection.execute(query).first()
-    return None if row is None else _as(Intent, row)
-
-
-def undone_by(connection: sa.Connection, key: str) -> Intent | None:
-    """The intent that the one of this key undid."""
-    row = connection.execute(sa.select(t.intents).where(t.intents.c.undone_by == key)).first()
-    return None if row is None else _as(Intent, row)
+    return [_as(Intent, row) for row in connection.execute(query)]
 
 
 def put_intent(writing: Writing, intent: Intent) -> None:

@@ -38,6 +38,7 @@ agents = sa.Table(
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("script", sa.Text),
     sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("archive", sa.Text),
     sa.Column("conversation", sa.String(36), nullable=False),
     sa.Column("session", sa.Integer, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),

@@ -29,7 +29,7 @@ def run(call: Call) -> int:
             (one["id"], one["agent"], one["how"], printable_line(one["goal"])) for one in found
         ]
         if lines and not call.json:
-            render.table(call, ("ARCHIVE", "AGENT", "BY", "GOAL"), lines, grow=3)
+            render.table(call, ("ARCHIVE", "AGENT", "BY", "GOAL"), lines, grow=3, spare=(2, 1))
         elif not lines:
             call.tell("nothing is archived")
         return 0

@@ -34,7 +34,8 @@ def arguments(parser: ArgumentParser) -> None:
             one.add_argument("value")
         if name == "remove":
             one.add_argument("value", nargs="?")
-        one.add_argument("--global", dest="user", action="store_true", help="your own, everywhere")
+        if name not in ("list", "get"):
+            one.add_argument("--global", dest="user", action="store_true", help="your own")
 
 
 def run(call: Call) -> int:
@@ -45,7 +46,7 @@ def run(call: Call) -> int:
         call.data({key: one["value"] for key, one in found.items()})
         if not call.json:
             lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in found.items()]
-            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3)
+            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
         return 0
     if args.verb == "get":
         found = call.ask("config", config_key=args.key)

@@ -6,6 +6,7 @@ merged; an agent with uncommitted work is ended, and its work brought back. Noth
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -15,18 +16,18 @@ import threading
 import time
 from argparse import ArgumentParser
 from importlib import resources
-from typing import Any
+from typing import Any, NoReturn
 
-from windlass.api import asking, starting
+from windlass.api import asking, places, starting
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.errors import Internal, Unavailable
+from windlass.core.leaks import without_leaks
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl demo", "wl demo --clean")
 
 _PATIENCE = 60.0
-_SHOWN = ("agent.created", "agent.state", "agent.merged", "agent.ended", "agent.restored",
-          "session.ended", "message.received")  # fmt: skip
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -37,22 +38,39 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Plays it and sums up."""
     began = time.monotonic()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP on purpose
+            signal.signal(number, _unwind)
     folder = tempfile.mkdtemp(prefix="windlass-demo-")
-    os.environ["WINDLASS_HOME"] = os.path.join(folder, "state")
-    for name in ("WINDLASS_SOCKET", "WINDLASS_SESSION", "WINDLASS_AGENT"):
-        os.environ.pop(name, None)
-    os.environ["DEMO"] = str(resources.files("windlass.data") / "demo")
+    _forget_the_caller(os.path.join(folder, "state"))
     repo = _repository(folder)
     os.chdir(repo)
     try:
         facts = _play(call)
-    finally:
-        _leave(call)
+    except BaseException:
+        with contextlib.suppress(Exception):  # what went wrong first is what is told
+            _leave(call)
+        raise
+    _leave(call)
     facts |= {"seconds": round(time.monotonic() - began, 1), "folder": folder}
     _sum_up(call, facts, repo)
     if call.args.clean:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def _unwind(number: int, _: object) -> NoReturn:
+    """A signal ends the demo the way a failure does: by leaving nothing running."""
+    raise SystemExit(128 + number)
+
+
+def _forget_the_caller(home: str) -> None:
+    """Another agent's socket or a git hook's GIT_DIR would make the demo act on what is theirs."""
+    clean = without_leaks(os.environ)
+    os.environ.clear()
+    os.environ.update(clean)
+    os.environ["WINDLASS_HOME"] = home
+    os.environ["DEMO"] = str(resources.files("windlass.data") / "demo")
 
 
 def _play(call: Call) -> dict[str, Any]:
@@ -110,6 +128,7 @@ class _Progress:
 
     def __init__(self, call: Call) -> None:
         self._states: dict[str, str] = {}
+        self._failure: BaseException | None = None
         self._changed = threading.Condition()
         self._call = call
         last = call.ask("log", last=1)
@@ -117,22 +136,58 @@ class _Progress:
         threading.Thread(target=self._follow, args=(start,), daemon=True).start()
 
     def _follow(self, after: int) -> None:
-        for event in asking.follow(after):
-            if event["kind"] in _SHOWN and not self._call.quiet:
-                self._call.say("  " + render.event(self._call, event))
-            if event["kind"] == "agent.state":
-                with self._changed:
-                    self._states[event["agent"]] = event["data"]["now"]
-                    self._changed.notify_all()
+        try:
+            for event in asking.follow(after):
+                self._take(event)
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if line := _line(event):
+            when = time.strftime("%H:%M:%S", time.localtime(event["at"]))
+            self._call.tell(f"  {self._call.paint(when, 'dim')} {event['agent']:<8} {line}")
+        if event["kind"] == "agent.state":
+            with self._changed:
+                self._states[event["agent"]] = event["data"]["now"]
+                self._changed.notify_all()
 
     def until(self, agent: str, state: str) -> None:
         """Waits until an agent is in a state."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._states.get(agent) == state, _PATIENCE):
+            came = self._changed.wait_for(
+                lambda: self._failure or self._states.get(agent) == state, _PATIENCE
+            )
+            if self._failure:
+                raise self._failure
+            if not came:
                 raise Unavailable(
                     f"{agent} did not become {state} within {_PATIENCE:g} s",
                     f"WINDLASS_HOME={os.environ['WINDLASS_HOME']} wl look {agent}",
                 )
+
+
+def _line(event: dict[str, Any]) -> str | None:
+    """What an event says to somebody who sees it for the first time; None for most."""
+    data = event["data"]
+    match event["kind"]:
+        case "agent.created":
+            under = f" under {data['parent']}" if data["parent"] else ""
+            said = f"is a new {data['role']}{under}: {data['goal']}"
+        case "agent.state":
+            said = f"is {data['now']}"
+        case "agent.merged":
+            said = f"is merged into {data['into']}"
+        case "agent.ended":
+            said = f"is ended ({data['how']} by {data['by']})"
+        case "agent.restored":
+            said = "is back, with its work"
+        case "message.received":
+            said = f"is told: {data['text']}"
+        case _:
+            return None
+    return render.fit(printable_line(said), 60)
 
 
 def _repository(folder: str) -> str:
@@ -149,8 +204,9 @@ def _repository(folder: str) -> str:
 
 def _git(*args: str, cwd: str) -> str:
     who = ("-c", "user.name=windlass demo", "-c", "user.email=demo@windlass.invalid")
+    env = without_leaks(os.environ)
     done = subprocess.run(
-        ["git", *who, *args], cwd=cwd, capture_output=True, text=True, check=False
+        ["git", *who, *args], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise Unavailable(f"git {args[0]} failed: {done.stderr.strip()}", "is git installed?")
@@ -158,9 +214,14 @@ def _git(*args: str, cwd: str) -> str:
 
 
 def _leave(call: Call) -> None:
-    """Ends what may still run, also after a failure half-way."""
-    call.ask("end", agents=[], tree=True, force=True)
-    starting.stop()
+    """Ends what may still run, also after a failure half-way, and whatever fails here."""
+    try:
+        call.ask("end", agents=[], tree=True, force=True)
+    finally:
+        starting.stop()
+        tmux = os.path.join(places.runtime(), "tmux")
+        subprocess.run(["tmux", "-S", tmux, "kill-server"], capture_output=True, check=False)
+        shutil.rmtree(places.runtime(), ignore_errors=True)
 
 
 def _say(call: Call, text: str) -> None:

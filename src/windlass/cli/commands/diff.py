@@ -7,10 +7,9 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from argparse import ArgumentParser
 
-from windlass.cli.call import Call
+from windlass.cli.call import Call, write
 from windlass.core.errors import ConfigError
 from windlass.core.printable import keep_colour, printable
 
@@ -39,9 +38,7 @@ def run(call: Call) -> int:
         call.data({"id": found["id"], "base": found["base"], "diff": clean})
         return 0
     if not call.terminal:
-        # For programs: byte for byte, so that it can be applied.
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+        write(text)  # for programs: byte for byte, so that it can be applied
         return 0
     _page(keep_colour(text) if call.colour else printable(text))
     return 0
@@ -51,7 +48,7 @@ def _page(text: str) -> None:
     height = shutil.get_terminal_size().lines
     pager = shlex.split(os.environ.get("PAGER", "less"))
     if text.count("\n") < height - 1 or not pager or shutil.which(pager[0]) is None:
-        sys.stdout.write(text)
+        write(text)
         return
     env = {"LESS": "FRX", **os.environ}
     subprocess.run(pager, input=text.encode(errors="surrogateescape"), env=env, check=False)

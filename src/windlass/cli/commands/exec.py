@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from argparse import REMAINDER, ArgumentParser
+from argparse import REMAINDER, SUPPRESS, Action, ArgumentParser, Namespace
+from typing import Any
 
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
@@ -14,14 +15,12 @@ EXAMPLES = ("wl exec api -- make test", "wl exec api -- git log --oneline")
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent and a command."""
     parser.add_argument("agent")
-    parser.add_argument("command", nargs=REMAINDER, metavar="-- COMMAND ...")
+    parser.add_argument("command", nargs=REMAINDER, action=_Command, metavar="-- COMMAND ...")
 
 
 def run(call: Call) -> int:
     """Becomes the command."""
     command = call.args.command
-    if command[:1] == ["--"]:
-        command = command[1:]
     if not command:
         raise UserError("which command?", "wl exec AGENT -- COMMAND ...")
     found = call.ask("place", agent=call.args.agent)
@@ -30,3 +29,21 @@ def run(call: Call) -> int:
         os.execvpe(command[0], command, os.environ | found["env"])  # noqa: S606 - what was asked for
     except OSError as error:
         raise UserError(f"cannot run {command[0]}: {error.strerror}", "is it on PATH?") from None
+
+
+class _Command(Action):
+    """Takes what follows the agent: our own options up to `--`, then the command."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, _: str | None = None
+    ) -> None:
+        from windlass.cli.main import Parser, take_common  # noqa: PLC0415 - main imports commands
+
+        words = list(values)
+        if words and words[0].startswith("-"):
+            end = words.index("--") if "--" in words else len(words)
+            options = Parser(prog=parser.prog, add_help=False)
+            take_common(options, default=SUPPRESS)
+            options.parse_args(words[:end], namespace)
+            words = words[end + 1 :]
+        setattr(namespace, self.dest, words)

@@ -45,5 +45,8 @@ def _explain(call: Call, name: str) -> int:
     entry = NAMES.get(name)
     if entry is None:
         raise NotFound(f"no command {name!r}", "`wl help --all` lists every command")
-    call.say(parser_of(entry, import_module(entry.module)).format_help().rstrip())
+    text = parser_of(entry, import_module(entry.module)).format_help().rstrip()
+    about = {"name": entry.name, "about": entry.about, "aliases": entry.aliases}
+    call.data(about | {"help": text})
+    call.say(text)
     return 0

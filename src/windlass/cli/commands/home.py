@@ -19,19 +19,20 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """One static screen: what needs you, the crew as a tree, or how to begin."""
     listed = call.ask("agents")
+    call.data(listed)
+    if call.json:
+        return 0
     if not listed:
         return _begin(call)
-    needs = [line for agent in listed if (line := _need(agent))]
+    needs = [(agent["id"], *need) for agent in listed if (need := _need(agent))]
     if needs:
         call.say(call.paint("needs you", "bold"))
-        for line in needs:
-            call.say(f"  {line}")
+        for name, text, command in needs:
+            call.say(render.advice(call, f"  {name} {text}", command))
         call.say()
     call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, limits: hooks (advisory)")
-    for line in render.tree(call, listed):
-        call.say(f"  {line}")
-    call.say()
-    call.say(call.paint("main", "bold") + "  unproven: no gate")
+    for line in render.tree(call, listed, indent="  "):
+        call.say(line)
     return 0
 
 
@@ -48,18 +49,19 @@ def _begin(call: Call) -> int:
     return 0
 
 
-def _need(agent: dict[str, Any]) -> str | None:
-    name, since = agent["id"], age(agent["state_age"])
+def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
+    """What an agent needs, and the command that gives it."""
+    name, since, evidence = agent["id"], age(agent["state_age"]), agent["evidence"]
     match agent["state"]:
         case "asking":
-            return f"{name} asks ({since}): {agent['evidence']}    wl attach {name}"
+            return f"asks ({since}): {evidence}", f"wl attach {name}"
         case "complete" if agent["parent"] is None:
-            return f"{name} says it is done ({since})    wl diff {name}, then wl merge {name}"
+            return f"says it is done ({since})", f"wl diff {name}, then wl merge {name}"
         case "waiting" if agent["parent"] is None:
-            return f"{name} waits ({since}): {agent['evidence']}    wl look {name}"
+            return f"waits ({since}): {evidence}", f"wl look {name}"
         case "stopped":
-            return f"{name} stopped ({since}): {agent['evidence']}    wl resume {name}"
+            return f"stopped ({since}): {evidence}", f"wl resume {name}"
         case "unknown":
-            return f"{name} is unknown ({since})    wl why {name}"
+            return f"is unknown ({since})", f"wl why {name}"
         case _:
             return None

@@ -18,9 +18,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Asks, then ends them."""
-    names = ", ".join(call.args.agents)
-    call.confirm(f"end {names}? their work is kept in the trash", force=call.args.force)
-    done = call.ask("end", agents=call.args.agents, force=call.args.force)
+    agents = call.args.agents
+    if not call.sure:
+        agents = call.full_ids(agents)
+        call.confirm(f"end {', '.join(agents)}? their work is kept in the trash")
+    done = call.ask("end", agents=agents, force=call.args.force)
     call.data(done)
     ended.tell(call, done)
     return 0

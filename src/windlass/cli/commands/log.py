@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 
 from windlass.api import asking
 from windlass.cli import render
-from windlass.cli.call import Call
+from windlass.cli.call import Call, write
 
 EXAMPLES = ("wl log", "wl log api", "wl log api --follow", "wl log --lines 500 --json")
 
@@ -36,6 +36,6 @@ def run(call: Call) -> int:
 
 def _print(call: Call, item: dict[str, object], *, following: bool) -> None:
     if call.json and following:
-        print(json.dumps(item), flush=True)  # noqa: T201 - JSON lines, as they come
+        write(json.dumps(item) + "\n")
     else:
         call.say(render.event(call, item))

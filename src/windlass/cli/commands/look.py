@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from argparse import ArgumentParser
+from typing import Any
 
-from windlass.api import asking
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
 
@@ -14,6 +15,8 @@ EXAMPLES = (
     "wl look api --all | less -R",
     "wl look api -f",
 )
+_PERIOD = 1.0
+"""Drawing makes no event, so a screen that is followed is asked for anew, in seconds."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -21,37 +24,40 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("agent")
     parser.add_argument("--lines", "-n", type=int, help="lines of scrollback to show too")
     parser.add_argument("--all", action="store_true", help="the whole scrollback")
-    parser.add_argument("--follow", "-f", action="store_true", help="show again when it changes")
+    parser.add_argument(
+        "--follow", "-f", action="store_true", help="show again when it changes, until it ends"
+    )
     parser.add_argument("--no-color", action="store_true", help="leave colours out")
 
 
 def run(call: Call) -> int:
-    """Prints it, once or whenever something happens."""
+    """Prints it, once or whenever it changes."""
     if call.args.lines is not None and call.args.lines < 0:
         raise UserError("--lines cannot be negative", "--all shows everything")
-    shown = _screen(call)
+    shown = _screen(call, call.args.agent)
     call.data(shown)
     call.say(shown["screen"].rstrip())
     if call.args.follow and not call.json:
-        _follow(call, shown["screen"])
+        _follow(call, shown)
     return 0
 
 
-def _screen(call: Call) -> dict[str, str]:
+def _screen(call: Call, agent: str) -> dict[str, Any]:
     args = call.args
     colour = call.colour and not args.no_color
     # None is left out of requests and means "everything" there, hence the very large number.
     lines = (1 << 30) if args.all else (args.lines or 0)
-    found: dict[str, str] = call.ask("look", agent=args.agent, lines=lines, colour=colour)
+    found: dict[str, Any] = call.ask("look", agent=agent, lines=lines, colour=colour)
     return found
 
 
-def _follow(call: Call, before: str) -> None:
-    for event in asking.follow(None, agent=call.args.agent):
-        after = _screen(call)["screen"]
-        if after != before:
-            clear = "\x1b[H\x1b[2J" if call.terminal else "\n"
-            call.say(clear + after.rstrip())
-            before = after
-        if event["kind"] in ("agent.ended", "session.ended"):
+def _follow(call: Call, shown: dict[str, Any]) -> None:
+    name = shown["id"]
+    while shown["live"]:
+        time.sleep(_PERIOD)
+        before, shown = shown, _screen(call, name)
+        if shown["id"] != name:  # it has ended, and another begins with its name
             return
+        if shown["screen"] != before["screen"]:
+            clear = "\x1b[H\x1b[2J" if call.terminal else "\n"
+            call.say(clear + shown["screen"].rstrip())

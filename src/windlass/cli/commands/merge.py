@@ -24,9 +24,12 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Asks, then merges."""
     args = call.args
-    into = f" into {args.into}" if args.into else ""
-    call.confirm(f"merge {args.agent}{into} and end it?", force=args.force)
-    done = call.ask("merge", agent=args.agent, into=args.into)
+    agent = args.agent
+    if not call.sure:
+        (agent,) = call.full_ids([agent])
+        into = f" into {args.into}" if args.into else ""
+        call.confirm(f"merge {agent}{into} and end it?")
+    done = call.ask("merge", agent=agent, into=args.into)
     call.data(done)
     call.tell(f"merged into {done['into']}: {done['commit'][:10]} ({done['verdict']})")
     ended.tell(call, done)

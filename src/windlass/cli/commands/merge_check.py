@@ -20,7 +20,7 @@ def run(call: Call) -> int:
     """Prints it."""
     found = call.ask("merge-check", agent=call.args.agent, into=call.args.into)
     call.data(found)
-    good = found["clean"] and not found["uncommitted"] and found["ahead"] > 0
+    good = not found["problems"]
     word = "would merge" if good else "would not merge"
     call.say(f"{found['agent']} {word} into {found['into']}")
     call.say(f"  {found['ahead']} commits ahead, {found['behind']} behind, {found['files']} files")
@@ -28,4 +28,6 @@ def run(call: Call) -> int:
         call.say(f"  conflict     {printable_line(path)}")
     for path in found["uncommitted"]:
         call.say(f"  uncommitted  {printable_line(path)}")
+    for problem in found["problems"]:
+        call.say(f"  because      {printable_line(problem)}")
     return 0 if good else 1

@@ -1,22 +1,25 @@
 """Starts an agent on a goal, in a workspace and on a branch of its own.
 
-The goal is given as an argument, with --prompt-file, or on stdin. An agent that calls this becomes
-the new agent's parent. The branch agent/<name> begins at the parent's branch, else at the last
-proven commit, else at HEAD; which one it was is printed.
+The goal is given as an argument, with --prompt-file, or on stdin; what is piped to --prompt-file
+follows the file's text after a blank line. An agent that calls this becomes the new agent's parent,
+unless --parent names another. --manager alone makes a manager; `--manager PARENT` is the older way
+to write `--parent PARENT`, and its word is the goal where there is no other. The branch
+agent/<name> begins at the parent's branch, else at the last proven commit, else at HEAD; which one
+it was is printed. WINDLASS_DRIVER names the driver where --driver does not.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from argparse import ArgumentParser
 
-from windlass.cli.call import Call
+from windlass.cli.call import Call, piped
 from windlass.core.errors import UserError
 
 EXAMPLES = (
     'wl new "add a --json flag to the export command"',
     'wl new --name api --manager "split the API work and see it through"',
+    'wl new --manager --parent api "see to the client libraries"',
     "wl new --driver standin --script plan.json 'play a script'",
     "git diff | wl new --prompt-file review.md",
 )
@@ -31,8 +34,9 @@ def arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="PARENT",
-        help="make it a manager, which may start agents; with PARENT, put it under that manager",
+        help="make it a manager, which may start agents; with PARENT, a worker under that manager",
     )
+    parser.add_argument("--parent", metavar="AGENT", help="put it under this manager")
     parser.add_argument("--worker", action="store_true", help="make it a worker (the default)")
     parser.add_argument("--model", help="the model to ask for")
     parser.add_argument("--driver", help="the agent CLI: claude, standin ...")
@@ -61,8 +65,8 @@ def run(call: Call) -> int:
         role="manager" if manager else "worker",
         parent=parent,
         model=args.model,
-        driver=args.driver,
-        script=args.script,
+        driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
+        script=_script(args.script),
         worktree=not args.no_worktree,
         mode="headless" if args.print else "live",
         allow=_listed(args.allow_tools),
@@ -86,32 +90,58 @@ def run(call: Call) -> int:
 def _meant(call: Call) -> tuple[str, str | None, bool]:
     """Goal, parent and whether it is a manager.
 
-    `--manager` may stand alone or name a parent, so a goal that follows it is not mistaken for one.
+    `--manager` may stand alone or name a parent: the word after it is the goal if nothing else is.
     """
     args = call.args
-    goal, parent, manager = args.goal, None, args.manager == ""
-    if args.manager:
-        if (
-            goal is None
-            and not args.prompt_file
-            and (sys.stdin.isatty() or not _could_be_id(args.manager))
-        ):
-            goal, manager = args.manager, True
-        else:
-            parent = args.manager
-    if args.prompt_file:
-        if goal is not None:
-            raise UserError("a goal and --prompt-file both say what to do", "drop one of the two")
-        goal = _read(args.prompt_file)
-    if goal is None and not sys.stdin.isatty():
-        goal = sys.stdin.read()
-    if not goal or not goal.strip():
+    goal = _given(call)
+    if goal is None and args.manager:
+        return args.manager, args.parent, True
+    if goal is None or not goal.strip():
         raise UserError("an agent needs a goal", 'wl new "what to do"')
-    return goal, parent, manager
+    if args.manager and args.parent:
+        raise UserError(
+            f"{args.manager} and {args.parent} cannot both be the parent",
+            "`--manager --parent AGENT GOAL` makes a manager under AGENT",
+        )
+    return goal, args.manager or args.parent, args.manager == ""
+
+
+def _given(call: Call) -> str | None:
+    """What is to be done, by argument, file or stdin; None if none of them says."""
+    args = call.args
+    if args.prompt_file:
+        if args.goal is not None:
+            raise UserError("a goal and --prompt-file both say what to do", "drop one of the two")
+        return _with_piped(_read(args.prompt_file))
+    if args.goal is not None:
+        return str(args.goal)
+    if args.manager and not _could_be_id(args.manager):
+        return None
+    text = piped()
+    return text if text.strip() else None
 
 
 def _could_be_id(text: str) -> bool:
     return text.replace("-", "").replace("_", "").isalnum()
+
+
+def _with_piped(text: str) -> str:
+    more = piped()
+    return f"{text.rstrip()}\n\n{more}" if more.strip() else text
+
+
+def _script(path: str | None) -> str | None:
+    """Where the daemon finds a script, which its stand-in reads anew whenever it is resumed."""
+    if path is None:
+        return None
+    if not os.path.exists(path):
+        raise UserError(f"no script {path}", "docs/scripts.md describes the format")
+    if not os.path.isfile(path):
+        raise UserError(
+            f"script {path} is not a regular file",
+            "write it to a file: a pipe or <(...) is gone when the agent reads it again",
+        )
+    return os.path.abspath(path)
 
 
 def _read(path: str) -> str:

@@ -18,10 +18,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Asks, then ends them."""
-    named = ", ".join(call.args.agents)
-    what = f"{named} and everything below" if named else "every agent here"
-    call.confirm(f"end {what}? their work is kept in the trash", force=call.args.force)
-    done = call.ask("end", agents=call.args.agents, tree=True, force=call.args.force)
+    agents = call.args.agents
+    if not call.sure:
+        agents = call.full_ids(agents)
+        what = f"{', '.join(agents)} and everything below" if agents else "every agent here"
+        call.confirm(f"end {what}? their work is kept in the trash")
+    done = call.ask("end", agents=agents, tree=True, force=call.args.force)
     call.data(done)
     ended.tell(call, done)
     if not done["ended"]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser
 
-from windlass.cli.call import Call
+from windlass.cli.call import Call, piped
 from windlass.core.errors import UserError
 
 EXAMPLES = ("wl send api 'please add a test'", "git diff | wl send api")
@@ -21,9 +20,9 @@ def run(call: Call) -> int:
     """Sends it."""
     text = " ".join(call.args.text)
     if not text:
-        if sys.stdin.isatty():
-            raise UserError("nothing to send", f"wl send {call.args.agent} 'text'")
-        text = sys.stdin.read()
+        text = piped()
+    if not text:
+        raise UserError("nothing to send", f"wl send {call.args.agent} 'text'")
     done = call.ask("send", agent=call.args.agent, text=text)
     call.data(done)
     call.tell(f"sent to {done['agent']}")

@@ -46,6 +46,9 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
     )
     call.say(f"  {agent['branch'] or 'your checkout'}  {agent['workspace']}")
     commits, work = agent["commits"], agent["work"]
+    if work is None:
+        call.say(f"  {printable_line(agent['error'])}")
+        return
     if not work["exists"]:
         call.say(f"  the workspace is gone; wl resume {agent['id']} makes it again")
     if not commits:

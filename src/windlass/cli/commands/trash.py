@@ -59,7 +59,7 @@ def _list(call: Call) -> int:
         (one["id"], one["agent"], one["how"] or "", ages.age(one["age"]), _holds(one["summary"]))
         for one in found
     ]
-    render.table(call, ("ENTRY", "AGENT", "BY", "AGE", "HOLDS"), lines, grow=4)
+    render.table(call, ("ENTRY", "AGENT", "BY", "AGE", "HOLDS"), lines, grow=4, spare=(1, 2, 3))
     return 0
 
 
@@ -108,7 +108,8 @@ def _empty(call: Call) -> int:
     args = call.args
     older = ages.seconds(args.older_than) if args.older_than else None
     what = ", ".join(args.entries) or (f"what is older than {args.older_than}" if older else "all")
-    call.confirm(f"delete {what} from the trash, for good?", force=args.force)
+    if not call.sure:
+        call.confirm(f"delete {what} from the trash, for good?")
     done = call.ask("trash.empty", entries=args.entries, older_than=older)
     call.data(done)
     call.tell(f"{len(done['emptied'])} entries deleted; git forgets them at its next gc")

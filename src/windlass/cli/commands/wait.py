@@ -11,7 +11,7 @@ from typing import Any
 from windlass.api import asking
 from windlass.cli.call import Call
 from windlass.core import ages
-from windlass.core.errors import Conflict, UserError, WindlassError
+from windlass.core.errors import Conflict, UserError
 
 EXAMPLES = (
     "wl wait api",
@@ -45,7 +45,7 @@ def run(call: Call) -> int:
     last = call.ask("log", last=1)
     events = _events(last[0]["id"] if last else 0)
     reached: dict[str, dict[str, Any]] = {}
-    missing = list(call.args.agents)
+    missing = call.full_ids(call.args.agents)
     while True:
         missing = [name for name in missing if not _reached(call, name, wanted, reached)]
         if not missing:
@@ -57,7 +57,7 @@ def run(call: Call) -> int:
             raise Conflict(
                 f"waited {call.args.timeout}: {states}", f"wl why {missing[0]}"
             ) from None
-        if isinstance(news, WindlassError):
+        if isinstance(news, BaseException):
             raise news
     call.data(list(reached.values()))
     for name, seen in reached.items():
@@ -66,7 +66,7 @@ def run(call: Call) -> int:
 
 
 def _events(after: int) -> queue.SimpleQueue[Any]:
-    """Follows the log on a thread, so that waiting for it can end."""
+    """Follows the log on a thread, so that waiting for it can end; its failure comes as news."""
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def follow() -> None:
@@ -74,7 +74,7 @@ def _events(after: int) -> queue.SimpleQueue[Any]:
             for event in asking.follow(after):
                 if event["kind"] in ("agent.state", "agent.ended"):
                     events.put(event)
-        except WindlassError as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
             events.put(error)
 
     threading.Thread(target=follow, daemon=True).start()
@@ -91,4 +91,6 @@ def _reached(call: Call, name: str, wanted: set[str], reached: dict[str, dict[st
 
 def _state(call: Call, name: str) -> dict[str, Any]:
     found: dict[str, Any] = call.ask("why", agent=name)
+    if found["id"] != name:  # a full id is a prefix too: it has ended, and that is another agent
+        return {"id": name, "state": "ended"}
     return found

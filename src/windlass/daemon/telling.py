@@ -1,0 +1,120 @@
+"""A word to an agent, and a note in its log. Receipts and mailboxes are not here yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import NoteRequest, SendRequest
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.ids import Uid
+from windlass.core.states import State
+from windlass.daemon import ending, finding
+from windlass.daemon.context import Context, session_name
+from windlass.daemon.intents import Begin, Operation, Step, Work
+from windlass.sessions import streams
+from windlass.store import rows
+from windlass.store.store import Writing
+
+
+class Telling:
+    """The operations `send` and `note`, and the requests that begin them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operations(self) -> tuple[Operation, ...]:
+        """A note is done when it is recorded; a word is delivered at most once."""
+        return (
+            Operation("send", (Step("deliver", self._deliver),), _uids, _sent),
+            Operation("note", (), lambda _: [], _noted),
+        )
+
+    def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
+        """Finds who is to hear it, and says why where nobody can."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request["agent"])
+        text = request["text"]
+        if not text.strip():
+            raise UserError("nothing to send", f"wl send {agent.id} 'text', or the text on stdin")
+        self._refuse_deaf(agent)
+        by = where.caller
+        data = {
+            "uid": agent.uid,
+            "text": text,
+            "by": by.uid if by else None,
+            "by_id": by.id if by else None,
+        }
+        return Begin(agent.repo, by.uid if by else None, lambda _: data)
+
+    def begin_note(self, caller: Caller, request: NoteRequest) -> Begin:
+        """Writes a line into an agent's log, in the transaction that records it."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        if where.caller is not None and where.caller.uid != agent.uid:
+            raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
+        by = where.caller.id if where.caller else "user"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            text = request["text"]
+            writing.emit("note", repo=agent.repo, agent=agent.uid, text=text, by=by)
+            return {"id": agent.id, "text": text}
+
+        return Begin(agent.repo, where.caller.uid if where.caller else None, prepare)
+
+    def _deliver(self, work: Work) -> None:
+        agent = ending.still_live(self._context, Uid(work.data["uid"]))
+        if work.data.get("tried"):
+            raise Conflict(
+                f"the daemon died as it told {agent.id}: it may have heard it or not",
+                f"look before you say it again: wl look {agent.id}",
+            )
+        number = self._refuse_deaf(agent)
+        by_id, text = work.data["by_id"], work.data["text"]
+        said = f"[sent by agent {by_id}]: {text}" if by_id else text
+        work.keep(tried=True)
+        if agent.mode == "live":
+            self._context.sessions.tmux.paste(session_name(agent), said, submit=True)
+        else:
+            streams.write(self._context.folders.session(agent.uid, number), _user_line(said))
+        self._context.store.write(lambda w: _record(w, agent, work.data))
+
+    def _refuse_deaf(self, agent: Agent) -> int:
+        """The number of the session that can hear, or why there is none."""
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if sessions and sessions[0].started_at is not None and sessions[0].ended_at is None:
+            return sessions[0].number
+        hint = f"wl resume {agent.id} first"
+        if agent.state is State.CREATING:
+            hint = f"wait for it: wl wait {agent.id} --for running,waiting"
+        raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
+
+
+def _record(writing: Writing, agent: Agent, data: dict[str, Any]) -> None:
+    sender, text = data["by_id"] or "user", data["text"]
+    writing.emit("message.received", repo=agent.repo, agent=agent.uid, sender=sender, text=text)
+    if data["by"]:
+        by = Uid(data["by"])
+        writing.emit("message.sent", repo=agent.repo, agent=by, to=agent.id, text=text)
+
+
+def _user_line(text: str) -> bytes:
+    content = [{"type": "text", "text": text}]
+    line = {"type": "user", "message": {"role": "user", "content": content}}
+    return msgspec.json.encode(line) + b"\n"
+
+
+def _sent(work: Work) -> dict[str, Any]:
+    agent = ending.still_live(work.context, Uid(work.data["uid"]))
+    return {"agent": agent.id, "sent": len(work.data["text"])}
+
+
+def _noted(work: Work) -> dict[str, Any]:
+    return {"agent": work.data["id"], "noted": work.data["text"]}
+
+
+def _uids(data: Any) -> list[Uid]:
+    return [Uid(data["uid"])]
