@@ -7,14 +7,12 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from windlass.api import places
-
-Says = Callable[[bytes], bytes]
 
 
 @pytest.fixture
@@ -47,7 +45,11 @@ class Fake:
 
     def _serve(self) -> None:
         for answer in self._answers:
-            with self._socket.accept()[0] as connection:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:  # the test is over
+                return
+            with connection:
                 self.asked.append(connection.recv(1 << 16))
                 connection.sendall(answer)
 
@@ -63,22 +65,22 @@ class Fake:
 
     def die(self) -> None:
         """Ends as a killed daemon does: its socket stays behind."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+        self._thread.join(10)
 
 
 @pytest.fixture
-def fake(short: Path) -> Callable[..., Fake]:
+def fake(short: Path) -> Iterator[Callable[..., Fake]]:
     """Makes a daemon that answers with these bytes, one connection each."""
     assert short.exists()
-    return lambda *answers: Fake(list(answers))
+    made: list[Fake] = []
 
+    def make(*answers: bytes) -> Fake:
+        made.append(Fake(list(answers)))
+        return made[-1]
 
-@contextmanager
-def nothing_started(monkeypatch: pytest.MonkeyPatch, path: str) -> Iterator[None]:
-    """Fails when the code inside calls `path`."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError(path)
-
-    monkeypatch.setattr(path, refuse)
-    yield
+    yield make
+    for one in made:
+        one.die()

@@ -171,6 +171,19 @@ def test_a_daemon_whose_socket_was_tidied_away_is_replaced(ground: Ground) -> No
     ground.wait("a1", states="waiting")
 
 
+def test_a_runtime_folder_that_was_tidied_away_is_made_again_around_living_agents(
+    ground: Ground,
+) -> None:
+    ground.new("a1", {"text": "still here\n\nWAITING"})
+    ground.wait("a1", states="waiting")
+    pid = ground.wl("info", "a1", "--json").ok().json()["pid"]
+    shutil.rmtree(ground.runtime / "windlass")
+    assert "still here" in ground.wl("look", "a1").ok().out
+    assert ground.wl("info", "a1", "--json").ok().json()["pid"] == pid
+    ground.wl("send", "a1", "and you?").ok()
+    ground.wl("kill", "a1", "--force").ok()
+
+
 def test_the_socket_is_for_its_owner_and_short_whatever_the_state_folder_is(
     ground: Ground,
 ) -> None:

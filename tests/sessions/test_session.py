@@ -14,8 +14,8 @@ import pytest
 from tests.sessions.conftest import PYTHON, Stage, marked, until
 
 from windlass.core.errors import Conflict
+from windlass.core.printable import keep_colour, without_escapes
 from windlass.sessions import census, record, streams
-from windlass.sessions.screens import coloured, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -319,9 +319,9 @@ def test_weird_output_neither_breaks_the_session_nor_reaches_people(stage: Stage
     stage.python(junk)
     until(lambda: "end" in stage.screen())
     tmux = stage.sessions.tmux
-    text = plain(tmux.capture(stage.name, scrollback=None, colour=True))
+    text = without_escapes(tmux.capture(stage.name, scrollback=None, colour=True))
     assert not [char for char in text if char != "\n" and ord(char) < 32]
-    assert "\x1b]" not in coloured(tmux.capture(stage.name, colour=True))
+    assert "\x1b]" not in keep_colour(tmux.capture(stage.name, colour=True))
 
 
 def test_the_person_at_the_pane_of_a_headless_session_cannot_end_it(stage: Stage) -> None:

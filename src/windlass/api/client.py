@@ -102,8 +102,9 @@ def _encode(request: Mapping[str, Any]) -> bytes:
 
 def _not_text(request: Mapping[str, Any]) -> errors.UserError:
     for name, value in request.items():
-        shown = str(value).encode(errors="backslashreplace").decode()
-        if shown == str(value):
+        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown = said.encode(errors="backslashreplace").decode()
+        if shown == said:
             continue
         if name == "cwd":
             return errors.UserError(

@@ -9,7 +9,7 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter, _Sub
 from importlib import import_module
 from typing import Any, NoReturn
 
-from windlass.cli.call import Call, coloured, flush
+from windlass.cli.call import Call, coloured, flush, write
 from windlass.cli.index import HOME, NAMES, Entry
 from windlass.core.errors import Internal, UserError, WindlassError
 from windlass.core.printable import printable, printable_line
@@ -61,8 +61,7 @@ def _command(entry: Entry, rest: list[str]) -> int:
     module = import_module(entry.module)
     try:
         args = parser_of(entry, module).parse_args(rest)
-    except SystemExit:  # argparse printed the help that was asked for
-        flush()
+    except SystemExit:  # the help that was asked for has been printed
         return 0
     if args.directory is not None:
         try:
@@ -103,7 +102,12 @@ def take_common(parser: ArgumentParser, default: Any = None) -> None:
 
 
 class Parser(ArgumentParser):
-    """Raises what argparse would print and exit for."""
+    """Raises what argparse would print and exit for, and prints the way we do."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Prints help; argparse would keep quiet about a full disk."""
+        del file
+        write(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Says what is wrong, and where it is written."""
@@ -168,7 +172,8 @@ def _open_closed_streams() -> None:
 
 def _drop_unwritten() -> None:
     """What could not be written is not tried again, and complained of, at exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -180,9 +180,9 @@ def tree(call: Call, listed: list[dict[str, Any]], *, indent: str = "") -> list[
 
 def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
     room = columns() if call.terminal else 120
-    lead = lead[-(room // 2) :]
+    lead = lead[-(room // 3) :]
     state, since = agent["state"], age(agent["state_age"])
-    name = fit(f"{lead}{agent['id']}", max(_LEAST, room - len(f"  {state} {since}")))[len(lead) :]
+    name = fit(f"{lead}{agent['id']}", room - len(f"  {state} {since}"))[len(lead) :]
     left = room - width(f"{lead}{name}  {state} {since}  ")
     goal = fit(printable_line(agent["goal"]), left) if left >= _LEAST else ""
     painted = call.paint(state, STATE_COLOURS.get(state, "dim"))

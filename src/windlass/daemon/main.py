@@ -25,6 +25,7 @@ from typing import Any
 from windlass import __version__
 from windlass.api import places
 from windlass.api.server import Caller, Server
+from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
@@ -74,6 +75,7 @@ class Daemon:
         live = await self._in_thread(lambda: store.read(rows.agents))
         for agent in live:
             await self._open(agent.uid)
+        await self._in_thread(lambda: self._find_tmux_again(live))
         await self._in_thread(self._watching.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())
@@ -91,6 +93,11 @@ class Daemon:
             self._deafen(uid)
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._leave_no_empty_server)
+
+    def _find_tmux_again(self, live: list[Agent]) -> None:
+        sessions, folders = self._context.sessions, self._context.folders
+        if live and not sessions.tmux.alive():
+            any(sessions.find_server_again(folders.session(a.uid, a.session)) for a in live)
 
     def _leave_no_empty_server(self) -> None:
         tmux = self._context.sessions.tmux

@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.sessions import processes, record
@@ -89,6 +92,30 @@ class Sessions:
             child_pid=holder.child,
             reason=ended.reason if ended else "",
         )
+
+    def find_server_again(self, folder: Path) -> bool:
+        """Has the tmux server that a living session is in make its socket anew; True if it did.
+
+        Sockets lie in a runtime folder that may be tidied away under a server that lives on.
+        """
+        holder = record.read_holder(folder)
+        living = holder.living() if holder else None
+        if living is None:
+            return False
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            server = psutil.Process(living.pid).parent()
+            if server is not None and server.name().startswith("tmux"):
+                server.send_signal(signal.SIGUSR1)
+                return self._answers_within(2.0)
+        return False
+
+    def _answers_within(self, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while not self.tmux.alive():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.02)
+        return True
 
     def stop(
         self, *, folder: Path, name: str, marker: str, grace: float = 5.0

@@ -1,0 +1,162 @@
+"""Following goes on through every end of a daemon, and only what was killed is started again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.api.conftest import Fake
+from tests.support.ground import until
+
+from windlass.api import asking, client, starting
+from windlass.core.errors import Unavailable
+
+OK = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
+
+Fakes = Callable[..., Fake]
+
+
+def events(*ids: int) -> bytes:
+    return OK + b"".join(b'id: %d\ndata: {"id":%d}\n\n' % (one, one) for one in ids)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was started instead of a daemon."""
+    made: list[str] = []
+    monkeypatch.setattr(starting, "start", lambda: made.append("daemon"))
+    return made
+
+
+def test_a_stream_that_breaks_goes_on_after_its_last_whole_event(
+    fake: Fakes, started: list[str]
+) -> None:
+    daemon = fake(events(1, 2) + b'data: {"id":3', b"", events(3), events(4))
+    following = asking.follow(0)
+    assert [next(following)["id"] for _ in range(4)] == [1, 2, 3, 4]
+    daemon.join()
+    after = [asked.partition(b"after=")[2].partition(b"&")[0] for asked in daemon.asked]
+    assert after == [b"0", b"2", b"2", b"3"]
+    assert started == []
+
+
+def test_following_from_now_on_loses_nothing_when_the_first_stream_breaks(
+    fake: Fakes, started: list[str]
+) -> None:
+    daemon = fake(OK + b'[{"id": 5}]', b"", events(6))
+    assert next(asking.follow(None))["id"] == 6
+    assert b"after=5" in daemon.asked[1]
+    assert b"after=5" in daemon.asked[2]
+    assert started == []
+
+
+def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(
+    fake: Fakes, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = threading.Event()
+    monkeypatch.setattr(starting, "answers", lambda: absent.set() or False)
+    first = fake(events(1))
+    seen: list[int] = []
+    following = asking.follow(0)
+
+    def read() -> None:
+        seen.extend(next(following)["id"] for _ in range(2))
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    first.join()
+    first.stop()
+    assert absent.wait(10), "the follower did not notice"
+    second = fake(events(2))
+    reading.join(10)
+    assert seen == [1, 2]
+    assert started == []
+
+
+def test_a_daemon_that_was_killed_is_started_again(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Fake] = []
+    monkeypatch.setattr(starting, "start", lambda: made.append(fake(events(2))))
+    first = fake(events(1))
+    following = asking.follow(0)
+    assert next(following)["id"] == 1
+    first.join()
+    first.die()
+    assert next(following)["id"] == 2
+    assert len(made) == 1
+
+
+def test_a_daemon_that_stays_away_is_not_waited_for_for_ever(
+    short: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert short.exists()
+    monkeypatch.setattr(asking, "_ABSENCE", 0.0)
+    with pytest.raises(Unavailable, match="stopped and stayed away"):
+        next(asking.follow(0))
+    assert started == []
+
+
+def test_streams_that_only_ever_break_are_given_up(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_FRUITLESS", 3)
+    daemon = fake(OK, OK, OK)
+    with pytest.raises(Unavailable, match="breaks off every event stream"):
+        next(asking.follow(0))
+    daemon.join()
+
+
+def test_a_follower_whose_agent_has_ended_is_told(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDLASS_SOCKET", str(short / "rt" / "none"))
+    monkeypatch.setattr(starting, "answers", lambda: True)
+    with pytest.raises(Unavailable, match="its agent has ended"):
+        next(asking.follow(0))
+
+
+def test_a_request_is_sent_again_under_the_same_key(
+    fake: Fakes, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = fake(b"", OK + b"[]")
+    assert asking.ask("agents", manager=None, ended=True) == []
+    daemon.join()
+    bodies = [asked.partition(b"\r\n\r\n")[2] for asked in daemon.asked]
+    assert bodies[0] == bodies[1]
+    assert b"manager" not in bodies[0]
+    assert started == ["daemon"]
+    daemon.die()
+    monkeypatch.setattr(asking, "_TRIES", 2)
+    with pytest.raises(Unavailable, match="keeps going away"):
+        asking.ask("agents")
+
+
+def test_starting_notices_at_once_that_a_daemon_has_ended(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is shutting down answers no more and still holds its lock for a moment."""
+    held = [True, True, False]
+    asked: list[str] = []
+    monkeypatch.setattr(starting, "answers", lambda: False)
+    monkeypatch.setattr(starting, "running", lambda: {} if len(held) > 1 and held.pop(0) else None)
+    monkeypatch.setattr(starting, "_start_detached", lambda: asked.append("start"))
+    monkeypatch.setattr(starting.time, "monotonic", iter(range(1, 5)).__next__)
+    starting.start()
+    assert asked == ["start"]
+    assert (short / "state" / "starting.lock").exists()
+
+
+def test_a_daemon_that_is_slow_is_not_taken_for_deaf(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert short.exists()
+
+    def slow(*_: object, **__: object) -> None:
+        raise client.Gone("timed out") from TimeoutError()
+
+    monkeypatch.setattr(client, "ask", slow)
+    assert starting.answers()
+    until(starting.answers)

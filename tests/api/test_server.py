@@ -1,0 +1,181 @@
+"""The server: malformed requests, streams that cannot start, streams that end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from tests.support.ground import until
+
+from windlass.api import client, places
+from windlass.api.server import Caller, Server, Verb
+from windlass.core.errors import Internal, NotFound, UserError
+from windlass.core.ids import Uid
+
+
+class Asked(TypedDict):
+    """A request with one word that it needs."""
+
+    text: str
+
+
+class Serving:
+    """A server on a loop of its own, and a feed that the test holds."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.events: list[dict[str, Any]] = []
+        self.refuses: Exception | None = None
+        self.breaks: Exception | None = None
+        self.ended: list[str] = []
+        verbs = {
+            "echo": Verb(Asked, lambda caller, asked: {"agent": caller.agent, **asked}),
+            "fail": Verb(dict[str, Any], self._fail),
+            "odd": Verb(dict[str, Any], lambda _caller, _asked: {"name": "a\udcff"}),
+        }
+        self.server = Server(verbs, self._feed, schema=1, run=self._run)
+        self._thread = threading.Thread(target=self.loop.run_forever)
+        self._thread.start()
+
+    def do(self, work: Any) -> Any:
+        """Runs something on the server's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(10)
+
+    def leave(self) -> None:
+        """Ends the loop."""
+        self.do(self.server.stop())
+        self.do(asyncio.sleep(0))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        return work()
+
+    def _fail(self, _caller: Caller, _asked: Any) -> None:
+        raise ZeroDivisionError("by \udcff")
+
+    async def _feed(
+        self, _caller: Caller, _asked: Mapping[str, str]
+    ) -> AsyncIterator[dict[str, Any]]:
+        if self.refuses is not None:
+            raise self.refuses
+        return self._stream()
+
+    async def _stream(self) -> AsyncIterator[dict[str, Any]]:
+        for event in self.events:
+            yield event
+        self.ended.append("stream")
+        if self.breaks is not None:
+            raise self.breaks
+
+
+@pytest.fixture
+def serving(short: Path) -> Iterator[Serving]:
+    """A server that answers the person on the person's socket."""
+    assert short.exists()
+    made = Serving()
+    made.do(made.server.listen(Path(places.person_socket()), Caller(None)))
+    yield made
+    made.leave()
+
+
+def test_who_asks_is_decided_by_the_socket(serving: Serving, short: Path) -> None:
+    path = short / "rt" / "a1"
+    serving.do(serving.server.listen(path, Caller(Uid("a1"))))
+    assert client.ask("echo", {"text": "x"}) == {"agent": None, "text": "x"}
+    assert client.ask("echo", {"text": "x"}, path=str(path)) == {"agent": "a1", "text": "x"}
+
+
+def test_a_verb_that_does_not_exist_is_not_found(serving: Serving) -> None:
+    assert serving.events == []
+    with pytest.raises(NotFound, match="no verb 'nope'"):
+        client.ask("nope", {})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b"7",
+        b'"x"',
+        b"{}",
+        b"",
+        b'{"text": 7}',
+        b'{"text": "\xff"}',
+        b'{"text": "\\ud800"}',
+        b'{"text": "x", "more": ' + b"[" * 100_000,
+    ],
+)
+def test_a_malformed_request_is_the_callers_fault(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    assert serving.events == []
+    monkeypatch.setattr(client, "_encode", lambda _: body)
+    with pytest.raises(UserError, match="malformed request"):
+        client.ask("echo", {})
+
+
+def test_keys_that_a_verb_does_not_know_are_passed_over(serving: Serving) -> None:
+    """So that a newer client may say more than this daemon understands."""
+    assert serving.events == []
+    answer = client.ask("echo", {"text": "x", "more": {"deep": [1]}})
+    assert answer == {"agent": None, "text": "x"}
+
+
+def test_a_defect_is_told_as_one_whatever_its_words(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert serving.events == []
+    with pytest.raises(Internal, match="fail: ZeroDivisionError: by \udcff"):
+        client.ask("fail", {})
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_name_that_is_not_utf8_can_be_answered_and_told_of(serving: Serving) -> None:
+    assert client.ask("odd", {}) == {"name": "a\udcff"}
+    serving.events = [{"id": 1, "name": "a\udcff"}]
+    assert list(client.stream(0, cwd="/")) == serving.events
+
+
+def test_a_feed_that_refuses_is_told(serving: Serving, caplog: pytest.LogCaptureFixture) -> None:
+    serving.refuses = NotFound("no agent 'x'", "look")
+    with pytest.raises(NotFound, match="no agent 'x'"):
+        next(client.stream(0, cwd="/"))
+    serving.refuses = OverflowError("too large")
+    with pytest.raises(Internal, match="events: OverflowError: too large"):
+        next(client.stream(0, cwd="/"))
+    assert "OverflowError" in caplog.text
+
+
+def test_a_feed_that_is_closed_ends_the_stream_and_is_no_error(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert list(client.stream(0, cwd="/")) == []
+    serving.events = [{"id": 1}, {"id": 2}]
+    assert list(client.stream(0, cwd="/")) == serving.events
+    assert caplog.text == ""
+
+
+def test_a_feed_that_fails_later_breaks_off_after_what_it_told(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    serving.events = [{"id": 1}]
+    serving.breaks = ZeroDivisionError("later")
+    assert list(client.stream(0, cwd="/")) == serving.events
+    until(lambda: "an event stream broke off" in caplog.text, what="the log line")
+
+
+def test_a_server_that_stops_leaves_no_socket_behind(serving: Serving) -> None:
+    """That is how followers tell that it was stopped from that it was killed."""
+    path = Path(places.person_socket())
+    assert path.stat().st_mode & 0o777 == 0o600
+    serving.do(serving.server.stop())
+    assert not path.exists()
+    with pytest.raises(client.Stopped):
+        client.ask("echo", {"text": "x"})

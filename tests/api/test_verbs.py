@@ -1,0 +1,62 @@
+"""The table of verbs and the types on the wire agree."""
+
+from __future__ import annotations
+
+from typing import Any, cast, get_type_hints
+
+import msgspec
+import pytest
+
+from windlass.api import wire
+from windlass.api.server import Verb, _decode
+from windlass.core.errors import UserError
+from windlass.daemon.verbs import Verbs
+
+TABLE = Verbs(cast(Any, None), cast(Any, None)).table()
+NEEDED = {
+    "end": {"agents": ["a"]},
+    "note": {"text": "x"},
+    "reassign": {"agent": "a", "parent": None},
+    "send": {"agent": "a", "text": "x"},
+    "spawn": {"goal": "x"},
+}
+"""What a verb cannot do without; every other one takes an empty request."""
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_verb_takes_its_smallest_request_and_keys_of_a_newer_client(name: str) -> None:
+    smallest: dict[str, Any] = NEEDED.get(name, {})
+    whole = smallest | {"cwd": "/", "key": "k"}
+    for body in (smallest, whole):
+        assert decoded(TABLE[name], body) == body
+    assert decoded(TABLE[name], whole | {"of_tomorrow": {"x": [1]}}) == whole
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_request_without_what_its_verb_needs_is_refused_by_the_key(name: str) -> None:
+    for key in NEEDED[name]:
+        less = {k: v for k, v in NEEDED[name].items() if k != key}
+        with pytest.raises(UserError, match=f"malformed request.*`{key}`"):
+            decoded(TABLE[name], less)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_request_of_the_wrong_type_is_refused(name: str) -> None:
+    for key in get_type_hints(TABLE[name].request):
+        with pytest.raises(UserError, match="malformed request"):
+            decoded(TABLE[name], NEEDED.get(name, {}) | {key: {"no": "such"}})
+
+
+def test_every_request_on_the_wire_belongs_to_a_verb() -> None:
+    used = {base for verb in TABLE.values() for base in (verb.request,)}
+    bases = {wire.Scope, wire.AgentRequest}
+    written = {
+        kind
+        for name, kind in vars(wire).items()
+        if name.endswith("Request") and isinstance(kind, type)
+    }
+    assert written - used - bases == set()
+
+
+def decoded(verb: Verb, body: dict[str, Any]) -> Any:
+    return _decode(msgspec.json.encode(body), verb.request)

@@ -1,0 +1,232 @@
+"""What commands ask of the daemon and of the person, with a daemon that only answers."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windlass.api import asking
+from windlass.cli.call import Call
+from windlass.cli.commands import demo, kill, look, merge, new, nuke, wait
+from windlass.cli.commands import exec as exec_
+from windlass.cli.index import NAMES
+from windlass.cli.main import parser_of
+from windlass.core.errors import Unavailable, UserError
+
+
+class Told(Call):
+    """A call whose daemon answers from a table and remembers what it was asked."""
+
+    def __init__(
+        self, module: Any, *words: str, **answers: Callable[[dict[str, Any]], Any]
+    ) -> None:
+        name = module.__name__.rpartition(".")[2]
+        super().__init__(parser_of(NAMES[name], module).parse_args(words))
+        self.answers = answers
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def ask(self, verb: str, **request: Any) -> Any:
+        """Answers."""
+        self.asked.append((verb, request))
+        return self.answers[verb](request)
+
+
+class Terminal(io.StringIO):
+    """A stdin that somebody types on."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _person(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WINDLASS_SOCKET", "WINDLASS_DRIVER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(("module", "verb"), [(kill, "end"), (nuke, "end"), (merge, "merge")])
+def test_the_question_names_the_agent_that_a_prefix_means(
+    module: Any,
+    verb: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    with pytest.raises(UserError, match="nothing was done"):
+        module.run(call)
+    assert " api" in capsys.readouterr().err
+    done = {"ended": [], "orphans": [], "into": "main", "commit": "0" * 40, "verdict": ""}
+    call = Told(module, "ap", why=lambda _: {"id": "api"}, **{verb: lambda _: done})
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    module.run(call)
+    assert "api" in str(call.asked[-1])
+    call = Told(module, "ap", "--force", **{verb: lambda _: done})
+    module.run(call)
+    assert len(call.asked) == 1
+
+
+def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.StringIO) -> dict[str, Any]:
+    """What `wl new` asks for."""
+    monkeypatch.setattr(sys, "stdin", stdin)
+    made = {"id": "a", "role": "worker", "branch": "agent/a", "base_from": "HEAD", "base": "0"}
+    call = Told(new, *words, spawn=lambda _: made)
+    new.run(call)
+    return {name: value for name, value in call.asked[0][1].items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "meaning"),
+    [
+        (["--manager", "refactor"], "", ("refactor", None, "manager")),
+        (["--manager", "lead"], "a goal", ("a goal", "lead", "worker")),
+        (["--manager", "refactor", "--parent", "lead"], "", ("refactor", "lead", "manager")),
+        (["--manager", "--parent", "lead", "a goal"], "", ("a goal", "lead", "manager")),
+        (["--manager", "lead", "a goal"], "", ("a goal", "lead", "worker")),
+        (["--manager", "two words"], "not read", ("two words", None, "manager")),
+        (["--parent", "lead", "a goal"], "", ("a goal", "lead", "worker")),
+        (["--manager", "--", "a goal"], "", ("a goal", None, "manager")),
+        ([], "a goal", ("a goal", None, "worker")),
+    ],
+)
+def test_a_manager_a_parent_and_a_goal_are_told_apart(
+    words: list[str],
+    stdin: str,
+    meaning: tuple[str, str | None, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = meant(monkeypatch, *words, stdin=io.StringIO(stdin))
+    assert (asked["goal"], asked.get("parent"), asked["role"]) == meaning
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--manager"], ["--manager", "lead", ""], ["--manager", "a", "--parent", "b", "x"]],
+)
+def test_what_cannot_be_meant_is_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError):
+        meant(monkeypatch, *words, stdin=io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("piped", "goal"), [("a diff\n", "review\n\na diff\n"), ("\n", "review\n")]
+)
+def test_what_is_piped_follows_the_prompt_file(
+    piped: str, goal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "review.md").write_text("review\n")
+    words = ("--prompt-file", str(tmp_path / "review.md"))
+    assert meant(monkeypatch, *words, stdin=io.StringIO(piped))["goal"] == goal
+
+
+def test_the_driver_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_DRIVER", "standin")
+    assert meant(monkeypatch, "x", stdin=io.StringIO())["driver"] == "standin"
+    assert meant(monkeypatch, "x", "--driver", "other", stdin=io.StringIO())["driver"] == "other"
+
+
+def test_a_script_is_a_file_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    asked = meant(monkeypatch, "--script", "plan.json", "x", stdin=io.StringIO())
+    assert asked["script"] == str(tmp_path / "plan.json")
+    with pytest.raises(UserError, match="not a regular file"):
+        meant(monkeypatch, "--script", "pipe", "x", stdin=io.StringIO())
+    with pytest.raises(UserError, match="no script"):
+        meant(monkeypatch, "--script", "absent", "x", stdin=io.StringIO())
+
+
+def test_following_the_screen_of_a_stopped_agent_ends() -> None:
+    shown = {"id": "api", "live": False, "screen": "the last of it"}
+    assert look.run(Told(look, "-f", "api", look=lambda _: shown)) == 0
+
+
+def test_a_followed_screen_is_shown_when_it_changes_and_until_it_ends(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(look, "_PERIOD", 0.0)
+    screens = iter(["one", "one", "two", "three"])
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        screen = next(screens)
+        assert screen == "one" or request["agent"] == "api"
+        return {"id": "api", "live": screen != "three", "screen": screen}
+
+    assert look.run(Told(look, "-f", "ap", look=answer)) == 0
+    assert capsysbinary.readouterr().out.split() == [b"one", b"two", b"three"]
+
+
+def _waiting(why: Callable[[dict[str, Any]], Any], *words: str) -> Told:
+    return Told(wait, *words, log=lambda _: [], why=why)
+
+
+def test_who_waits_by_prefix_sees_the_agent_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once `api` has ended, the name is a prefix of another that lives on."""
+    states = iter([("api", "running"), ("api", "running"), ("api-2", "running")])
+
+    def why(_: dict[str, Any]) -> dict[str, Any]:
+        name, state = next(states)
+        return {"id": name, "state": state}
+
+    def follow(_: int) -> Iterator[dict[str, Any]]:
+        yield {"kind": "agent.ended"}
+
+    monkeypatch.setattr(asking, "follow", follow)
+    call = _waiting(why, "ap")
+    assert wait.run(call) == 0
+    assert [request["agent"] for verb, request in call.asked if verb == "why"] == [
+        "ap",
+        "api",
+        "api",
+    ]
+
+
+def _no_news(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def follow(_: int) -> Iterator[dict[str, Any]]:
+        yield {"kind": "other", "data": {}}
+        raise error
+
+    monkeypatch.setattr(asking, "follow", follow)
+
+
+def test_waiting_ends_with_what_ended_its_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    _no_news(monkeypatch, RuntimeError("no more news"))
+    with pytest.raises(RuntimeError, match="no more news"):
+        wait.run(_waiting(lambda _: {"id": "api", "state": "running"}, "api"))
+
+
+def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    _no_news(monkeypatch, Unavailable("the daemon went away"))
+    watching = demo._Progress(Told(demo, log=lambda _: []))  # noqa: SLF001 - its own thread
+    with pytest.raises(Unavailable, match="went away"):
+        watching.until("gull", "waiting")
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "json"),
+    [
+        (["a", "--", "ls", "-l"], ["ls", "-l"], False),
+        (["a", "--json", "--", "ls", "--json"], ["ls", "--json"], True),
+        (["--json", "a", "--", "git", "log", "--", "x"], ["git", "log", "--", "x"], True),
+        (["a", "ls", "-l", "--", "x"], ["ls", "-l", "--", "x"], False),
+        (["a", "--json"], [], True),
+    ],
+)
+def test_options_before_the_dashes_are_ours(
+    words: list[str], command: list[str], *, json: bool
+) -> None:
+    call = Told(exec_, *words)
+    assert (call.args.command, call.json) == (command, json)
+
+
+def test_an_option_that_is_not_ours_is_no_command() -> None:
+    with pytest.raises(UserError, match="--colour"):
+        Told(exec_, "a", "--colour", "--", "ls")
