@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.api.conftest import Fake
-from tests.support.ground import until
 
 from windlass.api import asking, client, starting
 from windlass.core.errors import Unavailable
@@ -56,7 +55,12 @@ def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(
     fake: Fakes, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = threading.Event()
-    monkeypatch.setattr(starting, "answers", lambda: absent.set() or False)
+
+    def noticed() -> bool:
+        absent.set()
+        return False
+
+    monkeypatch.setattr(starting, "answers", noticed)
     first = fake(events(1))
     seen: list[int] = []
     following = asking.follow(0)
@@ -69,7 +73,7 @@ def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(
     first.join()
     first.stop()
     assert absent.wait(10), "the follower did not notice"
-    second = fake(events(2))
+    fake(events(2))
     reading.join(10)
     assert seen == [1, 2]
     assert started == []
@@ -143,7 +147,7 @@ def test_starting_notices_at_once_that_a_daemon_has_ended(
     monkeypatch.setattr(starting, "answers", lambda: False)
     monkeypatch.setattr(starting, "running", lambda: {} if len(held) > 1 and held.pop(0) else None)
     monkeypatch.setattr(starting, "_start_detached", lambda: asked.append("start"))
-    monkeypatch.setattr(starting.time, "monotonic", iter(range(1, 5)).__next__)
+    monkeypatch.setattr("time.monotonic", iter(range(1, 5)).__next__)
     starting.start()
     assert asked == ["start"]
     assert (short / "state" / "starting.lock").exists()
@@ -159,4 +163,3 @@ def test_a_daemon_that_is_slow_is_not_taken_for_deaf(
 
     monkeypatch.setattr(client, "ask", slow)
     assert starting.answers()
-    until(starting.answers)
