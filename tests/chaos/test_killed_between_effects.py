@@ -1,4 +1,4 @@
-"""The daemon ends with -9 before and after every recorded step of new, kill and merge.
+"""The daemon ends with -9 before and after every recorded step of new, kill, merge and undo.
 
 The command that was under way gets its answer all the same, from the daemon that follows; and what
 is there afterwards is what would have been there without the crash, once.
@@ -14,6 +14,7 @@ from tests.support.ground import Ground
 
 from windlass.daemon.ending import Ending
 from windlass.daemon.merging import Merging
+from windlass.daemon.restoring import Restoring
 from windlass.daemon.spawning import Spawning
 
 pytestmark = pytest.mark.slow
@@ -26,6 +27,7 @@ OPERATIONS = {
         Spawning(NOTHING, NOTHING).operation(),
         ENDING.operation(),
         Merging(NOTHING, ENDING).operation(),
+        *Restoring(NOTHING, NOTHING).operations(),
     )
 }
 HELLO = (
@@ -101,3 +103,21 @@ def test_merge_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     assert ground.wl("list", "--json").ok().json() == []
     assert not workspace.exists()
     assert len(ground.wl("trash", "list", "--json").ok().json()) == 1
+
+
+@pytest.mark.parametrize("point", points("restore"))
+def test_undo_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
+    workspace = ground.new("a1", *HELLO)
+    ground.wait("a1", states="complete")
+    (workspace / "loose.txt").write_text("not committed\n")
+    ground.wl("kill", "a1", "--force").ok()
+    armed = arm(ground, point)
+    ground.wl("undo").ok()
+    assert not armed.exists(), "the daemon never came to the point"
+    (agent,) = ground.wl("list", "--json").ok().json()
+    assert (agent["id"], agent["state"]) == ("a1", "stopped")
+    assert (workspace / "loose.txt").read_text() == "not committed\n"
+    assert ground.git("log", "--format=%s", "agent/a1") == "hello\nfirst\n"
+    assert [e["kind"] for e in ground.events("a1")].count("agent.restored") == 1
+    ground.wl("undo").failed(8)
+    ground.wl("resume", "a1").ok()

@@ -82,8 +82,11 @@ def test_the_path_that_every_command_takes_imports_nothing_heavy() -> None:
         "http",
         "psutil",
         "pathlib",
+        "shutil",
+        "subprocess",
+        "unicodedata",
     }
-    code = "import sys, windlass.cli.main, windlass.cli.commands.list; print(*sys.modules)"
+    code = "import sys, windlass.cli.main, windlass.cli.commands.list, windlass.cli.commands.home; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.split())
 

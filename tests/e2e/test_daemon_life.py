@@ -50,7 +50,7 @@ def test_shells_with_other_environments_reach_the_same_daemon_and_sessions(
     pid = ground.daemon_pid()
     other = ground.folder / "other"
     other.mkdir(mode=0o700)
-    shells = (
+    shells: tuple[dict[str, str], ...] = (
         {"XDG_RUNTIME_DIR": str(other)},
         {"XDG_RUNTIME_DIR": "", "TMPDIR": str(other)},
         {"XDG_RUNTIME_DIR": "/run/user/none", "TMPDIR": "/none"},
@@ -75,15 +75,17 @@ def test_readers_see_every_event_once_however_the_daemon_ends(ground: Ground) ->
     ending = itertools.cycle((signal.SIGTERM, signal.SIGKILL))
     try:
         for number in range(6):
-            noting = ground.start("note", "a1", f"note {number}")
+            noting = ground.start("note", "--agent", "a1", f"note {number}")
             process = psutil.Process(ground.daemon_pid())
             process.send_signal(next(ending))
             process.wait(20)
             assert noting.communicate(timeout=60)[1] == ""
-            ground.wl("note", "a1", f"and {number}").ok()
+            ground.wl("note", "--agent", "a1", f"and {number}").ok()
         known = [event["id"] for event in ground.events()]
-        for reader in readers:
-            until(lambda r=reader: r.ids[-1:] == known[-1:], what="the last event")
+        until(
+            lambda: all(reader.ids[-1:] == known[-1:] for reader in readers),
+            what="the last event in every reader",
+        )
     finally:
         complaints = [reader.leave() for reader in readers]
     assert complaints == [""] * 4
@@ -96,7 +98,6 @@ def test_a_stopped_daemon_stays_stopped_and_a_killed_one_comes_back_for_its_read
     ground.wl("init").ok()
     reader = Reader(ground)
     try:
-        ground.wl("note", "nobody", "x").failed(8)
         until(lambda: _connected(ground) > 0, what="the reader's stream")
         ground.wl("daemon", "stop").ok()
         # Each of these takes longer than a follower that started a daemon would need.
@@ -126,7 +127,8 @@ def test_a_command_right_after_a_stop_does_not_wait_for_its_patience(ground: Gro
     os.kill(pid, signal.SIGTERM)
     (path,) = ground.runtime.glob("windlass/*/person.sock")
     until(lambda: not path.exists(), what="the end of its socket")
-    assert ground.wl("list", "-v").ok().err.startswith("wl: asked")
+    told = ground.wl("list", "-v").ok().err
+    assert int(told.split()[-2]) < 5000, told
     assert ground.daemon_pid() not in (None, pid)
 
 
@@ -170,8 +172,8 @@ def test_a_folder_whose_name_is_not_utf8_is_named(ground: Ground) -> None:
         (lambda state: (state / "daemon.lock").mkdir(), "daemon.lock"),
         (lambda state: (state / "daemon.err").mkdir(), "daemon.err"),
         (lambda state: (state / "daemon.log").mkdir(), "daemon.log"),
-        (lambda state: (state / "starting.lock").mkdir(), "state folder"),
-        (lambda state: (state / "runtime").mkdir(), "state folder"),
+        (lambda state: (state / "starting.lock").mkdir(), "starting.lock"),
+        (lambda state: (state / "runtime").mkdir(), "state/runtime"),
     ],
 )
 def test_a_state_folder_that_was_spoiled_is_told_in_words(

@@ -62,7 +62,9 @@ def make_home() -> None:
 
 def unusable(error: OSError) -> ConfigError:
     """What to say of a state folder in which nothing can be written."""
-    why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
+    why = "it is no folder" if isinstance(error, FileExistsError) else str(error.strerror)
+    if (path := error.filename2 or error.filename) and path != home():
+        why += f" ({path})"
     return ConfigError(
         f"{home()} cannot be the state folder: {why}",
         "set WINDLASS_HOME to a folder that you can write to",
@@ -83,6 +85,8 @@ def settle() -> None:
             file.write(os.fsencode(chosen) + b"\n")
         os.replace(passing, path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(passing)
         raise unusable(error) from None
 
 

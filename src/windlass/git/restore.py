@@ -57,6 +57,10 @@ _PRIVATE = (
 )
 
 
+_RESTORED = "windlass-restored"
+"""In a worktree's admin folder: the salvage that it was restored from, once it was."""
+
+
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """Where the work is back, and what is not quite as it was."""
 
@@ -77,6 +81,8 @@ def restore(
         raise GitError(
             "the saved work has no commit to start from", f"its files are in `git show {commit}`"
         )
+    if _is_done(repo, commit=commit, path=where, branch=branch):
+        return Restored(path=where, branch=branch, base=about.base, notes=[])
     note = _begin(repo, commit=commit, path=where, branch=branch, start=start)
     admin = worktrees.register(repo, path=where, branch=branch, start=start, agent=agent)
     notes: list[str] = []
@@ -89,8 +95,18 @@ def restore(
     base = f"refs/windlass/base/{agent}"
     if agent and about.base and read_ref(repo, base) is None:
         set_ref(repo, base, about.base)
+    with open(os.path.join(admin, _RESTORED), "wb") as file:
+        file.write(commit.encode())
     os.unlink(note)
     return Restored(path=where, branch=branch, base=about.base, notes=notes)
+
+
+def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:
+    """Says whether this very restore was completed: its caller may have died before it knew."""
+    admin = places.find_admin(repo, path)
+    if admin is None or worktrees.own_branch(admin) != branch:
+        return False
+    return places.read_small(os.path.join(admin, _RESTORED)) == commit.encode()
 
 
 def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str) -> str:

@@ -219,8 +219,9 @@ def _leave(call: Call) -> None:
         call.ask("end", agents=[], tree=True, force=True)
     finally:
         starting.stop()
-        tmux = os.path.join(places.runtime(), "tmux")
-        subprocess.run(["tmux", "-S", tmux, "kill-server"], capture_output=True, check=False)
+        tmux = ["tmux", "-S", os.path.join(places.runtime(), "tmux"), "kill-server"]
+        with contextlib.suppress(OSError):
+            subprocess.run(tmux, capture_output=True, check=False)
         shutil.rmtree(places.runtime(), ignore_errors=True)
 
 
