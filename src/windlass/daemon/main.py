@@ -26,7 +26,7 @@ from windlass import __version__
 from windlass.api import places
 from windlass.api.server import Caller, Server
 from windlass.core.crew import Agent
-from windlass.core.errors import WindlassError
+from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
@@ -182,11 +182,10 @@ class Daemon:
 def run() -> int:
     """Runs the daemon in the foreground until it is told to stop."""
     home = Path(places.home())
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _log_to(home / "daemon.log")
     lock = Lock(home / "daemon.lock")
     try:
-        places.make_private(places.runtime())
+        places.settle()
+        _log_to(home / "daemon.log")
         lock.take({"version": __version__, "socket": places.person_socket()})
         asyncio.run(_serve(home))
     except WindlassError as error:
@@ -246,7 +245,10 @@ def _ready(word: dict[str, Any]) -> None:
 
 
 def _log_to(path: Path) -> None:
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=4 << 20, backupCount=2)
+    try:
+        handler = logging.handlers.RotatingFileHandler(path, maxBytes=4 << 20, backupCount=2)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", "remove it") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     level = os.environ.get("WINDLASS_LOG", "info").upper()
     known = logging.getLevelNamesMapping()
