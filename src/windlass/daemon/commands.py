@@ -19,7 +19,7 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
 
     What an earlier try left running, before a daemon died, is ended first.
     """
-    processes.end_run(token(agent, what))
+    processes.end_run(mark(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     env = for_session(context.env, home=context.folders.home) | lodging.environment(context, agent)
@@ -30,7 +30,7 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
         env=env,
         log=log,
         timeout=limit,
-        token=token(agent, what),
+        mark=mark(agent, what),
     )
     context.store.write(
         lambda w: w.emit(
@@ -52,14 +52,14 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
     )
 
 
-def token(agent: Agent, what: str) -> str:
+def mark(agent: Agent, what: str) -> str:
     """What marks the processes of an agent's setup or teardown."""
     return f"{agent.uid}-{what}"
 
 
 def interrupt_setup(agent: Agent) -> None:
     """Ends a setup that is under way, so that its agent can be ended without waiting for it."""
-    processes.end_run(token(agent, "setup"))
+    processes.end_run(mark(agent, "setup"))
 
 
 def teardown(context: Context, agent: Agent, repo: Repo) -> None:

@@ -91,17 +91,17 @@ def below(folder: Path) -> list[Process]:
     return found
 
 
-def end_run(token: str) -> StopReport:
-    """Ends what a command line that was run under that token has left running."""
-    return Tree(f"{_RUN_MARKER}={token}").end(first=None, grace=2.0)
+def end_run(mark: str) -> StopReport:
+    """Ends what a command line that was run under that mark has left running."""
+    return Tree(f"{_RUN_MARKER}={mark}").end(first=None, grace=2.0)
 
 
 def run(
-    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float, token: str
+    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float, mark: str
 ) -> CommandResult:
     """Runs a shell command line with its output appended to `log`.
 
-    `token` marks its processes, so that `end_run` finds them even if we die meanwhile. On time-out
+    `mark` marks its processes, so that `end_run` finds them even if we die meanwhile. On time-out
     its whole tree is ended. What it leaves running after a normal end is left alone;
     with the session's marker in `env`, stopping that session ends it.
     """
@@ -111,7 +111,7 @@ def run(
             shell = subprocess.Popen(
                 ["/bin/sh", "-c", command],
                 cwd=cwd,
-                env={**env, _RUN_MARKER: token},
+                env={**env, _RUN_MARKER: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -124,7 +124,7 @@ def run(
             timed_out = False
         except subprocess.TimeoutExpired:
             itself = identify(shell.pid)
-            tree = Tree(f"{_RUN_MARKER}={token}", known=[itself] if itself else [])
+            tree = Tree(f"{_RUN_MARKER}={mark}", known=[itself] if itself else [])
             tree.end(first=shell.pid, grace=2.0)
             code = shell.wait()
             timed_out = True
