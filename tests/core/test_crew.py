@@ -104,6 +104,11 @@ def test_nobody_gives_what_neither_they_nor_the_role_were_given(
             crew.check_spawn(wanted, live=[lead], max_agents=None)
 
 
+def test_agents_in_a_ring_are_listed_and_not_hidden() -> None:
+    one, two = agent("one", parent="two"), agent("two", parent="one")
+    assert {a.id for _, a in crew.forest([one, two])} == {"one", "two"}
+
+
 def test_what_is_below_is_found_even_if_something_made_a_cycle() -> None:
     one, two = agent("one", parent="two"), agent("two", parent="one")
     assert [a.id for a in crew.below(one, [one, two])] == ["two"]

@@ -134,17 +134,22 @@ def below(agent: Agent, live: Iterable[Agent]) -> list[Agent]:
 def forest(agents: Sequence[Agent]) -> Iterator[tuple[int, Agent]]:
     """Walks agents as a tree, depth first; an agent whose parent is not listed is a root."""
     present = {a.uid for a in agents}
+    in_order = sorted(agents, key=lambda a: (a.created_at, a.id))
     children: dict[Uid | None, list[Agent]] = {}
-    for agent in sorted(agents, key=lambda a: (a.created_at, a.id)):
+    for agent in in_order:
         parent = agent.parent if agent.parent in present else None
         children.setdefault(parent, []).append(agent)
-
-    def visit(parent: Uid | None, depth: int) -> Iterator[tuple[int, Agent]]:
-        for agent in children.get(parent, ()):
+    seen: set[Uid] = set()
+    # The second time round finds nobody, unless something made a ring: that is shown, not hidden.
+    for root in (*children.get(None, ()), *in_order):
+        waiting = [(0, root)]
+        while waiting:
+            depth, agent = waiting.pop()
+            if agent.uid in seen:
+                continue
+            seen.add(agent.uid)
             yield depth, agent
-            yield from visit(agent.uid, depth + 1)
-
-    return visit(None, 0)
+            waiting += [(depth + 1, child) for child in reversed(children.get(agent.uid, ()))]
 
 
 def free_slot(live: Iterable[Agent]) -> int:

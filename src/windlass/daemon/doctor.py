@@ -40,7 +40,7 @@ def examine(context: Context, root: str | None) -> dict[str, Any]:
     return {
         "ok": all(probe.works for probe in needed),
         "needed": [msgspec.to_builtins(probe) for probe in needed],
-        "drivers": [msgspec.to_builtins(_driver(name)) for name in drivers.known()],
+        "drivers": [msgspec.to_builtins(_driver(name)) for name in _drivers(context, root)],
         "isolation": {
             "level": "hooks",
             "available": "box" if boxed else "hooks",
@@ -69,6 +69,15 @@ def _git() -> str:
 def _tmux(context: Context) -> str:
     context.sessions.tmux.require_version()
     return str(context.sessions.tmux.version())
+
+
+def _drivers(context: Context, root: str | None) -> list[str]:
+    """The drivers there are, and the one that is configured, which may not be among them."""
+    try:
+        chosen = settings.load(context.folders.home, root).driver
+    except WindlassError:
+        return list(drivers.known())
+    return list(dict.fromkeys([*drivers.known(), chosen]))
 
 
 def _driver(name: str) -> Probe:
