@@ -418,3 +418,19 @@ def test_a_change_of_the_same_size_in_the_moment_of_the_last_add_is_seen(
     os.utime(place / "readme.txt", ns=(moment, moment))
     assert workspaces.status(repo, str(place)).unstaged == ["readme.txt"]
     assert b"+bbbb" in workspaces.diff(repo, str(place), "main", stat=False, color=False)
+
+
+def test_checkouts_are_known_while_another_git_is_adding_a_worktree(
+    repo: Repository, tmp_path: Path
+) -> None:
+    """`worktree add` makes its admin folder before it fills it; plain git falls over that."""
+    make(repo, tmp_path / "w")
+    half = Path(repo.git_dir) / "worktrees" / "half"
+    half.mkdir()
+    (half / "gitdir").write_text(f"{tmp_path}/half/.git\n")
+    (half / "commondir").touch()
+    plain = subprocess.run(
+        ["git", "-C", repo.root, "worktree", "list"], capture_output=True, check=False
+    )
+    assert plain.returncode != 0
+    assert repository.checkouts(repo) == {"main": repo.root, "agent/a1": str(tmp_path / "w")}

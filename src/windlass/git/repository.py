@@ -14,6 +14,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
+from windlass.git import places
 from windlass.git.runner import Dirs, run, user_setting
 
 if TYPE_CHECKING:
@@ -174,17 +175,17 @@ def refs_under(repo: Repository, prefix: str) -> dict[str, str]:
 
 
 def checkouts(repo: Repository) -> dict[str, str]:
-    """Says where each checked-out branch is checked out."""
-    found: dict[str, str] = {}
-    said = repo.git("worktree", "list", "--porcelain", "-z")
-    for number, block in enumerate(said.out.split(b"\0\0")):
-        fields = {
-            key: value for key, _, value in (line.partition(b" ") for line in block.split(b"\0"))
-        }
-        branch = os.fsdecode(fields.get(b"branch", b""))
-        if branch.startswith("refs/heads/"):
-            place = repo.root if number == 0 else os.fsdecode(fields.get(b"worktree", b""))
-            found[branch.removeprefix("refs/heads/")] = place
+    """Says where each checked-out branch is checked out.
+
+    Reads the admin folders itself: `git worktree list` fails while another git adds a worktree.
+    """
+    main = head_branch(repo)
+    found = {main: repo.root} if main else {}
+    for admin, place in places.admins(repo).items():
+        head = places.read_small(os.path.join(admin, "HEAD")) or b""
+        if head.startswith(b"ref: refs/heads/"):
+            branch = os.fsdecode(head.removeprefix(b"ref: refs/heads/").rstrip(b"\n"))
+            found.setdefault(branch, place)
     return found
 
 
