@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psutil
@@ -291,22 +296,43 @@ def test_setup_and_teardown_run_in_the_workspace_and_know_the_agent(ground: Grou
     assert kept.read_text() == told
 
 
-def test_a_full_disk_while_salvaging_removes_nothing(ground: Ground) -> None:
-    """The repository lies on a file system of its own, with no room for what is to be kept."""
+@contextlib.contextmanager
+def small_disk(ground: Ground) -> Iterator[Path]:
+    """A file system with no room for what is to be kept; only root may mount one."""
     small = ground.folder / "small"
     small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(small)],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    assert mounted.returncode == 0, "this test needs to mount a tmpfs"
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(small)]
+    subprocess.run(mount, capture_output=True, check=True)
     try:
-        repo = ground.repository("small/repo")
-        ground.wl(*NEW, "--name", "a1", "--script", ground.script("s", STAY), "x", cwd=repo).ok()
+        yield ground.repository("small/repo")
+    finally:
+        ground.wl("daemon", "stop").ok()
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+@contextlib.contextmanager
+def small_files(ground: Ground) -> Iterator[Path]:
+    """A daemon that, like the git that it runs, cannot write a file past three megabytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ground.wl("daemon", "stop").ok()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, before[1]))
+    try:
+        ground.wl("daemon", "start").ok()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    yield ground.folder / "repo"
+
+
+@pytest.mark.parametrize("full", [small_files, small_disk] if os.geteuid() == 0 else [small_files])
+def test_a_full_disk_while_salvaging_removes_nothing(
+    ground: Ground, full: Callable[[Ground], AbstractContextManager[Path]]
+) -> None:
+    with full(ground) as repo:
+        script = ground.script("s", STAY)
+        ground.wl(*NEW, "--name", "a1", "--script", script, "x", cwd=repo).ok()
         ground.wl("wait", "a1", "--for", "waiting", "--timeout", "30", cwd=repo).ok()
         workspace = Path(ground.wl("path", "a1", cwd=repo).ok().out.strip())
-        with open("/dev/urandom", "rb") as noise:  # noqa: PTH123 - a device
-            (workspace / "big.bin").write_bytes(noise.read(8 << 20))
+        (workspace / "big.bin").write_bytes(os.urandom(8 << 20))
         done = ground.wl("kill", "a1", "--force", cwd=repo)
         assert done.code != 0
         assert "Traceback" not in done.err
@@ -315,6 +341,3 @@ def test_a_full_disk_while_salvaging_removes_nothing(ground: Ground) -> None:
         assert "agent/a1" in ground.git("branch", "--list", cwd=repo)
         (workspace / "big.bin").unlink()
         ground.wl("kill", "a1", "--force", cwd=repo).ok()
-    finally:
-        ground.wl("daemon", "stop").ok()
-        subprocess.run(["umount", "-l", str(small)], check=True)
