@@ -79,7 +79,7 @@ class Ending:
         by = where.caller.id if where.caller else "the person"
         return Begin(
             chosen[0].repo if chosen else where.require_repo().id,
-            where.caller.uid if where.caller else None,
+            where.caller_uid,
             lambda writing: record(writing, chosen, how=how, by=by),
         )
 

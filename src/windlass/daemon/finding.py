@@ -9,6 +9,7 @@ from windlass.api.server import Caller
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound, UserError
+from windlass.core.ids import Uid
 from windlass.daemon import repos
 from windlass.daemon.context import Context
 from windlass.store import rows
@@ -22,6 +23,11 @@ class Scope(NamedTuple):
 
     repo: Repo | None
     caller: Agent | None
+
+    @property
+    def caller_uid(self) -> Uid | None:
+        """The calling agent as the store calls it; None is the person."""
+        return self.caller.uid if self.caller else None
 
     def require_repo(self) -> Repo:
         """The repository, or an error that says what to do."""

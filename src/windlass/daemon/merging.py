@@ -66,7 +66,7 @@ class Merging:
             data = ending.record(writing, [agent], how="merge", by=by)
             return {**data, "into": into, "time": int(writing.now)}
 
-        return Begin(agent.repo, where.caller.uid if where.caller else None, prepare)
+        return Begin(agent.repo, where.caller_uid, prepare)
 
     def preview(self, caller: Caller, request: MergeRequest) -> dict[str, Any]:
         """Says whether a merge would go through, and what stands against it; changes nothing."""

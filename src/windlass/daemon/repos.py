@@ -71,6 +71,12 @@ def add(context: Context, path: str) -> Repo:
     return context.store.write(lambda w: _register(w, found))
 
 
+def agent_branches(known_repo: Repository) -> set[str]:
+    """The names that branches of agents, or of somebody else in their place, take up."""
+    prefix = "refs/heads/agent/"
+    return {ref.removeprefix(prefix) for ref in repository.refs_under(known_repo, prefix)}
+
+
 def is_gone(repo: Repo) -> bool:
     """Whether a repository was deleted under its agents."""
     return not Path(repo.git_dir).is_dir()

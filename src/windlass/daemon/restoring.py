@@ -28,8 +28,7 @@ from windlass.daemon.finding import Scope
 from windlass.daemon.intents import Begin, Intents, Operation, Step, Work
 from windlass.daemon.lodging import Doors
 from windlass.daemon.steering import reassign
-from windlass.git import repository, trash
-from windlass.git.repository import Repository
+from windlass.git import trash
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.rows import Intent
@@ -79,13 +78,13 @@ class Restoring:
             raise UserError("name one trash entry", "`wl trash list` shows them")
         entry = trash.find(git, wanted[0])
         name = agent_id(given) if (given := request.get("name")) else None
-        taken = self._taken(git)
+        taken = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            lost = _Lost(uid=None, row=_row_of(entry), entry=entry)
+            lost = _Lost(_row_of(entry), entry)
             return {"agents": [self._reserve(writing, lost, taken, name)]}
 
-        return Begin(repo.id, _uid(where), prepare)
+        return Begin(repo.id, where.caller_uid, prepare)
 
     def undo(self, caller: Caller, request: ScopeRequest, intents: Intents) -> dict[str, Any]:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
@@ -93,18 +92,22 @@ class Restoring:
         repo = where.require_repo()
         kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
         key = request.get("key") or str(uuid.uuid4())
-        last = self._context.store.read(lambda c: _last_undoable(c, repo.id, _uid(where), kept))
+        last = self._context.store.read(
+            lambda c: _last_undoable(c, repo.id, where.caller_uid, kept)
+        )
         if last is not None and last.kind == "reassign":
             back = last
             return intents.perform(
                 "reassign-undo", key, lambda: _begin_back(repo.id, where, back, key)
             )
-        taken = self._taken(repos.git(repo))
+        taken = repos.agent_branches(repos.git(repo))
 
         def begin() -> Begin:
             if last is None:
                 raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
-            return Begin(repo.id, _uid(where), lambda w: self._take_back(w, last, key, kept, taken))
+            return Begin(
+                repo.id, where.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
+            )
 
         return intents.perform("restore", key, begin)
 
@@ -126,10 +129,6 @@ class Restoring:
         for plan in plans:
             _drop_dead_parent(writing, Uid(plan["uid"]))
         return {"agents": plans, "undoes": last.id, "how": last.data["how"]}
-
-    def _taken(self, git: Repository) -> set[str]:
-        prefix = "refs/heads/agent/"
-        return {ref.removeprefix(prefix) for ref in repository.refs_under(git, prefix)}
 
     def _reserve(
         self, writing: Writing, lost: _Lost, taken: set[str], name: AgentId | None
@@ -239,7 +238,6 @@ class Restoring:
 class _Lost(NamedTuple):
     """An ended agent that can come back: its row, and its work where it had a workspace."""
 
-    uid: Uid | None
     row: Agent
     entry: TrashEntry | None
 
@@ -277,9 +275,9 @@ def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEnt
             continue
         salvaged = ending.data.get("trash", {}).get(uid)
         if salvaged is None and row.branch is None:
-            found.append(_Lost(row.uid, row, None))
+            found.append(_Lost(row, None))
         elif salvaged is not None and salvaged["id"] in kept:
-            found.append(_Lost(row.uid, row, kept[salvaged["id"]]))
+            found.append(_Lost(row, kept[salvaged["id"]]))
     return found
 
 
@@ -303,7 +301,7 @@ def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> Begin:
         _mark(writing, last.id, key)
         return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
 
-    return Begin(repo, _uid(where), prepare)
+    return Begin(repo, where.caller_uid, prepare)
 
 
 def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, Any]:
@@ -359,7 +357,3 @@ def _no_pipes(folder: str, names: list[str]) -> list[str]:
     """A headless session's pipe would block the copy; it is of no use without its session."""
     del folder
     return [name for name in names if name == "stdin"]
-
-
-def _uid(where: Scope) -> Uid | None:
-    return where.caller.uid if where.caller else None

@@ -72,7 +72,7 @@ class Spawning:
         script = _script(request.get("script"), request.get("cwd", repo.root))
         branch = _person_branch(repo, where, request)
         base, base_from = _base(git, head, parent, branch)
-        branches = _agent_branches(git)
+        branches = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
@@ -128,7 +128,7 @@ class Spawning:
             )
             return {"uid": agent.uid}
 
-        return Begin(repo.id, where.caller.uid if where.caller else None, prepare)
+        return Begin(repo.id, where.caller_uid, prepare)
 
     def _name(self, wanted: AgentId | None, live: list[Agent], branches: set[str]) -> AgentId:
         # Compared without case: folders and refs on some file systems are.
@@ -195,11 +195,6 @@ class Spawning:
             "mode": agent.mode,
             "driver": agent.driver,
         }
-
-
-def _agent_branches(git: Repository) -> set[str]:
-    prefix = "refs/heads/agent/"
-    return {ref.removeprefix(prefix) for ref in repository.refs_under(git, prefix)}
 
 
 def _configured(config: Config, role: Role) -> Policy:

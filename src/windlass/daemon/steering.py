@@ -63,7 +63,7 @@ class Steering:
             )
         if kind == "pause" and agent.state is State.PAUSED:
             raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
-        uid = where.caller.uid if where.caller else None
+        uid = where.caller_uid
         number = agent.session + 1
         return Begin(agent.repo, uid, lambda _: {"uid": agent.uid, "number": number})
 
@@ -77,7 +77,7 @@ class Steering:
         parent = finding.agent(self._context, where, wanted) if wanted else None
         if parent is not None:
             finding.reachable(where, parent, live, doing="give agents to")
-        uid = where.caller.uid if where.caller else None
+        uid = where.caller_uid
         new = parent.uid if parent else None
         return Begin(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
 

@@ -63,7 +63,7 @@ class Telling:
             writing.emit("note", repo=agent.repo, agent=agent.uid, text=text, by=by)
             return {"id": agent.id, "text": text}
 
-        return Begin(agent.repo, where.caller.uid if where.caller else None, prepare)
+        return Begin(agent.repo, where.caller_uid, prepare)
 
     def _deliver(self, work: Work) -> None:
         agent = ending.still_live(self._context, Uid(work.data["uid"]))
