@@ -52,6 +52,7 @@ GOOD = [
     turns({"await": "message"}),
     turns({"error": {"status": 529}}, {"error": {"status": 429, "retry_after": 2}}),
     turns({"error": {"status": 500, "message": "broken"}}),
+    turns({"error": {"status": 429, "retry_after": 1, "times": 3}}),
     rule(match="x", turns=[{"text": "a"}]),
     rule(match="(?i)^a|b$", turns=[], times=3),
 ]
@@ -89,6 +90,9 @@ BAD: list[tuple[Any, str]] = [
     (turns({"error": {"status": 200}}), "turns[0].error.status: expected 400 to 599, got 200"),
     (turns({"error": {"status": 529, "retry_after": None}}), "turns[0].error.retry_after"),
     (turns({"error": {"status": 529, "message": ""}}), "turns[0].error.message: must not be"),
+    (turns({"error": {"status": 429, "times": 0}}), "turns[0].error.times: expected at least 1"),
+    (turns({"error": {"status": 429, "times": None}}), "turns[0].error.times: expected a whole"),
+    (turns({"error": {"status": 429, "times": 1.5}}), "turns[0].error.times: expected a whole"),
     ({"turns": [], "on": {}}, "on: expected a list, got an object"),
     (rule(turns=[]), "on[0]: 'match' is missing"),
     (rule(match="x"), "on[0]: 'turns' is missing"),

@@ -1,7 +1,7 @@
 """The one format for "what the model would say": parsed, checked and filled in.
 
 Owns the shape of a script and its errors. How far a session has come in one is not here (that is
-`standin/cursor.py`), nor is reading files. docs/scripts.md tells users about it.
+`core/cursor.py`), nor is reading files. docs/scripts.md tells users about it.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ class Await(Entry, frozen=True):
 
 
 class ApiError(Entry, frozen=True):
-    """The call to the model fails for good; the turn ends, the next message plays on."""
+    """The call to the model fails: `times` times, or for good, which ends the turn."""
 
     status: int
     retry_after: float | None = None
     message: str | None = None
+    times: int | None = None
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -258,7 +259,7 @@ def _await(data: Any, place: str) -> Await:
 
 
 def _error(data: Any, place: str) -> ApiError:
-    allowed = frozenset({"status", "retry_after", "message"})
+    allowed = frozenset({"status", "retry_after", "message", "times"})
     _object(data, place, allowed=allowed, needed=("status",))
     retry = data.get("retry_after")
     message = data.get("message")
@@ -266,6 +267,7 @@ def _error(data: Any, place: str) -> ApiError:
         _whole(data["status"], f"{place}.status", least=400, most=599),
         _seconds(retry, f"{place}.retry_after") if "retry_after" in data else None,
         _string(message, f"{place}.message") if "message" in data else None,
+        _whole(data["times"], f"{place}.times", least=1) if "times" in data else None,
     )
 
 

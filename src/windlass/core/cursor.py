@@ -1,7 +1,8 @@
 """How far a conversation has come in its script. Pure: every step returns a new cursor.
 
-A cursor is saved with each line of the transcript, so a session that was killed reads its last one
-and goes on. `frames` is a stack of lists being played, the current one last.
+The stand-in and the scripted model both play with it, so that they cannot differ. The stand-in
+saves one with each line of its transcript: a session that was killed reads the last and goes on.
+`frames` is a stack of lists being played, the current one last.
 """
 
 from __future__ import annotations

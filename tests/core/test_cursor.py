@@ -6,9 +6,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windlass.core import cursor as play
+from windlass.core.cursor import Cursor
 from windlass.core.script import Await, Entry, Script, Text, parse
-from windlass.standin import cursor as play
-from windlass.standin.cursor import Cursor
 
 
 def turn(script: Script, cursor: Cursor) -> tuple[list[str], Cursor]:

@@ -1,0 +1,1 @@
+"""The scripted model: a loopback server that speaks the Messages API and plays a script."""
