@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
@@ -16,6 +16,7 @@ from windlass.core.errors import ConfigError
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,6 +31,20 @@ class Permissions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     manager: Tools = Tools()
     worker: Tools = Tools()
+
+
+class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What agents of one role are started with; empty means what everybody is."""
+
+    driver: str = ""
+    model: str = ""
+
+
+class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What each role is started with."""
+
+    manager: Role = Role()
+    worker: Role = Role()
 
 
 class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +62,22 @@ class Trash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ignored_files: Annotated[int, msgspec.Meta(ge=0)] = 10_000
 
 
+class Claude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How Claude Code is configured and paid for in agents."""
+
+    config: Literal["inherit", "own"] = "inherit"
+    token_file: str = ""
+    api_key_file: str = ""
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many USD may be spent before agents are paused; 0 or None is no limit."""
+
+    agent: Usd = 10.0
+    day: Usd = 50.0
+    repo: Usd | None = None
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every key, with its default."""
 
@@ -55,8 +86,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_agents: Positive | None = None
     diff_tool: str = ""
     workspace: Workspace = Workspace()
+    roles: Roles = Roles()
     permissions: Permissions = Permissions()
     trash: Trash = Trash()
+    claude: Claude = Claude()
+    budget: Budget = Budget()
 
 
 ABOUT = {
@@ -67,12 +101,22 @@ ABOUT = {
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",
     "workspace.timeout": "seconds that setup and teardown may take",
+    "roles.manager.driver": "the agent CLI of managers; empty means `driver`",
+    "roles.manager.model": "the model of managers; empty means `model`",
+    "roles.worker.driver": "the agent CLI of workers; empty means `driver`",
+    "roles.worker.model": "the model of workers; empty means `model`",
     "permissions.manager.allow": "tool patterns that managers may use",
     "permissions.manager.deny": "tool patterns that managers may not use",
     "permissions.worker.allow": "tool patterns that workers may use",
     "permissions.worker.deny": "tool patterns that workers may not use",
+    "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
+    "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
+    "claude.api_key_file": "file with an API key, for agents with an own folder",
     "trash.ignored_mb": "MiB of ignored files that salvage keeps",
     "trash.ignored_files": "how many ignored files salvage keeps",
+    "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
+    "budget.day": "USD that all agents together may spend in a day; 0: no limit",
+    "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
 }
 """Every key that can be set, with what it is for."""
 

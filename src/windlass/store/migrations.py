@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,7 +21,24 @@ def m001_foundation(connection: sa.Connection) -> None:
     connection.exec_driver_sql(t.ONE_LIVE_AGENT_PER_ID)
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (m001_foundation,)
+def m002_real_agents(connection: sa.Connection) -> None:
+    """What agents spend, the limits they have, and how far each session's files were read."""
+    t.usage.create(connection)
+    _add_column(connection, t.agents.c.fork_of)
+    _add_column(connection, t.agents.c.limits)
+    _add_column(connection, t.sessions.c.marks)
+
+
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (m001_foundation, m002_real_agents)
+
+
+def _add_column(connection: sa.Connection, column: sa.Column[Any]) -> None:
+    """Adds a column, unless the table was only just made in its present shape."""
+    table = column.table.name
+    if column.name in {found["name"] for found in sa.inspect(connection).get_columns(table)}:
+        return
+    made = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {made}")
 
 
 def migrate(connection: sa.Connection, *, where: str) -> None:

@@ -29,7 +29,8 @@ class Repo(msgspec.Struct, frozen=True, kw_only=True):
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """One session of an agent; the newest has the highest number.
 
-    `started_at` is set once its program runs: before that its absence proves nothing.
+    `started_at` is set once its program runs: before that its absence proves nothing. `marks` say
+    how far the files that its program writes were read, by the name of the reader.
     """
 
     agent: Uid
@@ -39,6 +40,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: float | None = None
     exit_code: int | None = None
     events_offset: int = 0
+    marks: dict[str, Any] = {}
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +94,27 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
     return [_as(Session, row) for row in connection.execute(query)]
+
+
+def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
+    """One session of an agent, as it is now."""
+    c = t.sessions.c
+    query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
+    return _as(Session, connection.execute(query).one())
+
+
+def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
+    """The newest session of each live agent, where it is thought to go on."""
+    query = (
+        sa.select(t.sessions)
+        .join(
+            t.agents,
+            (t.agents.c.uid == t.sessions.c.agent) & (t.agents.c.session == t.sessions.c.number),
+        )
+        .where(t.agents.c.ended_at.is_(None), t.sessions.c.ended_at.is_(None))
+    )
+    found = {row.agent: _as(Session, row) for row in connection.execute(query)}
+    return [(a, found[a.uid]) for a in (agents(connection) if found else []) if a.uid in found]
 
 
 def put_session(writing: Writing, session: Session) -> None:
@@ -173,6 +196,7 @@ def events(
     after: int = 0,
     repo: RepoId | None = None,
     agent: Uid | None = None,
+    kind: str | None = None,
     last: int | None = None,
     limit: int = 1000,
 ) -> list[Event]:
@@ -183,6 +207,8 @@ def events(
         query = query.where(c.repo == repo)
     if agent is not None:
         query = query.where(c.agent == agent)
+    if kind is not None:
+        query = query.where(c.kind == kind)
     if last is None:
         rows = connection.execute(query.order_by(c.id).limit(limit)).all()
     else:

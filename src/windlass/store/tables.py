@@ -37,6 +37,8 @@ agents = sa.Table(
     sa.Column("base_from", sa.Text, nullable=False),
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("script", sa.Text),
+    sa.Column("fork_of", sa.Text),
+    sa.Column("limits", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("slot", sa.Integer, nullable=False),
     sa.Column("archive", sa.Text),
     sa.Column("conversation", sa.String(36), nullable=False),
@@ -62,6 +64,7 @@ sessions = sa.Table(
     sa.Column("ended_at", sa.Float),
     sa.Column("exit_code", sa.Integer),
     sa.Column("events_offset", sa.Integer, nullable=False, default=0),
+    sa.Column("marks", sa.JSON, nullable=False, server_default="{}"),
 )
 
 observations = sa.Table(
@@ -74,6 +77,24 @@ observations = sa.Table(
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
 )
+
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("agent", sa.String(16), sa.ForeignKey("agents.uid"), primary_key=True),
+    sa.Column("session", sa.Integer, primary_key=True),
+    sa.Column("day", sa.String(10), primary_key=True),
+    sa.Column("model", sa.String(128), primary_key=True),
+    sa.Column("source", sa.String(16), primary_key=True),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cache_creation_input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cache_read_input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("notional", sa.Boolean, nullable=False),
+)
+"""What was spent, per source: `transcript` counts as it is spent, `result` is what a headless
+session reports at the end of a turn. The same spending may be in both: the greater one counts."""
 
 events = sa.Table(
     "events",

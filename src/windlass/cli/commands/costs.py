@@ -1,0 +1,86 @@
+"""Shows what agents spent, ended ones included."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+
+EXAMPLES = ("wl costs", "wl costs --by day --since 7d", "wl costs --by model --all-repos --json")
+
+_TOKENS = {
+    "IN": "input_tokens",
+    "OUT": "output_tokens",
+    "CACHE WRITE": "cache_creation_input_tokens",
+    "CACHE READ": "cache_read_input_tokens",
+}
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes how to group, and how far back."""
+    parser.add_argument(
+        "--by",
+        choices=("agent", "role", "task", "day", "model"),
+        default="agent",
+        help="what to group by (agent)",
+    )
+    parser.add_argument("--since", metavar="DATE|7d", help="from that day on")
+    parser.add_argument("--all-repos", action="store_true", help="other repositories too")
+
+
+def run(call: Call) -> int:
+    """Prints them."""
+    args = call.args
+    found = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos)
+    call.data(found)
+    if call.json:
+        return 0
+    if not found["rows"]:
+        call.tell("nothing was spent" + (f" since {found['since']}" if found["since"] else ""))
+        return 0
+    _print(call, found)
+    return 0
+
+
+def _print(call: Call, found: dict[str, Any]) -> None:
+    several = len({row.get("repo") for row in found["rows"]}) > 1
+    where = ("REPO",) if several else ()
+    head = (found["by"].upper(), *_TOKENS, "COST", *where)
+    lines = [
+        (
+            row["name"] + (" (ended)" if row.get("ended") else ""),
+            *(count(row[field]) for field in _TOKENS.values()),
+            usd(row),
+            *((row.get("repo", ""),) if several else ()),
+        )
+        for row in (*found["rows"], found["total"])
+    ]
+    wide = {
+        column: max(len(line[column]) for line in (head, *lines))
+        for column in range(1, 1 + len(_TOKENS))
+    }
+    aligned = [
+        [cell.rjust(wide[column]) if column in wide else cell for column, cell in enumerate(line)]
+        for line in (head, *lines)
+    ]
+    render.table(call, head=aligned[0], lines=aligned[1:], grow=0, spare=(3, 4, 1, 2))
+
+
+def usd(row: dict[str, Any]) -> str:
+    """Money for people: what is owed, and what a subscription covers, marked as such."""
+    owed, notional = row["usd"], row["notional_usd"]
+    covered = f"~${notional:.2f} (subscription)"
+    if notional and owed:
+        return f"${owed:.2f} + {covered}"
+    return covered if notional else f"${owed:.2f}"
+
+
+def count(tokens: int) -> str:
+    """A number of tokens for people."""
+    if tokens < 10_000:
+        return str(tokens)
+    if tokens < 999_500:
+        return f"{tokens / 1000:.0f}k"
+    return f"{tokens / 1_000_000:.1f}M"

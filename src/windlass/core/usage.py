@@ -1,0 +1,184 @@
+"""What a session says that it used: lines of its conversation, and the results of its turns.
+
+Pure and forgiving: these files belong to another program, so a line that makes no sense says
+nothing, and a number that cannot be true counts as none. What usage costs is in `pricing`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+MOST_TOKENS = 10**9
+"""No request takes as many; a greater number is a mistake of whoever wrote it."""
+MOST_USD = 10**6
+LONGEST_MODEL = 128
+UNKNOWN_MODEL = "unknown"
+_SYNTHETIC = "<synthetic>"
+"""The model of what the CLI itself puts into a conversation; nobody was asked, nothing is owed."""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of one request, or of several at one price.
+
+    `cache_1h_tokens` are those of `cache_creation_input_tokens` that are kept for an hour.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_1h_tokens: int = 0
+    web_searches: int = 0
+    fast: bool = False
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """What one answer of a model used; `mark` is the same on every line about that answer."""
+
+    mark: str
+    model: str
+    at: float | None
+    usage: Usage
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model was used for since a process began, as that process says."""
+
+    model: str
+    usage: Usage
+    cost: float | None
+
+
+def from_transcript(line: bytes) -> Message | None:
+    """Reads a line of a conversation; None where it tells of no use of a model.
+
+    An answer has one line for each of its parts, each with the usage of the whole; compacting
+    repeats the latest of them further down. So whoever counts keeps the marks that it has seen.
+    """
+    if b'"usage"' not in line:
+        return None
+    record = _object(line)
+    message = _mapping(record.get("message"))
+    used = message.get("usage")
+    if record.get("type") != "assistant" or not isinstance(used, Mapping):
+        return None
+    model = message.get("model")
+    name = message.get("id") or record.get("uuid")
+    if model == _SYNTHETIC or not isinstance(name, str):
+        return None
+    return Message(mark=_mark(name), model=canonical(model), at=_time(record), usage=_usage(used))
+
+
+def from_result(result: Mapping[str, Any]) -> list[Report]:
+    """Reads the last line of a turn: everything since the process began, by model.
+
+    The CLI names a model as it was asked for (`…[1m]`), a conversation as it answered.
+    """
+    found: dict[str, Report] = {}
+    for name, used in _mapping(result.get("modelUsage")).items():
+        if not isinstance(used, Mapping) or name == _SYNTHETIC:
+            continue
+        report = _report(canonical(name), used)
+        known = found.get(report.model)
+        found[report.model] = report if known is None else _sum(known, report)
+    total = _usd(result.get("total_cost_usd"))
+    if not found and total:
+        return [Report(model=UNKNOWN_MODEL, usage=Usage(), cost=total)]
+    return list(found.values())
+
+
+def total(parts: Iterable[Usage]) -> Usage:
+    """Adds usage up; whether any was fast, which is a matter of price, is left out."""
+    known = list(parts)
+    fields = [field for field in Usage.__struct_fields__ if field != "fast"]
+    return Usage(**{field: sum(getattr(one, field) for one in known) for field in fields})
+
+
+def canonical(model: Any) -> str:
+    """Names a model without its date, its window and who provides it.
+
+    `us.anthropic.claude-opus-4-1-20250805-v1:0` and `claude-opus-4-1[1m]` are one model.
+    """
+    if not isinstance(model, str) or not model.strip():
+        return UNKNOWN_MODEL
+    name = re.sub(r"\[[^\]]*\]$", "", model.strip().lower())
+    name = name[max(0, name.find("claude-")) :]
+    name = re.sub(r"[-@](?:20\d{6}|latest)(?:-v\d+(?::\d+)?)?$", "", name)
+    # The first of the fourth generation have no minor number where they have a date.
+    return re.sub(r"^(claude-(?:opus|sonnet)-4)$", r"\1-0", name)[:LONGEST_MODEL]
+
+
+def _usage(used: Mapping[str, Any]) -> Usage:
+    created = _count(used.get("cache_creation_input_tokens"))
+    kept = _mapping(used.get("cache_creation"))
+    tools = _mapping(used.get("server_tool_use"))
+    return Usage(
+        input_tokens=_count(used.get("input_tokens")),
+        output_tokens=_count(used.get("output_tokens")),
+        cache_creation_input_tokens=created,
+        cache_read_input_tokens=_count(used.get("cache_read_input_tokens")),
+        cache_1h_tokens=min(created, _count(kept.get("ephemeral_1h_input_tokens"))),
+        web_searches=_count(tools.get("web_search_requests")),
+        fast=used.get("speed") == "fast",
+    )
+
+
+def _report(model: str, used: Mapping[str, Any]) -> Report:
+    usage = Usage(
+        input_tokens=_count(used.get("inputTokens")),
+        output_tokens=_count(used.get("outputTokens")),
+        cache_creation_input_tokens=_count(used.get("cacheCreationInputTokens")),
+        cache_read_input_tokens=_count(used.get("cacheReadInputTokens")),
+        web_searches=_count(used.get("webSearchRequests")),
+    )
+    return Report(model=model, usage=usage, cost=_usd(used.get("costUSD")))
+
+
+def _sum(one: Report, other: Report) -> Report:
+    unknown = one.cost is None or other.cost is None
+    cost = None if unknown else (one.cost or 0.0) + (other.cost or 0.0)
+    return Report(model=one.model, usage=total([one.usage, other.usage]), cost=cost)
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    try:
+        return _mapping(msgspec.json.decode(line))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value <= MOST_TOKENS else 0
+
+
+def _usd(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= MOST_USD else None
+
+
+def _time(record: Mapping[str, Any]) -> float | None:
+    said = record.get("timestamp")
+    try:
+        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _mark(name: str) -> str:
+    """Eight letters for a message: marks are kept, and there may be thousands."""
+    digest = hashlib.blake2b(name.encode(errors="replace"), digest_size=6).digest()
+    return urlsafe_b64encode(digest).decode()

@@ -1,0 +1,57 @@
+"""How spending looks to people."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+import pytest
+
+from windlass.cli.call import Call
+from windlass.cli.commands import costs
+
+
+def row(name: str, usd: float = 0.0, notional: float = 0.0, **more: Any) -> dict[str, Any]:
+    tokens = dict.fromkeys(("cache_creation_input_tokens", "cache_read_input_tokens"), 0)
+    used = {"input_tokens": 1_234_567, "output_tokens": 12_345, **tokens}
+    return {"name": name, **used, "usd": usd, "notional_usd": notional, **more}
+
+
+@pytest.mark.parametrize(
+    ("owed", "notional", "said"),
+    [
+        (0.0, 0.0, "$0.00"),
+        (1.2, 0.0, "$1.20"),
+        (0.0, 1.2, "~$1.20 (subscription)"),
+        (1.0, 1.2, "$1.00 + ~$1.20 (subscription)"),
+    ],
+)
+def test_money_that_nobody_owes_is_marked(owed: float, notional: float, said: str) -> None:
+    assert costs.usd(row("x", owed, notional)) == said
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [(0, "0"), (9_999, "9999"), (10_000, "10k"), (999_499, "999k"), (999_500, "1.0M")],
+)
+def test_tokens_are_rounded_for_people(tokens: int, said: str) -> None:
+    assert costs.count(tokens) == said
+
+
+def test_the_table_has_a_line_for_each_and_the_sum_last(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    found = {
+        "by": "agent",
+        "since": None,
+        "rows": [row("fox", 1.5, repo="r"), row("owl", 0.0, 0.25, repo="r", ended=True)],
+        "total": row("total", 1.5, 0.25),
+    }
+    call = Call(Namespace(by="agent", since=None, all_repos=False))
+    monkeypatch.setattr(call, "ask", lambda *_, **__: found)
+    assert costs.run(call) == 0
+    head, fox, owl, total = capsysbinary.readouterr().out.decode().splitlines()
+    assert head.split() == ["AGENT", "IN", "OUT", "CACHE", "WRITE", "CACHE", "READ", "COST"]
+    assert fox.split() == ["fox", "1.2M", "12k", "0", "0", "$1.50"]
+    assert owl.startswith("owl (ended)")
+    assert total.endswith("$1.50 + ~$0.25 (subscription)")
