@@ -25,6 +25,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from bench import hooks  # noqa: E402 - as above
 from tests.support.ground import WL, Ground  # noqa: E402 - found through the line above
 
 IDLE_SECONDS = 20.0
@@ -191,7 +192,8 @@ def main() -> int:
     ground = Ground(folder)
     ground.repository()
     try:
-        rows = [*floors(ground), *start_up(ground), *crew(ground)]
+        hooked = [row(*one) for one in hooks.measure(ground)]
+        rows = [*floors(ground), *start_up(ground), *hooked, *crew(ground)]
     finally:
         ground.wl("nuke", "--force", "-q", timeout=300)
         ground.leave()

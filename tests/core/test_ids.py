@@ -80,7 +80,9 @@ def test_variables_of_a_calling_agent_terminal_or_git_hook_do_not_pass() -> None
     leaky = {
         "CLAUDECODE": "1",
         "CLAUDE_CODE_CHILD_SESSION": "1",
-        "ANTHROPIC_API_KEY": "k",
+        "CLAUDE_CODE_SESSION_ID": "s",
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+        "CLAUDE_EFFORT": "high",
         "TMUX": "x",
         "TMUX_PANE": "%1",
         "WINDLASS_SOCKET": "s",
@@ -89,5 +91,14 @@ def test_variables_of_a_calling_agent_terminal_or_git_hook_do_not_pass() -> None
         "GIT_DIR": "/other",
         "GIT_INDEX_FILE": "/other/index",
     }
-    kept = {"PATH": "/bin", "HOME": "/h", "WINDLASS_HOME": "/w", "GIT_SSH_COMMAND": "ssh -i k"}
+    kept = {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "WINDLASS_HOME": "/w",
+        "GIT_SSH_COMMAND": "ssh -i k",
+        "ANTHROPIC_API_KEY": "k",
+        "CLAUDE_CODE_OAUTH_TOKEN": "t",
+        "CLAUDE_CODE_USE_BEDROCK": "1",
+        "CLAUDE_CONFIG_DIR": "/c",
+    }
     assert without_leaks({**leaky, **kept}) == kept

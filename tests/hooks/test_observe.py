@@ -1,47 +1,27 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.resources
 import json
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.hooks.conftest import HOOKS, hook, raw_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-OBSERVE = str(importlib.resources.files("windlass.hooks") / "observe.py")
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder with a short path: unix sockets allow about a hundred bytes."""
-    with tempfile.TemporaryDirectory(prefix="wl", dir="/tmp") as path:
-        yield Path(path)
+OBSERVE = str(HOOKS / "observe.py")
 
 
 def observe(
     place: Path, body: bytes, *, wake: str = "nobody"
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-I", "-S", OBSERVE, str(place / "events"), str(place / wake)],
-        input=body,
-        capture_output=True,
-        check=False,
-        timeout=20,
-    )
+    return hook("observe", str(place / "events"), str(place / wake), body=body)
 
 
 def lines(place: Path) -> list[bytes]:
-    data = (place / "events").read_bytes()
-    assert data.endswith(b"\n")
-    return data.split(b"\n")[:-1]
+    return raw_lines(place / "events")
 
 
 def is_json(line: bytes) -> bool:
@@ -147,4 +127,4 @@ def test_only_built_in_modules_are_loaded() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(Path(OBSERVE).parent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_socket", "observe"]
+    assert done.stdout.split() == ["_socket", "observe", "recording"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from windlass.core.launch import Launch, Mode
+from windlass.core.launch import Launch, Mode, Receiver
 from windlass.sessions import census
 from windlass.sessions.processes import MARKER, StopReport
 from windlass.sessions.session import Facts, Sessions
@@ -58,6 +58,8 @@ class Stage:
         env: dict[str, str] | None = None,
         cwd: str = "/",
         wake: Path | None = None,
+        receiver: Receiver | None = None,
+        secrets: dict[str, str] | None = None,
     ) -> bool:
         """Starts the session with little in its environment."""
         launch = Launch(
@@ -67,6 +69,8 @@ class Stage:
             mode=mode,
             columns=columns,
             lines=lines,
+            receiver=receiver,
+            secrets=secrets or {},
         )
         return self.sessions.start(
             folder=self.folder, name=self.name, launch=launch, wake=wake, marker=self.marker

@@ -23,6 +23,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     yolo: bool = False
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How much an agent may take before it is paused; None is no limit of its own."""
+
+    turns: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One identity at work. It outlives its sessions; `ended_at` is set once, at its ending."""
 
@@ -41,6 +49,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     base_from: str
     policy: Policy
     script: str | None
+    fork_of: str | None = None
+    """The transcript of the conversation that its own began with."""
+    limits: Limits = Limits()
     slot: int
     archive: str | None = None
     """Where its folder went at its ending."""

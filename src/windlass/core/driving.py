@@ -19,16 +19,33 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     rewake: bool = False
     scripts: bool = False
     models: bool = False
+    fork: bool = False
+    limits: bool = False
+
+
+class Hooks(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session reports and asks: absolute argv of command hooks, and an address for http ones.
+
+    `observe` records any event; `policy` records a PreToolUse or PermissionRequest and prints what
+    was decided; `url` records any event, within a millisecond, for requests that carry `token`.
+    """
+
+    observe: tuple[str, ...]
+    policy: tuple[str, ...]
+    url: str
+    token: str
+    events: str
 
 
 class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One session to start.
 
     `folder` is the agent's own (settings, prompt and conversation go there), `workspace` its
-    checkout; both are absolute. `prompt` is None when a resumed session shall just go on. `env` is
-    the environment to start from and `extra_env` what wins over everything. `hook` is the absolute
-    argv of the observing hook; `rewake`, where given, of one that waits while the session is idle
-    and wakes it by exiting with 2.
+    checkout, below `trusted_root`; all are absolute. `prompt` is None when a resumed session shall
+    just go on. `fork_of` is the transcript of a conversation to begin with. `options` are the
+    driver's own configuration, `env` the environment to start from and `extra_env` what wins over
+    everything. `rewake`, where given, is
+    the argv of a hook that waits while the session is idle and wakes it by exiting with 2.
     """
 
     agent: str
@@ -36,7 +53,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     session_id: str
     mode: Mode
-    hook: tuple[str, ...]
+    hooks: Hooks
     rewake: tuple[str, ...] = ()
     prompt: str | None = None
     resume: bool = False
@@ -46,10 +63,22 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     deny: tuple[str, ...] = ()
     yolo: bool = False
     script: str | None = None
+    fork_of: str | None = None
+    max_turns: int | None = None
+    max_usd: float | None = None
+    trusted_root: str | None = None
+    options: dict[str, str] = {}
     env: dict[str, str] = {}
     extra_env: dict[str, str] = {}
     columns: int = 120
     lines: int = 40
+
+
+def user_line(text: str) -> str:
+    """Returns the line by which a headless session is told something."""
+    content = [{"type": "text", "text": text}]
+    line = {"type": "user", "message": {"role": "user", "content": content}}
+    return msgspec.json.encode(line).decode() + "\n"
 
 
 def transcript_name(cwd: str, session_id: str) -> str:

@@ -7,10 +7,29 @@ from typing import Literal
 import msgspec
 
 Mode = Literal["live", "headless"]
+HOOK_PORT = "WINDLASS_HOOK_PORT"
+"""Stands for the port of the session's hook receiver until its holder knows it."""
+
+
+class Receiver(msgspec.Struct, frozen=True, kw_only=True):
+    """The loopback listener that a session's holder runs for http hooks.
+
+    The holder writes its port in place of HOOK_PORT in `files`, before the program starts. Only
+    requests that carry `token` are heard; each becomes a line of `events`.
+    """
+
+    token: str
+    events: str
+    files: tuple[str, ...]
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole command to run; the environment is complete, nothing is inherited."""
+    """A whole command to run; the environment is complete, nothing is inherited.
+
+    `secrets` are variables whose values the holder reads from files of the person's own, so that no
+    file of ours ever holds them. `stdin` is what a headless session finds in its input at first:
+    the holder puts it there, once.
+    """
 
     argv: tuple[str, ...]
     cwd: str
@@ -18,3 +37,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     columns: int = 120
     lines: int = 40
+    receiver: Receiver | None = None
+    secrets: dict[str, str] = {}
+    stdin: str = ""

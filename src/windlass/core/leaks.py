@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS_", "GIT_", "AI_AGENT")
+_LEAKING = ("CLAUDE", "TMUX", "WINDLASS_", "GIT_", "AI_AGENT")
+_KEPT_KINDS = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_DISABLE_", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_MAX_")
+"""Settings of the person's Claude Code, rather than the identity of one session."""
 _KEPT = frozenset(
     {
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CONFIG_DIR",
         "WINDLASS_HOME",
         "WINDLASS_LOG",
         "WINDLASS_SEED",
@@ -31,5 +35,7 @@ def without_leaks(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: text
         for name, text in environ.items()
-        if name in _KEPT or not (name.startswith(_LEAKING) or name in _ODD)
+        if name in _KEPT
+        or name.startswith(_KEPT_KINDS)
+        or not (name.startswith(_LEAKING) or name in _ODD)
     }

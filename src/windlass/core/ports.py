@@ -29,6 +29,21 @@ class Driver(Protocol):
     def check(self) -> str:
         """Returns the CLI's version; raises DriverError or ConfigError with how to install it."""
 
+    def require_ready(self, request: SessionRequest) -> None:
+        """Raises ConfigError where a session would stop at a question to the person."""
+
+    def trusts(self, request: SessionRequest) -> bool:
+        """Returns whether the CLI works in the workspace without asking the person first."""
+
+    def asks_for_trust(self, request: SessionRequest) -> Launch | None:
+        """Returns how to start the CLI so that it asks that, if it ever does."""
+
+    def metered(self, request: SessionRequest) -> bool:
+        """Returns whether tokens cost this person money, rather than a part of a subscription."""
+
+    def status_file(self, request: SessionRequest, pid: int) -> str | None:
+        """Returns where the process tells its own status, if the CLI has such a file."""
+
     def launch(self, request: SessionRequest) -> Launch:
         """Writes what the session needs into the agent's folder and returns how to start it."""
 

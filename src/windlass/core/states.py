@@ -35,7 +35,12 @@ class Source(StrEnum):
     WINDLASS = "windlass"
     """What we did ourselves: created, paused."""
     HOOK = "hook"
+    OUTPUT = "output"
+    """The structured output of a headless session, as good as a hook."""
+    STATUS = "status"
+    """The CLI's own status file."""
     PROCESS = "process"
+    SCREEN = "screen"
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,35 +65,79 @@ COMPLETE_PHRASE = "I HAVE COMPLETED THE GOAL"
 WAITING_PHRASE = "WAITING"
 FADES_AFTER = 15 * 60.0
 """A running agent that said nothing for so long is unknown, not running."""
+UNHEARD_AFTER = 5.0
+"""A session that shows what it does, but whose hooks were not heard for so long, has none."""
 
-_LASTING = frozenset({State.WAITING, State.COMPLETE, State.ASKING, State.PAUSED, State.STOPPED})
+_BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
+_IDLE = frozenset({State.WAITING, State.COMPLETE})
+_FADING = _BUSY - {State.RATE_LIMITED}
+_SEEN_ONLY_ON_SCREEN = frozenset({State.RATE_LIMITED, State.COMPACTING, State.ASKING})
+"""What no hook and no status file may tell of; only then is a mere picture believed over them."""
 
 
 def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     """Decides the state from the latest observation of each source.
 
     Only the newest session counts. That we paused it settles it, then that its process is gone;
-    else the hooks say, then what we did ourselves; a process that is merely alive comes last.
+    else what the session itself reports (hooks, output), unless something weaker is newer and says
+    that it does another kind of thing: an interrupted turn fires no hook. What keeps busy fades to
+    unknown when no source has called it busy for long.
     """
     seen = list(observations)
     if not seen:
         return Verdict(state=State.UNKNOWN, winner=None)
     newest = max(o.session for o in seen)
-    current = sorted((o for o in seen if o.session == newest), key=_strength)
-    winner, *losers = current
-    others = tuple(losers) + tuple(o for o in seen if o.session != newest)
-    faded = winner.value not in _LASTING and now - winner.at > FADES_AFTER
+    current = sorted((o for o in seen if o.session == newest), key=lambda o: (o.at, o.value))
+    winner = _settled(current) or _strongest(current, now=now)
+    others = tuple(o for o in reversed(seen) if o is not winner)
+    fresh = any(now - o.at <= FADES_AFTER for o in current if o.value in _FADING)
+    faded = winner.value in _FADING and not fresh
     return Verdict(state=State.UNKNOWN if faded else winner.value, winner=winner, losers=others)
 
 
-def _strength(seen: Observation) -> tuple[int, float, str]:
-    if seen.value is State.PAUSED:
-        rank = 0
-    elif seen.source is Source.PROCESS:
-        rank = 1 if seen.value is State.STOPPED else 4
-    else:
-        rank = 2 if seen.source is Source.HOOK else 3
-    return rank, -seen.at, seen.value
+def _settled(current: list[Observation]) -> Observation | None:
+    for observation in current:
+        if observation.value is State.PAUSED:
+            return observation
+    for observation in current:
+        if observation.source is Source.PROCESS and observation.value is State.STOPPED:
+            return observation
+    return None
+
+
+def _strongest(current: list[Observation], *, now: float) -> Observation:
+    """Goes from the strongest source to the weakest; each may correct those before it.
+
+    `current` is in order of time, so the last of a source is its latest word.
+    """
+    latest = {o.source: o for o in current}
+    told = [o for o in current if o.source in (Source.HOOK, Source.OUTPUT)]
+    winner = told[-1] if told else None
+    for source in (Source.STATUS, Source.SCREEN):
+        weaker = latest.get(source)
+        if weaker is None or weaker.value is State.UNKNOWN:
+            continue
+        if winner is None:
+            if weaker.value in _SEEN_ONLY_ON_SCREEN or now - weaker.at > UNHEARD_AFTER:
+                winner = weaker
+        elif weaker.at > winner.at and _corrects(weaker, winner, told=Source.STATUS in latest):
+            winner = weaker
+    return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]
+
+
+def _corrects(weaker: Observation, winner: Observation, *, told: bool) -> bool:
+    if weaker.source is Source.SCREEN and weaker.value in _SEEN_ONLY_ON_SCREEN:
+        return weaker.value is not winner.value
+    if weaker.source is Source.SCREEN and told:
+        return False
+    return _kind(weaker.value) != _kind(winner.value)
+
+
+def _kind(state: State) -> State:
+    """States of one kind do not contradict each other: a file that says idle knows of no goal."""
+    if state in _BUSY:
+        return State.RUNNING
+    return State.WAITING if state in _IDLE else state
 
 
 def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
@@ -101,33 +150,81 @@ def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observati
 
 
 def _meaning(event: Mapping[str, Any]) -> tuple[State, str] | None:
-    name = event.get("hook_event_name")
-    match name:
+    tool = event.get("tool_name", "a tool")
+    match event.get("hook_event_name"):
         case "SessionStart":
-            started = event.get("source", "startup")
-            if started == "resume":
-                return State.WAITING, "idle: session resumed"
-            return State.CREATING, f"session start ({started})"
+            return _started(str(event.get("source", "startup")))
         case "UserPromptSubmit":
             return State.RUNNING, "took a prompt"
         case "PreToolUse":
-            return State.RUNNING, f"called {event.get('tool_name', 'a tool')}"
+            return State.RUNNING, f"called {tool}"
         case "PostToolUse" | "PostToolUseFailure":
-            return State.RUNNING, f"{event.get('tool_name', 'a tool')} returned"
+            return State.RUNNING, f"{tool} returned"
         case "PermissionRequest":
-            return State.ASKING, f"asks permission for {event.get('tool_name', 'a tool')}"
+            return State.ASKING, f"asks permission for {tool}"
         case "Notification" if event.get("notification_type") == "permission_prompt":
             return State.ASKING, str(event.get("message", "permission prompt"))
         case "PreCompact":
             return State.COMPACTING, f"compacting ({event.get('trigger', 'auto')})"
-        case "StopFailure" if "rate_limit" in str(event.get("error", "")):
-            return State.RATE_LIMITED, "turn ended by a rate limit"
+        case "PostCompact" if event.get("trigger") == "manual":
+            return State.WAITING, "idle: compacted"
+        case "PostCompact":
+            return State.RUNNING, "compacted"
         case "StopFailure":
-            return State.WAITING, f"turn ended by an error: {event.get('error', 'unknown')}"
+            return from_error(str(event.get("error", "unknown")))
         case "Stop":
-            return from_last_message(str(event.get("last_assistant_message") or ""))
+            return _stopped(event)
         case _:
             return None
+
+
+def _started(how: str) -> tuple[State, str] | None:
+    if how == "compact":
+        return None
+    if how in ("resume", "clear"):
+        return State.WAITING, f"idle: session start ({how})"
+    return State.CREATING, f"session start ({how})"
+
+
+def _stopped(event: Mapping[str, Any]) -> tuple[State, str]:
+    state, evidence = from_last_message(str(event.get("last_assistant_message") or ""))
+    tasks = event.get("background_tasks")
+    running = [
+        str(task.get("description") or task.get("id") or "?")
+        for task in (tasks if isinstance(tasks, list) else ())
+        if isinstance(task, Mapping) and task.get("status") == "running"
+    ]
+    if running:
+        evidence = f"{evidence}; in the background: {', '.join(running)}"
+    return state, evidence
+
+
+def from_error(error: str) -> tuple[State, str]:
+    """Reads how a turn failed. A session whose turn failed is idle, and never done."""
+    if "rate_limit" in error:
+        return State.RATE_LIMITED, f"turn ended by an error: {error}"
+    return State.WAITING, f"turn ended by an error: {error}"
+
+
+def claimed(seen: Observation, *, tools: int) -> Observation:
+    """Doubts a goal that was completed without a single tool call: it waits, and says why."""
+    if seen.value is not State.COMPLETE or tools > 0:
+        return seen
+    doubt = f"says that it is done, but has not called a single tool ({seen.evidence})"
+    return msgspec.structs.replace(seen, value=State.WAITING, evidence=doubt)
+
+
+def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
+    """Doubts that a session is idle at its start when its last one was cut off in a turn.
+
+    It takes that turn up by itself; where it does not, its status says so.
+    """
+    told = [o for o in before if o.source is Source.HOOK and o.session < seen.session]
+    if seen.value is not State.WAITING or not told or told[-1].value in _IDLE:
+        return seen
+    return msgspec.structs.replace(
+        seen, value=State.CREATING, evidence="session start, with a turn to go on with"
+    )
 
 
 def from_last_message(text: str) -> tuple[State, str]:
@@ -140,3 +237,75 @@ def from_last_message(text: str) -> tuple[State, str]:
     if bare == WAITING_PHRASE:
         return State.WAITING, WAITING_PHRASE
     return State.WAITING, "idle"
+
+
+def from_status(status: Mapping[str, Any], *, session: int) -> Observation | None:
+    """Reads the CLI's status file; None where it says nothing that we know."""
+    since = status.get("statusUpdatedAt")
+    if not isinstance(since, int | float):
+        return None
+    value, evidence = _STATUSES.get(str(status.get("status")), (None, ""))
+    if value is None:
+        return None
+    if asked := status.get("waitingFor"):
+        evidence = f"{evidence}: {asked}"
+    return Observation(
+        source=Source.STATUS, value=value, at=since / 1000, evidence=evidence, session=session
+    )
+
+
+_STATUSES: dict[str, tuple[State | None, str]] = {
+    "idle": (State.WAITING, "its status file says idle"),
+    "busy": (State.RUNNING, "its status file says busy"),
+    "waiting": (State.ASKING, "its status file says waiting"),
+    "shell": (State.WAITING, "its status file says idle, with a shell in the background"),
+}
+
+
+def from_output(line: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
+    """Reads one line of a headless session's output."""
+    meaning = _said(line)
+    if meaning is None:
+        return None
+    value, evidence = meaning
+    return Observation(source=Source.OUTPUT, value=value, at=at, evidence=evidence, session=session)
+
+
+def _said(line: Mapping[str, Any]) -> tuple[State, str] | None:
+    match line.get("type"), line.get("subtype"):
+        case "assistant", _ if not _synthetic(line):
+            return State.RUNNING, "the model answers"
+        case "system", "api_retry":
+            status = line.get("error_status") or line.get("error") or "error"
+            return State.RATE_LIMITED, f"the model refused ({status}), trying again"
+        case "control_request", _ if _wants_permission(line):
+            return State.ASKING, f"asks permission for {line['request'].get('tool_name', 'a tool')}"
+        case "result", _:
+            return from_result(line)
+        case _:
+            return None
+
+
+def _synthetic(line: Mapping[str, Any]) -> bool:
+    """Whether the CLI itself speaks, in the model's place: it tells of an error."""
+    message = line.get("message")
+    return isinstance(message, Mapping) and message.get("model") == "<synthetic>"
+
+
+def _wants_permission(line: Mapping[str, Any]) -> bool:
+    request = line.get("request")
+    return isinstance(request, Mapping) and request.get("subtype") == "can_use_tool"
+
+
+def from_result(result: Mapping[str, Any]) -> tuple[State, str]:
+    """Reads how a headless turn ended: by `is_error`, never by the subtype alone."""
+    subtype = str(result.get("subtype", ""))
+    said = str(result.get("result") or "")
+    if not result.get("is_error") and subtype == "success":
+        return from_last_message(said)
+    if str(result.get("terminal_reason", "")).startswith("aborted"):
+        return State.WAITING, "interrupted"
+    if result.get("api_error_status") == 429:
+        return State.RATE_LIMITED, f"turn ended by an error: {said[:200] or 429}"
+    why = said[:200] or subtype or "error"
+    return State.WAITING, f"turn ended by an error: {why}"

@@ -64,8 +64,16 @@ def newest(count: int = 64) -> Iterator[Entry]:
     except (OSError, ValueError, IndexError):
         return
     for pid in range(latest, max(latest - count, 1), -1):
-        if (entry := look(pid)) is not None:
+        if (entry := look(pid)) is not None and not _is_thread(pid):
             yield entry
+
+
+def _is_thread(pid: int) -> bool:
+    """Threads have numbers of their own, under which /proc shows them though it lists none."""
+    try:
+        return b"\nTgid:\t%d\n" % pid not in _slurp(f"/proc/{pid}/status")
+    except OSError:
+        return True
 
 
 def identify(pid: int) -> Identity | None:

@@ -8,6 +8,9 @@ because a hundred of these run at once. It imports nothing of ours: it is run by
 Files in the session's folder: `holder.json` who holds, `exit` how it ended, and for headless
 sessions `stdin` (a FIFO), `output`, `stderr`. While `stopping` exists the holder outlives its
 child until everything below it has ended, so that nothing escapes from under it meanwhile.
+
+Where the spec asks for one it also runs a receiver of hooks, found by its path: the holder is what
+lives exactly as long as the session. What hooks say is none of its business.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ else:
 NOT_STARTED = 127
 ALREADY_HELD = 75
 STDIN_ROOM = 1 << 20
+LAST_EVENTS = 0.5
+"""Seconds that the last hooks of an ended program get at most, to be written down."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
@@ -69,15 +74,20 @@ def main(path: str) -> int:
         return ALREADY_HELD
     _become_subreaper()
     try:
+        receiver = _listen(spec)
         child = _start(spec)
-    except OSError as error:
+    except (OSError, ImportError) as error:
         reason = f"cannot start {spec['argv'][0]}: {error}"
         sys.stdout.write(f"{reason}\r\n")
         _write_exit(folder, NOT_STARTED, reason)
         _poke(spec.get("wake"))
         return NOT_STARTED
     _replace(folder, "holder.json", _identity(child))
+    if receiver is not None:
+        receiver.serve()
     code = _hold(folder, child)
+    if receiver is not None:
+        receiver.settle(LAST_EVENTS)
     _write_exit(folder, code, "")
     _poke(spec.get("wake"))
     if os.path.exists(f"{folder}/stopping"):  # noqa: PTH110 pathlib is too heavy an import
@@ -108,11 +118,21 @@ def _become_subreaper() -> None:
         return  # the marker in the environment still finds them
 
 
+def _listen(spec: dict[str, Any]) -> Any:
+    """Has a receiver listen, if one is wanted, before there is anybody to talk to it."""
+    wanted = spec.get("receiver")
+    if wanted is None:
+        return None
+    folder, _, name = wanted["program"].rpartition("/")
+    sys.path.insert(0, folder)
+    return __import__(name.removesuffix(".py")).Receiver(wanted, spec.get("wake"))
+
+
 def _start(spec: dict[str, Any]) -> int:
     live = spec["mode"] == "live"
     if not live:
         _announce(spec)
-    streams = () if live else _open_streams(spec["folder"])
+    streams = () if live else _open_streams(spec["folder"], spec.get("stdin", ""))
     heard, said = os.pipe()
     child = os.fork()
     if child == 0:
@@ -128,19 +148,33 @@ def _start(spec: dict[str, Any]) -> int:
     return child
 
 
-def _open_streams(folder: str) -> tuple[int, int, int]:
+def _open_streams(folder: str, said: str) -> tuple[int, int, int]:
     fifo = f"{folder}/stdin"
     os.mkfifo(fifo, 0o600)
     # Read and write, and never closed: writers always find a reader, the child never an end.
     kept = os.open(fifo, os.O_RDWR | os.O_CLOEXEC)
     if sys.platform == "linux":
         _widen(kept)
+    if said:
+        _say(kept, said.encode())
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return (
         os.open(fifo, os.O_RDONLY),
         os.open(f"{folder}/output", append, 0o600),
         os.open(f"{folder}/stderr", append, 0o600),
     )
+
+
+def _say(pipe: int, said: bytes) -> None:
+    """Puts the first words where the program will read them; nobody does yet, so they must fit."""
+    os.set_blocking(pipe, False)
+    try:
+        written = os.write(pipe, said)
+    except BlockingIOError:
+        written = 0
+    if written < len(said):
+        raise OSError(f"its first message of {len(said)} bytes is too long for a pipe")
+    os.set_blocking(pipe, True)
 
 
 def _widen(pipe: int) -> None:
@@ -175,10 +209,24 @@ def _become(spec: dict[str, Any], streams: tuple[int, ...], said: int) -> NoRetu
         os.chdir(spec["cwd"])
         _reset_signals()
         signals.pthread_sigmask(signals.SIG_SETMASK, ())
-        os.execvpe(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606 no shell wanted
+        env = {**spec["env"], **_secrets(spec)}
+        os.execvpe(spec["argv"][0], spec["argv"], env)  # noqa: S606 no shell wanted
     except (OSError, ValueError) as error:
         os.write(said, str(error).encode(errors="replace") or b"unknown")
     os._exit(NOT_STARTED)
+
+
+def _secrets(spec: dict[str, Any]) -> dict[str, str]:
+    """Reads them where only the program will have them: the holder itself never does."""
+    found = {}
+    for name, path in spec.get("secrets", {}).items():
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 as above
+                value = file.read()
+        except OSError as error:
+            raise OSError(f"the value of {name} cannot be read: {error}") from None
+        found[name] = os.fsdecode(value.removesuffix(b"\n"))
+    return found
 
 
 def _reset_signals() -> None:
@@ -276,4 +324,7 @@ def _poke(wake: str | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    ended = main(sys.argv[1])
+    sys.stdout.flush()
+    # Not by unwinding the interpreter, which threads of a receiver may still be using.
+    os._exit(ended)

@@ -14,19 +14,22 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
+from windlass.core.launch import HOOK_PORT
 from windlass.sessions import processes, record
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
-    from windlass.core.launch import Launch
+    from windlass.core.launch import Launch, Receiver
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
+RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
+"""By path, as the holder loads it: nothing of ours is imported into a session's process."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,11 +62,9 @@ class Sessions:
         Conflict when another session has the name.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if record.read_holder(folder) is not None or record.read_exit(folder) is not None:
+        if self.begun(folder, name):
             return False
         self.tmux.ensure()
-        if self._has(name, folder):
-            return False
         self._write_spec(folder, name=name, launch=launch, wake=wake, marker=marker)
         try:
             self._open(folder, name=name, launch=launch, marker=marker)
@@ -74,6 +75,12 @@ class Sessions:
                 raise
             self._open(folder, name=name, launch=launch, marker=marker)
         return True
+
+    def begun(self, folder: Path, name: str) -> bool:
+        """Says whether this folder's session was started, whatever became of it."""
+        if record.read_holder(folder) is not None or record.read_exit(folder) is not None:
+            return True
+        return self._has(name, folder)
 
     def facts(self, folder: Path, name: str) -> Facts:
         """Says whether the session lives, and how it ended if that is known."""
@@ -165,6 +172,9 @@ class Sessions:
             "mode": launch.mode,
             "wake": None if wake is None else str(wake),
             "marker": marker,
+            "receiver": None if launch.receiver is None else _receiver(launch.receiver),
+            "secrets": launch.secrets,
+            "stdin": launch.stdin,
         }
         new = folder / f"{record.SPEC}.{os.getpid()}.{id(spec)}"
         # The environment may hold secrets: never readable for others, not even for a moment.
@@ -173,3 +183,13 @@ class Sessions:
             # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
             json.dump(spec, file)
         new.replace(folder / record.SPEC)
+
+
+def _receiver(wanted: Receiver) -> dict[str, Any]:
+    return {
+        "program": str(RECEIVE_PROGRAM),
+        "token": wanted.token,
+        "events": wanted.events,
+        "files": wanted.files,
+        "port_text": HOOK_PORT,
+    }

@@ -1,0 +1,158 @@
+"""What hooks cost: the policy hook, the observing one as a command and over http, a real tool call.
+
+Everything is a real agent's: its sockets, its policy file and its receiver.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import psutil
+from tests.support.claude import claude_binary, claude_environment
+from tests.support.ground import Ground
+
+import windlass.hooks
+from windlass.model.server import Model
+
+HOOKS = Path(windlass.hooks.__file__).parent
+RUNS = 40
+CALLS = 40
+
+
+class Measured(NamedTuple):
+    """Milliseconds of each run, and how many there may be."""
+
+    what: str
+    times: list[float]
+    budget: float | None
+    note: str = ""
+
+
+class Hooked:
+    """An agent that does nothing, for its hooks to be run on."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.workspace = ground.new("hooked", {"text": "WAITING"})
+        (found,) = (one for one in ground.wl("list", "--json").ok().json() if one["id"] == "hooked")
+        self.folder = ground.state / "agents" / found["uid"]
+        (self.sockets,) = ground.runtime.glob(f"windlass/*/{found['uid'][:8]}")
+        settings = json.loads((self.folder / "settings.json").read_text())
+        (self.over_http,) = (h for h in _hooks(settings) if h["type"] == "http")
+        self.events = ground.folder / "hooked.events"
+
+    def run(self, name: str, *more: Path) -> Callable[[], Any]:
+        """One run of a command hook."""
+        given = [self.events, self.sockets / "wake", *more]
+        argv = [sys.executable, "-I", "-S", str(HOOKS / f"{name}.py"), *map(str, given)]
+        call = {
+            "hook_event_name": "PreToolUse",
+            "cwd": str(self.workspace),
+            "tool_name": "Read",
+            "tool_input": {"file_path": str(self.workspace / "README")},
+        }
+        body = json.dumps(call).encode()
+        return lambda: subprocess.run(argv, input=body, stdout=subprocess.DEVNULL, check=True)
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection to its receiver."""
+        where = urlsplit(self.over_http["url"])
+        return http.client.HTTPConnection(where.hostname or "", where.port)
+
+    def post(self, connection: http.client.HTTPConnection) -> None:
+        """One event over http."""
+        body = json.dumps({"hook_event_name": "Bench", "text": "x" * 500})
+        connection.request("POST", "/hook", body, self.over_http["headers"])
+        connection.getresponse().read()
+
+
+def measure(ground: Ground) -> list[Measured]:
+    """Measures all of it; the agent is gone afterwards."""
+    hooked = Hooked(ground)
+    asking = hooked.run("policy", hooked.sockets / "api", hooked.folder / "policy.json")
+    rows = [
+        Measured("policy hook, start to decision", _timed(asking), 30),
+        Measured("observing hook as command", _timed(hooked.run("observe")), None),
+        Measured("observing hook over http", _over_http(hooked), 2),
+        Measured("daemon's CPU for one event", [_cpu_of_an_event(ground, hooked)], None),
+    ]
+    # What follows needs no daemon, and what one does with events would be in the way.
+    ground.wl("daemon", "stop").ok()
+    rows += [
+        Measured("policy hook, daemon down", _timed(asking), None),
+        _real_calls(ground, hooked),
+    ]
+    ground.wl("kill", "--force", "hooked").ok()
+    return rows
+
+
+def _over_http(hooked: Hooked) -> list[float]:
+    with closing(hooked.connect()) as connection:
+        hooked.post(connection)
+        return _timed(lambda: hooked.post(connection), runs=300)
+
+
+def _cpu_of_an_event(ground: Ground, hooked: Hooked) -> float:
+    """Milliseconds; with pauses, because events that come together are read together."""
+    daemon = psutil.Process(ground.daemon_pid())
+    before = sum(daemon.cpu_times()[:4])
+    with closing(hooked.connect()) as connection:
+        for _ in range(RUNS):
+            hooked.post(connection)
+            time.sleep(0.1)
+    return (sum(daemon.cpu_times()[:4]) - before) / RUNS * 1000
+
+
+def _real_calls(ground: Ground, hooked: Hooked) -> Measured:
+    """What an http hook adds to each of many Read calls of the real Claude Code."""
+    home = ground.folder / "claude"
+    home.mkdir()
+    call = {"tool": "Read", "input": {"file_path": str(hooked.workspace / "README")}}
+    plain, heard = home / "plain.json", home / "heard.json"
+    plain.write_text("{}")
+    heard.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [hooked.over_http]}]}}))
+    came: list[float] = []
+    rounds: dict[Path, list[float]] = {plain: [], heard: []}
+    script = {"turns": [*[call] * CALLS, {"text": "done"}]}
+    with Model(script, told=lambda _: came.append(time.perf_counter())) as model:
+        for settings in [plain, heard] * 4:
+            came.clear()
+            subprocess.run(
+                [str(claude_binary()), "-p", "go", "--settings", str(settings)],
+                cwd=hooked.workspace,
+                env=claude_environment(home, model.url),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            # From one request for the model to the next: a tool call, its hooks, and the program.
+            rounds[settings].append(statistics.median(b - a for a, b in pairwise(came)) * 1000)
+    # Each with its neighbour, because the machine is never quiet.
+    added = [with_it - without for without, with_it in zip(*rounds.values(), strict=True)]
+    note = f"Claude Code, {CALLS} Read calls of {statistics.median(rounds[plain]):.0f} ms"
+    return Measured("http hook, added to a tool call", added, 2, note)
+
+
+def _timed(work: Callable[[], Any], *, runs: int = RUNS) -> list[float]:
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def _hooks(settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every hook of a settings file, each once."""
+    found = [h for event in settings["hooks"].values() for group in event for h in group["hooks"]]
+    return [one for number, one in enumerate(found) if one not in found[:number]]

@@ -1,0 +1,237 @@
+"""The policy hook's decision when the daemon does not answer: conservative, from the policy file.
+
+Allowed are file tools inside of the agent's places, shell lines that are plain and match an allowed
+prefix, and tools that touch nothing but the session; what is on the deny list, and everything else,
+is denied. The daemon's own rules (`core.policy`) allow all of this and more: never less.
+
+The policy file is JSON: `roots` and `closed` (places the agent may and may not touch; the deepest
+one around a path counts), `allow`, `deny`, `yolo`.
+"""
+
+import json
+import posixpath
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FILE_TOOLS = {
+    "Read": "file_path",
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "Glob": "path",
+    "Grep": "path",
+    "LS": "path",
+}
+"""Which of its inputs says where a tool works; those with `path` work in the folder by default."""
+SESSION_TOOLS = frozenset(
+    (
+        *("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"),
+        *("Skill", "ToolSearch", "BashOutput", "TaskOutput", "KillShell", "TaskStop"),
+        *("Agent", "Task"),
+    )
+)
+_PATHS = ("file_path", "notebook_path", "path")
+_PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
+_WILD = re.compile(r"[*?\[\]{}]")
+
+
+class _No(Exception):
+    """Why not."""
+
+
+def read(body: bytes) -> "dict[str, Any] | None":
+    """Reads what came in; None when it is no JSON object."""
+    try:
+        call = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return call if isinstance(call, dict) else None
+
+
+def decide(call: "dict[str, Any]", policy_file: str) -> bytes:
+    """Answers a call in the form that its event wants."""
+    try:
+        why = ""
+        _check(call, _policy(policy_file))
+    except _No as no:
+        why = f"Windlass's daemon does not answer, so little is allowed: {no}"
+    if call.get("hook_event_name") == "PermissionRequest":
+        decision = {"behavior": "deny", "message": why} if why else {"behavior": "allow"}
+        said: dict[str, Any] = {"hookEventName": "PermissionRequest", "decision": decision}
+    else:
+        said = {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny" if why else "allow",
+            "permissionDecisionReason": why or "allowed by the policy file",
+        }
+    return json.dumps({"hookSpecificOutput": said}).encode()
+
+
+def _policy(path: str) -> "dict[str, Any]":
+    try:
+        with open(path, "rb") as file:
+            policy = json.load(file)
+        for name in ("roots", "closed", "allow", "deny"):
+            if not all(isinstance(one, str) for one in policy[name] + []):
+                raise TypeError
+        return {**policy, "yolo": policy["yolo"] is True}
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        raise _No("and its policy file cannot be read") from None
+
+
+def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
+    """Returns if the call is allowed."""
+    tool, given, cwd = call.get("tool_name"), call.get("tool_input"), call.get("cwd")
+    if not isinstance(tool, str) or not isinstance(given, dict) or not isinstance(cwd, str):
+        raise _No("the call cannot be read")
+    for pattern in policy["deny"]:
+        if _forbids(pattern, tool, given, cwd):
+            raise _No(f"{pattern} is denied")
+    if tool == "AskUserQuestion":
+        raise _No("end your turn with your question and a last line WAITING")
+    if policy["yolo"] or tool in SESSION_TOOLS:
+        return
+    if tool in FILE_TOOLS and tool in policy["allow"]:
+        for path in _where(tool, given, cwd):
+            _require_inside(path, policy)
+        return
+    if tool == "Bash":
+        _check_line(given.get("command"), cwd, policy)
+        return
+    raise _No(f"{tool} has to wait for it; try again in a moment")
+
+
+def _where(tool: str, given: "dict[str, Any]", cwd: str) -> list[str]:
+    """Every path that a call of a file tool reaches."""
+    named = [given[key] for key in _PATHS if given.get(key) is not None]
+    if not named and FILE_TOOLS[tool] != "path":
+        raise _No(f"{tool} names no path")
+    where = [_joined(cwd, path) for path in named] or [cwd]
+    if tool == "Glob":
+        where = [_reach(base, given.get("pattern")) for base in where]
+    return where
+
+
+def _joined(base: str, path: object) -> str:
+    # Agent CLIs expand ~ and trim; what we looked at would not be what is opened.
+    if not isinstance(path, str) or path != path.strip().strip("\ufeff") or path[:1] == "~":
+        raise _No("write the path out, without ~ or spaces around it")
+    if not path.isprintable():
+        raise _No("the path holds control characters")
+    return posixpath.join(base, path)
+
+
+def _reach(base: str, pattern: object) -> str:
+    """Where a glob starts to look: its folders up to the first wild one."""
+    if not isinstance(pattern, str):
+        raise _No("the pattern cannot be read")
+    parts = pattern.split("/")
+    tame = next((n for n, part in enumerate(parts) if _WILD.search(part)), len(parts))
+    if ".." in parts[tame:]:
+        raise _No("the pattern leaves its folder")
+    return _joined(base, "/".join(parts[:tame]) or ("/" if pattern[:1] == "/" else ""))
+
+
+def _require_inside(path: str, policy: "dict[str, Any]") -> None:
+    names = {path}
+    if not path.isascii():
+        import unicodedata  # noqa: PLC0415 rarely needed
+
+        # Agent CLIs may compose accents before they open: both names have to be inside.
+        names.add(unicodedata.normalize("NFC", path))
+    if not all(_inside(name, policy) for name in names):
+        raise _No(f"{path} is outside of the agent's workspace")
+
+
+def _inside(path: str, policy: "dict[str, Any]") -> bool:
+    if not path.startswith("/") or "\0" in path:
+        return False
+    parts = _real(path)
+    depth = {
+        kind: max((len(p) for p in map(_real, policy[kind]) if parts[: len(p)] == p), default=-1)
+        for kind in ("roots", "closed")
+    }
+    return depth["roots"] >= 0 and depth["roots"] >= depth["closed"]
+
+
+def _real(path: str) -> list[str]:
+    """The components of a path with every link followed, also through what does not exist."""
+    return [part for part in posixpath.realpath(path).split("/") if part]
+
+
+def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
+    if not isinstance(line, str) or not _PLAIN.fullmatch(line) or not line.split():
+        raise _No("only plain shell lines, one command and no quotes")
+    words = line.split()
+    told = [_prefix(pattern) for pattern in policy["allow"]]
+    # What a person spelled out in the pattern is not looked at again.
+    fitting = [
+        len(prefix) for prefix in told if prefix is not None and words[: len(prefix)] == prefix
+    ]
+    if not fitting:
+        raise _No(f"{words[0]} is not in the allow list")
+    _require_inside(cwd, policy)
+    for word in words[max(fitting) :]:
+        for piece in re.split("[=:]", word):
+            bare = piece[piece.index("/") :] if piece[:1] == "-" and "/" in piece else piece
+            _require_inside(posixpath.join(cwd, bare), policy)
+
+
+def _prefix(pattern: str) -> list[str] | None:
+    """The words that a shell pattern asks for; none for bare Bash, None for what is no such."""
+    if pattern == "Bash":
+        return []
+    if not pattern.startswith("Bash(") or not pattern.endswith(":*)"):
+        return None
+    return pattern[5:-3].split() or None
+
+
+def _forbids(pattern: str, tool: str, given: "dict[str, Any]", cwd: str) -> bool:
+    """Whether a denial could mean this call: rather once too often than once too seldom."""
+    name, bracket, content = pattern.strip().partition("(")
+    if not _names(name.strip(), tool):
+        return False
+    if not bracket:
+        return True
+    if "[" in content or tool not in ("Bash", *FILE_TOOLS):
+        return True  # what it means is more than we can say here
+    said = list(_texts(given))
+    if tool != "Bash":
+        try:
+            where = _where(tool, given, cwd)
+        except _No:
+            return True
+        said += [form(one) for one in where for form in (posixpath.normpath, posixpath.realpath)]
+    elif not isinstance(given.get("command"), str):
+        return True
+    content = content.removesuffix(")").removesuffix(":*")
+    literal = _flat(max(_WILD.split(content), key=len)).strip("~./ ")
+    return not literal or any(literal in _flat(one) for one in said)
+
+
+def _texts(value: object) -> "Iterator[str]":
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _flat(text: str) -> str:
+    """A text without what a shell passes over: quotes, escapes, the width of gaps."""
+    bare = re.sub(r"[\"'\\]", "", text.replace("\\\n", " "))
+    return " ".join(bare.casefold().split())
+
+
+def _names(name: str, tool: str) -> bool:
+    if name.endswith("*"):
+        return tool.startswith(name[:-1])
+    return tool == name or (name.startswith("mcp__") and tool.startswith(f"{name}__"))

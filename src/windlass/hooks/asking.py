@@ -1,0 +1,137 @@
+"""Asking whether a tool may be used: the policy hook from its input to its answer.
+
+Records the call first, so that the daemon knows of it even if the hook is killed. Then asks the
+daemon, which gets a second, and prints its answer as it is; without one it decides alone (see
+`alone`). A denial is recorded once more, with who decided. Whatever goes wrong, the answer is a
+denial. Only built-in modules as long as the daemon answers.
+"""
+
+import _socket
+import posix
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from windlass.hooks import recording
+else:
+    import recording
+
+PATIENCE = 1.0
+_CHUNK = 1 << 16
+_KEPT_OF_A_CALL = 1 << 16
+
+
+def main(arguments: list[str]) -> int:
+    """Answers one call; returns the exit code."""
+    body = b""
+    try:
+        body, size = recording.read_all()
+        events, wake, api, policy_file = arguments
+        _record(events, recording.line(body, size))
+        if size > recording.LARGEST:
+            body = b""  # what was cut is no longer what was asked
+        answer, by, readable = _decide(body, api, policy_file)
+    except Exception as error:  # noqa: BLE001 - it fails closed, in words that the agent reads
+        what = f"the policy hook failed: {type(error).__name__}"
+        _say(refusal(body, what.encode("ascii", "replace")))
+        return 0
+    _say(answer)
+    # A reason that speaks of "deny" has its quotes escaped.
+    if b'"deny"' in answer:
+        told = _told(by, body.strip(), answer, readable=readable)
+        _record(events, recording.line(told, 0))
+    _poke(wake)
+    return 0
+
+
+def refusal(body: bytes, reason: bytes) -> bytes:
+    """A denial in the form that its event wants, as far as that can be seen in what came in."""
+    if b'"PermissionRequest"' in body and b'"PreToolUse"' not in body:
+        decision = b'"decision": {"behavior": "deny", "message": "%b"}' % reason
+        return b'{"hookSpecificOutput": {"hookEventName": "PermissionRequest", %b}}' % decision
+    decision = b'"permissionDecision": "deny", "permissionDecisionReason": "%b"' % reason
+    return b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", %b}}' % decision
+
+
+def _decide(body: bytes, api: str, policy_file: str) -> tuple[bytes, bytes, bool]:
+    """Returns the answer, who gave it, and whether the call is JSON."""
+    answer = _ask(api, body) if body else None
+    if answer is not None:
+        return answer, b"daemon", True
+    # Imported only here: it needs `json`, which would be most of this program's start.
+    if TYPE_CHECKING:
+        from windlass.hooks import alone  # noqa: PLC0415
+    else:
+        import alone  # noqa: PLC0415
+    call = alone.read(body)
+    if call is None:
+        return refusal(body, b"what the policy hook was asked cannot be read"), b"hook", False
+    return alone.decide(call, policy_file), b"policy file", True
+
+
+def _ask(path: str, body: bytes) -> bytes | None:
+    """Asks the daemon; None unless a whole answer comes in time."""
+    end = time.monotonic() + PATIENCE
+    parts: list[bytes] = []
+    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        asking.settimeout(PATIENCE)
+        asking.connect(path)
+        asking.settimeout(max(end - time.monotonic(), 0.001))
+        # In HTTP/1.0 an answer ends with its connection and never comes in chunks.
+        asking.sendall(b"POST /v1/decide HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        while (left := end - time.monotonic()) > 0:
+            asking.settimeout(left)
+            chunk = asking.recv(_CHUNK)
+            if not chunk:
+                return _whole(b"".join(parts))
+            parts.append(chunk)
+    except OSError:
+        pass
+    finally:
+        asking.close()
+    return None
+
+
+def _whole(answer: bytes) -> bytes | None:
+    """The body of an answer that is good and complete: the daemon may have died within it."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *others = head.split(b"\r\n")
+    if first.split(b" ")[1:2] != [b"200"] or not body.startswith(b"{"):
+        return None
+    said = [o.partition(b":")[2].strip() for o in others if o[:15].lower() == b"content-length:"]
+    return body if said == [b"%d" % len(body)] else None
+
+
+def _told(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> bytes:
+    """The event of a denial; a call that is long or no JSON is quoted, and cut."""
+    if not readable or len(asked) > _KEPT_OF_A_CALL:
+        import _json  # noqa: PLC0415 not on the way of what is allowed
+
+        cut = asked[:_KEPT_OF_A_CALL].decode("utf-8", "replace")
+        asked = _json.encode_basestring_ascii(cut).encode()
+    return b'{"hook_event_name": "PolicyDecision", "by": "%b", "asked": %b, "answered": %b}' % (
+        by,
+        asked,
+        answer,
+    )
+
+
+def _record(events: str, line: bytes) -> None:
+    try:
+        recording.append(events, line)
+    except (OSError, ValueError):
+        return  # a full disk: what is decided does not depend on it
+
+
+def _poke(wake: str) -> None:
+    """Only at the end: while the daemon reads events it would be slower to answer."""
+    try:
+        recording.poke(wake)
+    except (OSError, ValueError):
+        return  # nobody listens
+
+
+def _say(answer: bytes) -> None:
+    while answer:
+        answer = answer[posix.write(1, answer) :]

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import posixpath
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windlass.hooks
+from windlass.core import policy, shell, toolcalls
+from windlass.core.crew import Policy
+from windlass.core.toolcalls import Decision, ToolCall
+
+WS = "/nowhere/ws"
+ROLE = Policy(allow=policy.ALLOWED, deny=policy.DENIED)
+
+
+def inside(path: str) -> bool:
+    """As the daemon judges, but for links."""
+    real = posixpath.normpath(path)
+    return real == WS or real.startswith(f"{WS}/")
+
+
+def call(tool: str, **given: Any) -> ToolCall:
+    return ToolCall(tool=tool, input=given, cwd=WS)
+
+
+def decide(one: ToolCall, rules: Policy = ROLE) -> Decision:
+    return policy.decide(one, rules, inside=inside)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tool", "given", "fits"),
+    [
+        ("Read", "Read", {"file_path": "a"}, True),
+        ("Read", "ReadMore", {}, False),
+        ("Task*", "TaskCreate", {}, True),
+        ("mcp__a__*", "mcp__a__b", {}, True),
+        ("mcp__a", "mcp__a__b", {}, True),
+        ("mcp__a", "mcp__ab__b", {}, False),
+        ("mcp__a__b", "mcp__a__b", {"x": 1}, True),
+        ("Bash", "Bash", {"command": "x; y | $(z)"}, True),
+        ("Bash(git log:*)", "Bash", {"command": "git log"}, True),
+        ("Bash(git log:*)", "Bash", {"command": "git  log -p"}, True),
+        ("Bash(git log *)", "Bash", {"command": "git log -p"}, True),
+        ("Bash(git log:*)", "Bash", {"command": "git logs"}, False),
+        ("Bash(git log:*)", "Bash", {"command": "git log; rm x"}, False),
+        ("Bash(git log:*)", "Bash", {"command": "git log $(rm x)"}, False),
+        ("Bash(git log:*)", "Bash", {"command": "git log\nrm x"}, False),
+        ("Bash(git log:*)", "Bash", {}, False),
+        ("Bash(make test)", "Bash", {"command": "make  test"}, True),
+        ("Bash(make test)", "Bash", {"command": "make test x"}, False),
+        ("Bash()", "Bash", {"command": "x"}, False),
+        ("Bash(:*)", "Bash", {"command": "x"}, False),
+        ("Bash(git", "Bash", {"command": "git"}, False),
+        ("Read(src/**)", "Read", {"file_path": f"{WS}/src/a/b"}, True),
+        ("Read(src/**)", "Read", {"file_path": "src/../b"}, False),
+        ("Read(/nowhere/ws/src:*)", "Read", {"file_path": "src/b"}, True),
+        ("Read(/nowhere/ws/src:*)", "Read", {"file_path": "srcs/b"}, False),
+        ("Read(*.env)", "Read", {"file_path": "x.env"}, True),
+        ("Read(src/**)", "Read", {}, False),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://A.com:80/x?y"}, True),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.a.com"}, False),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.com\\@a.com/"}, False),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.com@a.com/"}, False),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.com/?a.com"}, False),
+        ("WebFetch(domain:*.a.com)", "WebFetch", {"url": "http://b.a.com/"}, True),
+        ("WebFetch(https://a.com/x:*)", "WebFetch", {"url": "https://a.com/xy"}, True),
+        ("Skill(review)", "Skill", {"skill": "review"}, True),
+        ("Skill(review)", "Skill", {"skill": "reviewer"}, False),
+        ("Skill(review)", "Skill", {"skill": 7}, False),
+        ("Other(x)", "Other", {"a": "x"}, False),
+        ("", "Read", {}, False),
+    ],
+)
+def test_an_allowing_pattern_means_certainly_this_call(
+    pattern: str, tool: str, given: dict[str, Any], *, fits: bool
+) -> None:
+    assert policy.permits(pattern, call(tool, **given)) is fits
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tool", "given", "fits"),
+    [
+        ("Bash(git push:*)", "Bash", {"command": "git push"}, True),
+        ("Bash(git push:*)", "Bash", {"command": "ls && git push origin | tee x"}, True),
+        ("Bash(git push:*)", "Bash", {"command": "echo $(git push)"}, True),
+        ("Bash(git push:*)", "Bash", {"command": 'A=1 env -i X=2 "git" pu\\sh'}, True),
+        ("Bash(git push:*)", "Bash", {"command": "if true; then sudo /usr/bin/git push; fi"}, True),
+        ("Bash(git push:*)", "Bash", {"command": "git \\\n push"}, True),
+        ("Bash(git push:*)", "Bash", {"command": "timeout 5 git push"}, True),
+        ("Bash(git push:*)", "Bash", {"command": "git pushes"}, False),
+        ("Bash(git push:*)", "Bash", {"command": "git log"}, False),
+        ("Bash(test:*)", "Bash", {"command": "npm test"}, False),
+        ("Bash(git push:*)", "Bash", {"command": 7}, True),
+        ("Bash(", "Bash", {"command": "ls"}, True),
+        ("Edit(.github/**)", "Edit", {"file_path": f"{WS}/x/../.github/ci"}, True),
+        ("Edit(.github/**)", "Edit", {"file_path": f"{WS}/github/ci"}, False),
+        ("Edit(.github/**)", "Edit", {"file_path": "~/x"}, True),
+        ("Read(~/.ssh/**)", "Read", {"file_path": "/home/x/.ssh/id"}, True),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.a.com"}, True),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://x@b.com"}, True),
+        ("WebFetch(domain:a.com)", "WebFetch", {"url": "https://b.com/a.com"}, False),
+        ("Other(x)", "Other", {"a": "y"}, True),
+        ("Agent(x)", "Agent", {"subagent_type": "y"}, False),
+    ],
+)
+def test_a_denying_pattern_may_mean_this_call(
+    pattern: str, tool: str, given: dict[str, Any], *, fits: bool
+) -> None:
+    assert policy.forbids(pattern, call(tool, **given)) is fits
+
+
+@pytest.mark.parametrize(
+    ("one", "verdict", "rule"),
+    [
+        (call("Read", file_path="a"), "allow", "Read"),
+        (call("Read", file_path="/etc/passwd"), "deny", "paths"),
+        (call("Read", file_path="../other/a"), "deny", "paths"),
+        (call("Read", file_path=" /etc/passwd"), "deny", "paths"),
+        (call("Read"), "deny", "paths"),
+        (call("Glob", pattern="/etc/*"), "deny", "paths"),
+        (call("Glob", pattern="**/*.py"), "allow", "Glob"),
+        (call("Bash", command="make | tee log"), "allow", "Bash"),
+        (call("TaskCreate", subject="x"), "allow", "mandatory"),
+        (call("Agent", prompt="x"), "allow", "mandatory"),
+        (call("EnterPlanMode"), "deny", "EnterPlanMode"),
+        (call("AskUserQuestion"), "deny", "AskUserQuestion"),
+        (call("mcp__a__b"), "deny", "unknown"),
+    ],
+)
+def test_what_a_worker_has_before_anybody_configured_anything(
+    one: ToolCall, verdict: str, rule: str
+) -> None:
+    decision = decide(one)
+    assert (decision.verdict, decision.rule) == (verdict, rule)
+
+
+def test_an_unknown_tool_is_denied_with_what_a_person_would_type() -> None:
+    said = policy.decide(call("mcp__a__b"), ROLE, inside=inside, role="manager").reason
+    assert "wl config add permissions.manager.allow 'mcp__a__b'" in said
+    narrow = Policy(allow=("Bash(git log:*)",))
+    assert "'Bash(make:*)'" in decide(call("Bash", command="make test"), narrow).reason
+    assert "'Bash'" in decide(call("Bash", command="make 'x'"), narrow).reason
+
+
+def test_a_question_is_left_to_the_person_who_allowed_questions() -> None:
+    question = call("AskUserQuestion", questions=[])
+    assert "WAITING" in decide(question).reason
+    assert decide(question, Policy(yolo=True)).verdict == "deny"
+    assert decide(question, Policy(allow=("AskUserQuestion",))).verdict == "ask"
+    both = Policy(allow=("AskUserQuestion",), deny=("AskUserQuestion",))
+    assert decide(question, both).verdict == "deny"
+    given = policy.with_mandatory(Policy(allow=("AskUserQuestion",), deny=("WebFetch",)))
+    assert decide(question, given).verdict == "ask"
+    assert given.deny == ("EnterPlanMode", "ExitPlanMode", *policy.DENIED[3:], "WebFetch")
+
+
+def test_yolo_allows_everything_but_the_deny_list() -> None:
+    rules = Policy(deny=("Bash(git push:*)",), yolo=True)
+    assert decide(call("Read", file_path="/etc/passwd"), rules).verdict == "allow"
+    assert decide(call("Unheard"), rules).verdict == "allow"
+    denied = decide(call("Bash", command="git push"), rules)
+    assert (denied.verdict, "Bash(git push:*)" in denied.reason) == ("deny", True)
+
+
+def test_answers_have_the_form_of_their_event() -> None:
+    no, yes = Decision(verdict="deny", reason="r", rule=""), decide(call("TodoWrite"))
+    pre, request = {"hook_event_name": "PreToolUse"}, {"hook_event_name": "PermissionRequest"}
+    assert toolcalls.answer(pre, no)["hookSpecificOutput"] == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": "r",
+    }
+    assert toolcalls.answer(request, no)["hookSpecificOutput"]["decision"] == {
+        "behavior": "deny",
+        "message": "r",
+    }
+    assert toolcalls.answer(request, yes)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    asked = decide(call("AskUserQuestion"), Policy(allow=("AskUserQuestion",)))
+    assert toolcalls.answer(pre, asked) == {}
+
+
+TOOLS = st.sampled_from([*policy.ALLOWED, *policy.DENIED, "mcp__a__b", "Unheard"]) | st.text()
+ALPHABET = st.sampled_from([*"./ab *;|$(\"'\\:=~-é\0\n", "src", "..", "git ", "push", "https://"])
+WORDS = st.lists(ALPHABET, max_size=8).map("".join)
+VALUES = WORDS | st.none() | st.integers() | st.lists(WORDS, max_size=2)
+KEYS = st.sampled_from(["file_path", "path", "notebook_path", "pattern", "command", "url", "skill"])
+CALLS = st.builds(
+    ToolCall,
+    tool=TOOLS,
+    input=st.dictionaries(KEYS, VALUES, max_size=4),
+    cwd=st.sampled_from([WS, f"{WS}/src", "/", "/nowhere/other"]),
+)
+PATTERNS = TOOLS | st.builds("{}({})".format, TOOLS, WORDS) | WORDS
+POLICIES = st.builds(
+    Policy,
+    allow=st.lists(PATTERNS, max_size=4).map(tuple),
+    deny=st.lists(PATTERNS, max_size=2).map(tuple),
+    yolo=st.booleans(),
+)
+
+
+@given(CALLS, POLICIES)
+def test_a_denied_pattern_always_wins_and_what_nobody_allowed_is_denied(
+    one: ToolCall, rules: Policy
+) -> None:
+    decision = decide(one, rules)
+    if any(policy.forbids(pattern, one) for pattern in rules.deny):
+        assert decision.verdict == "deny"
+    elif not rules.yolo and one.tool not in policy.SESSION_TOOLS:
+        permitted = any(policy.permits(pattern, one) for pattern in rules.allow)
+        assert permitted or decision.verdict == "deny"
+
+
+@given(CALLS, PATTERNS)
+def test_a_pattern_that_allows_a_call_denies_it_on_the_other_list(
+    one: ToolCall, pattern: str
+) -> None:
+    if policy.permits(pattern, one):
+        assert policy.forbids(pattern, one)
+
+
+@given(one=CALLS, rules=POLICIES)
+def test_alone_the_hook_never_allows_what_the_daemon_would_not(
+    one: ToolCall, rules: Policy, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "policy.json"
+    told = {"roots": [WS], "closed": [], "allow": rules.allow, "deny": rules.deny}
+    file.write_text(json.dumps({**told, "yolo": rules.yolo}))
+    event = {"hook_event_name": "PermissionRequest", "tool_name": one.tool, "cwd": one.cwd}
+    said = json.loads(_ALONE.decide({**event, "tool_input": one.input}, str(file)))
+    if said["hookSpecificOutput"]["decision"]["behavior"] == "allow":
+        assert decide(one, rules).verdict == "allow"
+
+
+@given(st.dictionaries(st.sampled_from(["tool_name", "tool_input", "cwd"]), VALUES | st.just({})))
+def test_what_is_no_call_is_none(event: dict[str, Any]) -> None:
+    found = toolcalls.read(event)
+    assert found is None or (found.tool == event["tool_name"] and found.input == {})
+
+
+@given(WORDS, WORDS)
+def test_shell_lines_are_never_too_odd(line: str, content: str) -> None:
+    shell.suggestion(line)
+    assert not shell.covers(line, content) or shell.mentions(line, content)
+
+
+def _alone() -> Any:
+    """The hook's module, which is loaded by its path and not as one of ours."""
+    path = Path(windlass.hooks.__file__).with_name("alone.py")
+    spec = importlib.util.spec_from_file_location("alone", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_ALONE = _alone()
