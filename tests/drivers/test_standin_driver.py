@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,13 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driving import SessionRequest
+from windlass.core.driving import Hooks, SessionRequest
 from windlass.core.errors import DriverError, UserError
 from windlass.core.launch import Launch
 from windlass.core.ports import Driver
 
 SESSION = "11111111-2222-4333-8444-555555555555"
+SHARED = "known to both"
 
 
 @pytest.fixture
@@ -25,7 +29,32 @@ def driver() -> Driver:
 
 
 @pytest.fixture
-def request_(tmp_path: Path) -> SessionRequest:
+def receiver(tmp_path: Path) -> Iterator[str]:
+    """Serves the http hooks of the tests, into the same file as the command; returns its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers["Authorization"] == f"Bearer {SHARED}":
+                with (tmp_path / "events").open("ab") as file:
+                    file.write(body + b"\n")
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def request_(tmp_path: Path, receiver: str) -> SessionRequest:
     workspace = tmp_path / "work space"
     workspace.mkdir()
     hook = tmp_path / "observing hook"
@@ -37,7 +66,13 @@ def request_(tmp_path: Path) -> SessionRequest:
         workspace=str(workspace),
         session_id=SESSION,
         mode="headless",
-        hook=(str(hook),),
+        hooks=Hooks(
+            observe=(str(hook),),
+            policy=(str(hook),),
+            url=receiver,
+            token=SHARED,
+            events=str(tmp_path / "events"),
+        ),
         prompt="-- say hi; don't $(panic)",
         allow=("Bash", "Write"),
         env={"PATH": os.environ["PATH"], "TMUX": "x", "CLAUDECODE": "1", "ANTHROPIC_API_KEY": "k"},
@@ -54,7 +89,7 @@ def run(launch: Launch) -> subprocess.CompletedProcess[str]:
         launch.argv,
         cwd=launch.cwd,
         env=launch.env,
-        stdin=subprocess.DEVNULL,
+        input=launch.stdin,
         capture_output=True,
         text=True,
         timeout=20,
@@ -104,7 +139,6 @@ def test_a_launch_runs_and_the_observing_hook_sees_it(
         "SessionEnd",
     ]
     assert Path(driver.transcript(request_)).is_file()
-    assert (Path(request_.folder) / "prompt.md").read_text() == request_.prompt
 
 
 def test_a_killed_session_is_resumed_by_itself(driver: Driver, request_: SessionRequest) -> None:
@@ -190,8 +224,12 @@ def test_a_missing_script_is_named(driver: Driver, request_: SessionRequest) -> 
         driver.launch(replace(request_, script="absent.json"))
 
 
-def test_a_prompt_too_long_for_a_command_line_is_refused(
+def test_a_prompt_too_long_for_a_command_line_is_refused_where_it_would_go_there(
     driver: Driver, request_: SessionRequest
 ) -> None:
+    long = replace(request_, prompt="x" * 200_000)
     with pytest.raises(UserError, match="longer than"):
-        driver.launch(replace(request_, prompt="x" * 200_000))
+        driver.launch(replace(long, mode="live"))
+    turns = [{"text": "read it"}]
+    done = run(driver.launch(replace(long, script=script(request_, {"turns": turns}))))
+    assert json.loads(done.stdout.splitlines()[-1])["result"] == "read it"

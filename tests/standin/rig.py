@@ -32,6 +32,8 @@ EVENTS = (
     "Notification",
     "Stop",
     "StopFailure",
+    "PreCompact",
+    "PostCompact",
     "SessionEnd",
 )
 HOOK = r"""#!/bin/sh

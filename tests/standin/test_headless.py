@@ -48,7 +48,7 @@ def test_without_a_terminal_it_prints_even_without_the_flag(rig: Rig) -> None:
     assert rig.run("--script", rig.script([text("hi")]), "go").stdout == "hi\n"
 
 
-def test_usage_is_reported_with_the_next_message_and_summed_in_the_result(rig: Rig) -> None:
+def test_usage_is_kept_with_each_block_of_a_reply_and_summed_once(rig: Rig) -> None:
     turns = [
         {"usage": {"input_tokens": 100, "output_tokens": 10}},
         text("a"),
@@ -57,8 +57,12 @@ def test_usage_is_reported_with_the_next_message_and_summed_in_the_result(rig: R
         text("b"),
     ]
     _, lines = rig.stream(*OPEN, "--script", rig.script(turns), "--", "go")
-    assert lines[1]["message"]["usage"]["input_tokens"] == 100
-    assert lines[2]["message"]["usage"]["input_tokens"] == 0
+    kept = [line["message"] for line in rig.lines() if line["type"] == "assistant"]
+    assert [message["usage"]["output_tokens"] for message in kept] == [10, 10, 5]
+    assert kept[0]["id"] == kept[1]["id"] != kept[2]["id"]
+    assert kept[0]["model"] == "standin"
+    shown = [line["message"]["usage"] for line in lines[1:3]]
+    assert [(usage["input_tokens"], usage["output_tokens"]) for usage in shown] == [(100, 1)] * 2
     assert lines[-1]["usage"]["input_tokens"] == 100
     assert lines[-1]["usage"]["output_tokens"] == 15
     assert lines[-1]["total_cost_usd"] == pytest.approx(100 * 5e-6 + 15 * 25e-6)
@@ -109,7 +113,10 @@ def test_a_message_while_busy_is_taken_between_tool_calls(rig: Rig, pipes: Start
     assert session.expect(type="result")["result"] == "end"
     assert (rig.workspace / "log").read_text() == "hurried\ntwo\n"
     assert session.close() == 0
-    assert any("while you were working" in json.dumps(line) for line in rig.lines())
+    (queued,) = [line["attachment"] for line in rig.lines() if line["type"] == "attachment"]
+    assert queued["type"] == "queued_command"
+    assert queued["prompt"] == [{"type": "text", "text": "please hurry"}]
+    assert rig.event_names().count("UserPromptSubmit") == 1
 
 
 def test_an_await_takes_a_message_that_came_while_busy(rig: Rig, pipes: Start) -> None:
@@ -137,11 +144,31 @@ def test_an_interrupt_ends_the_turn_and_not_the_session(rig: Rig, pipes: Start) 
     )
     result = session.expect(type="result")
     assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+    assert (result["num_turns"], result["terminal_reason"]) == (3, "aborted_tools")
+    assert "result" not in result
+    refused, told = [line for line in session.lines if line["type"] == "user"]
+    assert refused["tool_use_result"] == "User rejected tool use"
+    assert told["message"]["content"] == [
+        {"type": "text", "text": "[Request interrupted by user for tool use]"}
+    ]
     session.say("continue")
     assert session.expect(type="result")["result"] == "after"
     assert session.close() == 0
-    assert "Stop" in rig.event_names()
-    assert rig.event("PostToolUseFailure")["is_interrupt"] is True
+    assert "PostToolUseFailure" not in rig.event_names()
+    assert rig.event_names().count("Stop") == 1
+
+
+def test_an_interrupt_between_tools_says_so_and_fails_the_last_turn(rig: Rig, pipes: Start) -> None:
+    session = pipes("--script", rig.script([text("x"), {"pause": 60}, text("never")]))
+    session.say("go")
+    session.expect(type="assistant")
+    session.send(
+        {"type": "control_request", "request_id": "r", "request": {"subtype": "interrupt"}}
+    )
+    assert session.expect(type="result")["terminal_reason"] == "aborted_streaming"
+    assert session.close() == 1
+    assert rig.lines()[-1]["message"]["content"][0]["text"] == "[Request interrupted by user]"
+    assert rig.event_names() == ["SessionStart", "UserPromptSubmit", "SessionEnd"]
 
 
 def test_what_comes_with_an_interrupt_is_not_lost(rig: Rig, pipes: Start) -> None:
@@ -187,6 +214,107 @@ def test_permission_is_asked_over_the_pipe(rig: Rig, pipes: Start) -> None:
     assert session.close() == 0
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ({"behavior": "deny", "message": "not this"}, "not this"),
+        ({"behavior": "allow"}, "Tool permission request failed"),
+        ({"behavior": "deny"}, "Tool permission request failed"),
+        (None, "Tool permission request failed: Error: Tool permission stream closed"),
+    ],
+)
+def test_an_answer_that_does_not_allow_reaches_the_model(
+    rig: Rig, pipes: Start, reply: dict[str, Any] | None, words: str
+) -> None:
+    script = rig.script([bash("touch x"), text("end")])
+    session = pipes("--permission-prompt-tool", "stdio", "--script", script)
+    session.say("go")
+    asked = session.expect(type="control_request")
+    if reply:
+        answer(session, asked, reply)
+        session.expect(type="result")
+    assert session.close() == 0
+    (block,) = next(line for line in session.lines if line["type"] == "user")["message"]["content"]
+    assert block["is_error"]
+    assert block["content"].startswith(words)
+    assert not (rig.workspace / "x").exists()
+    assert session.lines[-1]["result"] == "end"
+
+
+def test_a_no_may_end_the_turn(rig: Rig, pipes: Start) -> None:
+    script = rig.script([bash("touch x"), text("never")])
+    session = pipes("--permission-prompt-tool", "stdio", "--script", script)
+    session.say("go")
+    asked = session.expect(type="control_request")
+    answer(session, asked, {"behavior": "deny", "message": "stop", "interrupt": True})
+    assert session.expect(type="result")["subtype"] == "error_during_execution"
+    assert session.close() == 1
+
+
+@pytest.mark.parametrize("behavior", ["allow", "deny"])
+def test_a_hook_answers_what_is_asked_over_the_pipe_and_takes_the_question_back(
+    rig: Rig, pipes: Start, behavior: str
+) -> None:
+    decision = {"behavior": behavior, "message": "said the hook"}
+    fields = {"hookEventName": "PermissionRequest", "decision": decision}
+    rig.answer("PermissionRequest", {"hookSpecificOutput": fields})
+    script = rig.script([bash("touch x"), text("end")])
+    session = pipes("--permission-prompt-tool", "stdio", "--script", script)
+    session.say("go")
+    asked = session.expect(type="control_request")
+    session.expect(type="control_cancel_request", request_id=asked["request_id"])
+    denials = session.expect(type="result")["permission_denials"]
+    assert session.close() == 0
+    assert (rig.workspace / "x").exists() is (behavior == "allow")
+    assert len(denials) == (behavior == "deny")
+
+
+def test_an_interrupt_takes_an_open_question_back(rig: Rig, pipes: Start) -> None:
+    script = rig.script([bash("touch x"), text("never")])
+    session = pipes("--permission-prompt-tool", "stdio", "--script", script)
+    session.say("go")
+    asked = session.expect(type="control_request")
+    session.send(
+        {"type": "control_request", "request_id": "r", "request": {"subtype": "interrupt"}}
+    )
+    session.expect(type="control_cancel_request", request_id=asked["request_id"])
+    assert session.expect(type="result")["terminal_reason"] == "aborted_tools"
+    assert session.close() == 1
+
+
+def test_nobody_is_asked_without_the_flag(rig: Rig, pipes: Start) -> None:
+    session = pipes("--script", rig.script([bash("touch x"), text("end")]))
+    session.say("go")
+    session.expect(type="result")
+    assert session.close() == 0
+    assert "control_request" not in kinds(session.lines)
+    assert "PermissionRequest" not in rig.event_names()
+
+
+def test_a_prompt_on_the_command_line_is_ignored_when_messages_come_over_the_pipe(
+    rig: Rig, pipes: Start
+) -> None:
+    session = pipes("--script", rig.script([text("${MESSAGE}")]), "--", "unheard")
+    session.say("heard")
+    assert session.expect(type="result")["result"] == "heard"
+    assert session.close() == 0
+    assert rig.event_names().count("UserPromptSubmit") == 1
+
+
+def test_compacting_over_the_pipe_asks_no_model(rig: Rig, pipes: Start) -> None:
+    session = pipes("--script", rig.script([text("a"), AWAIT, text("b")]))
+    session.say("go")
+    session.expect(type="result")
+    session.say("/compact keep the names")
+    session.expect(type="system", subtype="compact_boundary")
+    result = session.expect(type="result")
+    assert (result["num_turns"], result["result"]) == (0, "")
+    session.say("more")
+    assert session.expect(type="result")["result"] == "b"
+    assert session.close() == 0
+    assert rig.event("PreCompact")["custom_instructions"] == "keep the names"
+
+
 def answer(session: Pipes, asked: dict[str, Any], reply: dict[str, Any]) -> None:
     response = {"subtype": "success", "request_id": asked["request_id"], "response": reply}
     session.send({"type": "control_response", "response": response})
@@ -229,11 +357,82 @@ def test_a_failed_call_to_the_model_ends_the_turn_with_stop_failure(rig: Rig) ->
     assert "Stop" not in rig.event_names()
 
 
+def test_a_failed_call_that_clears_is_retried_and_the_turn_goes_on(rig: Rig) -> None:
+    limit = {"error": {"status": 429, "retry_after": 0.01, "times": 2}}
+    code, lines = rig.stream("--script", rig.script([text("a"), limit, text("b")]), "--", "go")
+    retries = [line["attempt"] for line in lines if line.get("subtype") == "api_retry"]
+    assert (code, retries) == (0, [1, 2])
+    assert (lines[-1]["result"], lines[-1]["is_error"]) == ("b", False)
+    assert "StopFailure" not in rig.event_names()
+
+
 def test_max_turns_ends_with_an_error(rig: Rig) -> None:
     script = rig.script([bash("true"), bash("true"), bash("touch third")])
     code, lines = rig.stream(*OPEN, "--max-turns", "2", "--script", script, "--", "go")
-    assert (code, lines[-1]["subtype"]) == (1, "error_max_turns")
+    result = lines[-1]
+    assert (code, result["subtype"], result["is_error"]) == (1, "error_max_turns", True)
+    assert (result["num_turns"], result["terminal_reason"]) == (3, "max_turns")
+    assert result["errors"] == ["Reached maximum number of turns (2)"]
     assert not (rig.workspace / "third").exists()
+    assert "Stop" not in rig.event_names()
+
+
+SPENT = {"usage": {"input_tokens": 100_000, "output_tokens": 1000}}
+
+
+def test_a_budget_stops_after_the_call_that_crosses_it_and_all_later_ones(
+    rig: Rig, pipes: Start
+) -> None:
+    turns = [SPENT, bash("touch first"), SPENT, bash("touch second"), SPENT, text("never")]
+    session = pipes(*OPEN, "--max-budget-usd", "0.6", "--model", "m", "--script", rig.script(turns))
+    session.say("go")
+    result = session.expect(type="result")
+    assert (result["subtype"], result["is_error"]) == ("error_max_budget_usd", True)
+    assert result["total_cost_usd"] == pytest.approx(2 * 0.525)
+    assert result["modelUsage"]["m"]["inputTokens"] == 200_000
+    session.say("again")
+    assert session.expect(type="result")["subtype"] == "error_max_budget_usd"
+    assert session.close() == 1
+    assert [path.name for path in rig.workspace.iterdir()] == ["first"]
+    assert "Stop" not in rig.event_names()
+
+
+def test_cost_and_models_add_up_over_turns_and_usage_does_not(rig: Rig, pipes: Start) -> None:
+    session = pipes("--script", rig.script([SPENT, text("a"), AWAIT, SPENT, text("b")]))
+    session.say("go")
+    session.expect(type="result")
+    session.say("more")
+    result = session.expect(type="result")
+    assert result["usage"]["input_tokens"] == 100_000
+    assert result["modelUsage"]["standin"]["inputTokens"] == 200_000
+    assert result["total_cost_usd"] == pytest.approx(2 * 0.525)
+    assert result["modelUsage"]["standin"]["costUSD"] == result["total_cost_usd"]
+    assert session.close() == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "said"),
+    [
+        (529, None, "server_error", "API Error: Repeated 529 Overloaded errors."),
+        (401, "bad key", "authentication_failed", "Failed to authenticate. API Error: 401"),
+        (400, "Your credit balance is too low", "billing_error", "Credit balance is too low"),
+        (400, "prompt is too long: 3 > 2", "invalid_request", "Prompt is too long"),
+        (500, "oops", "server_error", "API Error: 500 oops"),
+    ],
+)
+def test_errors_are_worded_as_by_the_real_program(
+    rig: Rig, status: int, message: str | None, kind: str, said: str
+) -> None:
+    error = {"status": status, **({"message": message} if message else {})}
+    code, lines = rig.stream("--script", rig.script([{"error": error}]), "--", "go")
+    assert code == 1
+    assert lines[-2]["error"] == kind
+    assert lines[-2]["message"]["model"] == "<synthetic>"
+    result = lines[-1]
+    assert (result["subtype"], result["is_error"]) == ("success", True)
+    assert result["result"].startswith(said)
+    assert result["api_error_status"] == (None if status == 529 else status)
+    assert rig.event("StopFailure")["last_assistant_message"] == result["result"]
 
 
 def test_the_end_of_a_background_command_wakes_the_session(rig: Rig, pipes: Start) -> None:

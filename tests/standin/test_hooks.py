@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -27,6 +28,8 @@ KEYS = {
     "StopFailure": PROMPTED | {"effort", "error", "last_assistant_message"},
     "SessionEnd": PROMPTED | {"reason"},
     "Notification": PROMPTED | {"message", "notification_type"},
+    "PreCompact": PROMPTED | {"trigger", "custom_instructions"},
+    "PostCompact": PROMPTED | {"trigger", "compact_summary"},
 }
 
 
@@ -85,6 +88,9 @@ def test_a_hook_denies_a_tool_and_the_model_is_told_why(rig: Rig) -> None:
     _, lines = rig.stream(*OPEN, "--script", rig.script([bash("touch x"), text("ok")]), "--", "go")
     (block,) = lines[2]["message"]["content"]
     assert (block["is_error"], block["content"]) == (True, "hands off")
+    assert [denial["tool_use_id"] for denial in lines[-1]["permission_denials"]] == [
+        block["tool_use_id"]
+    ]
     assert not (rig.workspace / "x").exists()
     assert "PostToolUseFailure" not in rig.event_names()
 
@@ -92,7 +98,9 @@ def test_a_hook_denies_a_tool_and_the_model_is_told_why(rig: Rig) -> None:
 def test_exit_2_denies_with_what_the_hook_said(rig: Rig) -> None:
     rig.refuse("PreToolUse", "no touching")
     _, lines = rig.stream(*OPEN, "--script", rig.script([bash("touch x")]), "--", "go")
-    assert lines[2]["message"]["content"][0]["content"] == "no touching"
+    said = lines[2]["message"]["content"][0]["content"]
+    assert said.startswith("PreToolUse:Bash hook error: [")
+    assert said.endswith("]: no touching")
     assert not (rig.workspace / "x").exists()
 
 
@@ -163,7 +171,10 @@ def test_a_blocked_prompt_never_reaches_the_conversation(rig: Rig) -> None:
     rig.refuse("UserPromptSubmit", "not now")
     _, lines = rig.stream("--script", rig.script([text("hi")]), "--", "go")
     assert "assistant" not in [line["type"] for line in lines]
-    assert not rig.transcript().exists()
+    assert [line["subtype"] for line in rig.lines()] == ["informational"]
+    result = lines[-1]
+    assert (result["subtype"], result["is_error"], result["num_turns"]) == ("success", False, 0)
+    assert result["result"].endswith("not now\n\nOriginal prompt: go")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +236,7 @@ def test_the_hooks_of_a_plugin_run_in_its_folder(rig: Rig) -> None:
 class Server:
     """An HTTP hook on loopback that records and answers."""
 
-    def __init__(self, status: int, reply: dict[str, Any]) -> None:
+    def __init__(self, status: int, reply: dict[str, Any] | str) -> None:
         self.seen: list[tuple[dict[str, Any], str | None]] = []
         owner = self
 
@@ -235,7 +246,8 @@ class Server:
                 owner.seen.append((json.loads(body), self.headers["X-Agent"]))
                 self.send_response(status)
                 self.end_headers()
-                self.wfile.write(json.dumps(reply).encode())
+                text = reply if isinstance(reply, str) else json.dumps(reply)
+                self.wfile.write(text.encode())
 
             def log_message(self, *_args: object) -> None:
                 pass
@@ -255,7 +267,7 @@ class Server:
 def served() -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def serve(status: int, reply: dict[str, Any]) -> Server:
+    def serve(status: int, reply: dict[str, Any] | str) -> Server:
         servers.append(Server(status, reply))
         return servers[-1]
 
@@ -289,3 +301,66 @@ def test_an_http_hook_that_fails_is_ignored(rig: Rig, served: Callable[..., Serv
     use_http(rig, served(500, pre("deny")), "PreToolUse")
     rig.stream(*OPEN, "--script", rig.script([bash("touch x")]), "--", "go")
     assert (rig.workspace / "x").exists()
+
+
+def test_words_over_http_are_no_context(rig: Rig, served: Callable[..., Server]) -> None:
+    server = served(200, "not JSON")
+    use_http(rig, server, "UserPromptSubmit")
+    code, lines = rig.stream("--script", rig.script([text("hi")]), "--", "go")
+    assert (code, lines[-1]["result"]) == (0, "hi")
+    assert len(server.seen) == 1
+    assert "attachment" not in [line["type"] for line in rig.lines()]
+
+
+def test_context_over_http_reaches_the_conversation(
+    rig: Rig, served: Callable[..., Server]
+) -> None:
+    fields = {"hookEventName": "UserPromptSubmit", "additionalContext": "know this"}
+    use_http(rig, served(200, {"hookSpecificOutput": fields}), "UserPromptSubmit")
+    rig.stream("--script", rig.script([text("hi")]), "--", "go")
+    kept = [line["attachment"]["content"] for line in rig.lines() if "attachment" in line]
+    assert kept == [["know this"]]
+
+
+def test_an_http_hook_that_nobody_serves_is_ignored(
+    rig: Rig, served: Callable[..., Server]
+) -> None:
+    server = served(200, {})
+    use_http(rig, server, "PreToolUse", "Stop")
+    server.server.server_close()
+    rig.stream(*OPEN, "--script", rig.script([bash("touch x")]), "--", "go")
+    assert (rig.workspace / "x").exists()
+
+
+def test_an_http_hook_that_never_answers_is_given_up(rig: Rig) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        hook = {"type": "http", "url": url, "timeout": 0.1}
+        rig.settings["hooks"] = {"PreToolUse": [{"hooks": [hook]}]}
+        rig.stream(*OPEN, "--script", rig.script([bash("touch x")]), "--", "go")
+    assert (rig.workspace / "x").exists()
+
+
+@pytest.mark.parametrize("behavior", ["allow", "deny"])
+def test_an_http_hook_answers_instead_of_the_dialog(
+    rig: Rig, terminal: Callable[..., Terminal], served: Callable[..., Server], behavior: str
+) -> None:
+    decision = {"behavior": behavior, "message": "over http"}
+    fields = {"hookEventName": "PermissionRequest", "decision": decision}
+    server = served(200, {"hookSpecificOutput": fields})
+    use_http(rig, server, "PermissionRequest")
+    session = terminal("--script", rig.script([bash("touch x"), text("end")]), "--", "go")
+    session.expect("● end")
+    assert "Do you want to proceed?" not in session.drawn()
+    assert (rig.workspace / "x").exists() is (behavior == "allow")
+    assert [set(event) for event, _ in server.seen] == [KEYS["PermissionRequest"]]
+
+
+def test_the_http_hooks_of_a_plugin_are_heard(rig: Rig, served: Callable[..., Server]) -> None:
+    server = served(200, {})
+    use_http(rig, server, "Stop", "SessionEnd")
+    plugin = rig.hooks / "plugin"
+    (plugin / "hooks").mkdir(parents=True)
+    (plugin / "hooks" / "hooks.json").write_text(json.dumps({"hooks": rig.settings.pop("hooks")}))
+    rig.stream("--plugin-dir", str(plugin), "--script", rig.script([text("x")]), "--", "go")
+    assert [event["hook_event_name"] for event, _ in server.seen] == ["Stop", "SessionEnd"]

@@ -162,11 +162,72 @@ def test_escape_interrupts_and_the_next_message_goes_on(rig: Rig, terminal: Star
     session.say("go")
     session.expect("Running…")
     session.type("\x1b")
-    session.expect("Interrupted")
+    session.expect("⎿  Interrupted · What should Claude do instead?")
     session.expect_idle()
-    assert "Stop" not in rig.event_names()
+    assert rig.event_names() == ["SessionStart", "UserPromptSubmit", "PreToolUse"]
+    told = rig.lines()[-1]["message"]["content"][0]["text"]
+    assert told == "[Request interrupted by user for tool use]"
     session.say("well?")
     session.expect("● after")
+
+
+def test_escape_after_words_interrupts_without_a_tool(rig: Rig, terminal: Start) -> None:
+    session = terminal("--script", rig.script([text("words"), {"pause": 60}, text("after")]))
+    session.expect_idle()
+    session.say("go")
+    session.expect("● words")
+    session.type("\x1b")
+    session.expect("⎿  Interrupted · What should Claude do instead?")
+    session.expect_idle()
+    assert rig.lines()[-1]["message"]["content"][0]["text"] == "[Request interrupted by user]"
+    assert f"{POINTER} go" not in session.block()
+
+
+@pytest.mark.parametrize(
+    ("words", "wishes"), [("/compact", None), ("/compact be brief", "be brief")]
+)
+def test_compacting_shows_and_fires_its_hooks_and_is_idle_again(
+    rig: Rig, terminal: Start, words: str, wishes: str | None
+) -> None:
+    session = terminal("--script", rig.script([text("a"), AWAIT, text("b")]), "--", "go")
+    session.expect("● a")
+    session.expect_idle()
+    before = len(rig.events())
+    session.say(words)
+    session.expect("Compacting conversation…")
+    session.expect("Compacted")
+    session.expect_idle()
+    pre, started, post = rig.events()[before:]
+    names = [event["hook_event_name"] for event in (pre, started, post)]
+    assert names == ["PreCompact", "SessionStart", "PostCompact"]
+    assert set(pre) == KEYS["PreCompact"]
+    assert (pre["trigger"], pre["custom_instructions"]) == ("manual", wishes)
+    assert set(started) == KEYS["SessionStart"] | {"prompt_id"}
+    assert started["source"] == "compact"
+    assert set(post) == KEYS["PostCompact"]
+    session.say("on")
+    session.expect("● b")
+
+
+def test_nothing_said_is_nothing_to_compact(rig: Rig, terminal: Start) -> None:
+    session = terminal("--script", rig.script([text("a")]))
+    session.expect_idle()
+    session.say("/compact")
+    session.expect("Not enough messages to compact.")
+    session.expect_idle()
+    assert rig.event_names() == ["SessionStart", "PreCompact"]
+
+
+def test_compacting_waits_for_the_end_of_the_turn(rig: Rig, terminal: Start) -> None:
+    os.mkfifo(rig.workspace / "fifo")
+    session = terminal(*OPEN, "--script", rig.script([bash("cat fifo"), text("end")]), "--", "go")
+    session.expect("Running…")
+    session.say("/compact")
+    session.expect("Press up to edit queued messages")
+    (rig.workspace / "fifo").write_text("")
+    session.expect("● end")
+    session.expect("Compacted")
+    assert rig.event_names()[-4:] == ["Stop", "PreCompact", "SessionStart", "PostCompact"]
 
 
 def test_escape_before_the_first_answer_puts_the_prompt_back(rig: Rig, terminal: Start) -> None:
@@ -275,7 +336,10 @@ def test_the_status_file_follows_the_session(rig: Rig, terminal: Start) -> None:
     session = terminal("--script", rig.script([bash("touch x"), text("end")]))
     session.expect_idle()
     path = rig.config / "sessions" / f"{session.pid}.json"
-    assert json.loads(path.read_text())["status"] == "idle"
+    idle = json.loads(path.read_text())
+    assert (idle["status"], idle["sessionId"], idle["pid"]) == ("idle", SESSION, session.pid)
+    assert idle["startedAt"] <= idle["statusUpdatedAt"] == idle["updatedAt"]
+    assert len(str(idle["updatedAt"])) == 13, "milliseconds since 1970"
     session.say("go")
     session.expect("Esc to cancel")
     waiting = json.loads(path.read_text())

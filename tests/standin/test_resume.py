@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.standin.rig import AWAIT, POINTER, SESSION, Pipes, Rig, Terminal, bas
 
 OPEN = ("--allowedTools", "Bash")
 STEPS = [text("a"), bash("echo 1 >> log"), bash("echo 2 >> log"), text("b"), bash("echo 3 >> log")]
+CONTINUE = [{"type": "text", "text": "Continue from where you left off."}]
 END = text("I HAVE COMPLETED THE GOAL")
 
 
@@ -149,6 +151,45 @@ def test_a_live_session_shows_its_past_and_goes_on_by_itself(
     second.expect("● before")
     second.expect("● after")
     second.expect_idle()
+    assert rig.event_names()[-2:] == ["SessionStart", "Stop"]
+    assert CONTINUE in [line.get("message", {}).get("content") for line in rig.lines()]
+
+
+def test_a_headless_session_that_goes_on_by_itself_says_so_as_a_prompt(rig: Rig) -> None:
+    script = rig.script([text("before"), {"crash": 9}, text("after")])
+    assert rig.run("-p", "--script", script, "--", "go").returncode == -9
+    before = len(rig.events())
+    assert resume(rig, script, None) == 0
+    started, prompted, *_ = rig.events()[before:]
+    assert started["source"] == "resume"
+    assert prompted["prompt"] == CONTINUE[0]["text"]
+    (kept,) = [line for line in rig.lines() if line.get("isMeta")]
+    assert kept["message"]["content"] == CONTINUE
+
+
+def test_a_fork_is_made_from_a_transcript_anywhere(rig: Rig, tmp_path: Path) -> None:
+    script = rig.script([text("a"), AWAIT, text("b")])
+    rig.run("-p", "--script", script, "--", "go")
+    moved = rig.transcript().rename(tmp_path / "elsewhere.jsonl")
+    moved.write_text(moved.read_text().replace(str(rig.workspace), "/another/checkout"))
+    other = "22222222-2222-4333-8444-555555555555"
+    args = ("-p", "--resume", str(moved), "--fork-session", "--session-id", other)
+    assert rig.run(*args, "--script", script, "--", "more").stdout == "b\n"
+    forked = rig.transcript().with_name(f"{other}.jsonl")
+    lines = [json.loads(line) for line in forked.read_text().splitlines()]
+    assert {(line["sessionId"], line["cwd"]) for line in lines} == {(other, str(rig.workspace))}
+    assert not rig.transcript().exists()
+    again = rig.run(*args, "--script", script, "--", "more")
+    assert again.returncode == 1
+    assert f"Session ID {other} is already in use." in again.stderr
+
+
+def test_a_session_is_resumed_by_its_transcript(rig: Rig) -> None:
+    script = rig.script([text("a"), AWAIT, text("b")])
+    rig.run("-p", "--script", script, "--", "go")
+    done = rig.run("-p", "--resume", str(rig.transcript()), "--script", script, "--", "more")
+    assert done.stdout == "b\n"
+    assert {line["sessionId"] for line in rig.lines()} == {SESSION}
 
 
 def test_a_live_session_waits_for_a_word_otherwise(

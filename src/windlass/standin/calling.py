@@ -6,40 +6,38 @@ import os
 from time import monotonic
 from typing import Any
 
+from windlass.core import cursor as play
 from windlass.core.script import Tool
-from windlass.standin import cursor as play
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Call, Interrupted
+from windlass.standin.face import Answer, Call, Interrupted
 from windlass.standin.files import TOOLS, Result, failed, missing
-from windlass.standin.hooks import Outcome
 from windlass.standin.permissions import decide
 
 REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). "
     "STOP what you are doing and wait for the user to tell you how to proceed."
 )
 PATHS = ("file_path", "path")
 
 
 class Rejected(Interrupted):
-    """The person said no to a tool, which ends the turn."""
+    """A person said no to a tool, or stopped it, which ends the turn."""
 
 
 def call_tool(talk: Conversation, entry: Tool) -> None:
     """Plays a tool entry: asks, acts, records the result, tells the hooks."""
     call = Call("toolu_" + os.urandom(12).hex(), entry.name, _absolute(talk, entry))
     talk.say({"type": "tool_use", "id": call.id, "name": call.tool, "input": call.input})
+    talk.check_budget()
     started = monotonic()
     try:
         refusal = _refusal(talk, call)
         started = monotonic()
         result = refusal or _act(talk, call)
-    except Interrupted as stopped:
-        result = Result(REJECTED, error=True, interrupted=True)
-        _settle(talk, call, result)
-        if not isinstance(stopped, Rejected):
-            _tell(talk, call, result, started=started)
-        raise
+    except Interrupted:
+        _settle(talk, call, Result(REJECTED, error=True, interrupted=True))
+        raise Rejected from None
     _settle(talk, call, result)
     if refusal is None:
         _tell(talk, call, result, started=started)
@@ -60,7 +58,7 @@ def _tell(talk: Conversation, call: Call, result: Result, *, started: float) -> 
             **fields,
             tool_use_id=call.id,
             error=result.content,
-            is_interrupt=result.interrupted,
+            is_interrupt=False,
             duration_ms=took,
         )
     else:
@@ -79,7 +77,8 @@ def _tell(talk: Conversation, call: Call, result: Result, *, started: float) -> 
 def _refusal(talk: Conversation, call: Call) -> Result | None:
     """Returns why the call must not run, or None when it may; may rewrite its input."""
     if call.tool != "Bash" and call.tool not in TOOLS:
-        return failed(f"Error: No such tool available: {call.tool}")
+        problem = f"Error: No such tool available: {call.tool}"
+        return failed(f"<tool_use_error>{problem}</tool_use_error>")
     outcome = talk.fire(
         "PreToolUse", tool_name=call.tool, tool_input=call.input, tool_use_id=call.id
     )
@@ -87,43 +86,58 @@ def _refusal(talk: Conversation, call: Call) -> Result | None:
     if outcome.updated_input is not None and outcome.decision != "deny":
         call.input = outcome.updated_input
     if outcome.decision == "deny":
-        return failed(outcome.reason or f"Hook PreToolUse:{call.tool} denied this tool")
+        erred = f"PreToolUse:{call.tool} hook error: " if outcome.erred else ""
+        reason = outcome.reason or f"Hook PreToolUse:{call.tool} denied this tool"
+        return _denied(talk, call, erred + reason)
     ruled = decide(talk.policy, call.tool, call.input)
     if ruled == "deny":
-        return _denied(talk, call, f"Permission to use {call.tool} has been denied.")
+        command = f" with command {call.input.get('command')}" if call.tool == "Bash" else ""
+        return _denied(talk, call, f"Permission to use {call.tool}{command} has been denied.")
     if outcome.decision == "allow" or (ruled == "allow" and outcome.decision != "ask"):
         return None
     return _asked(talk, call)
 
 
 def _asked(talk: Conversation, call: Call) -> Result | None:
-    suggestions: list[dict[str, Any]] = [
-        {"type": "addDirectories", "directories": [str(talk.cwd)], "destination": "session"},
-        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-    ]
-    hooked = Outcome()
-    if talk.face.live:
-        hooked = talk.fire(
+    suggestions = _suggestions(talk, call)
+
+    def hooks() -> Answer | None:
+        outcome = talk.fire(
             "PermissionRequest",
             tool_name=call.tool,
             tool_input=call.input,
             permission_suggestions=suggestions,
         )
-    if hooked.decision == "deny":
-        return _denied(talk, call, hooked.reason or "Denied by PermissionRequest hook")
-    if hooked.decision == "allow":
-        call.input = hooked.updated_input or call.input
-        return None
-    answer = talk.face.ask(call, suggestions)
+        if outcome.decision not in {"allow", "deny"}:
+            return None
+        reason = outcome.reason or "Denied by PermissionRequest hook"
+        return Answer(outcome.decision == "allow", reason, outcome.updated_input)
+
+    answer = talk.face.ask(call, suggestions, hooks)
     if answer.always:
         talk.policy.allow.append(call.tool)
     if answer.allowed:
         call.input = answer.updated_input or call.input
         return None
-    if answer.allowed is False and talk.face.live:
+    if answer.ends_turn:
         raise Rejected
     said = answer.message or f"Permission to use {call.tool} was requested but not granted."
     return _denied(talk, call, said)
+
+
+def _suggestions(talk: Conversation, call: Call) -> list[dict[str, Any]]:
+    """Returns what a person could allow from now on, in the order of the real program."""
+    folder = {"type": "addDirectories", "directories": [str(talk.cwd)], "destination": "session"}
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    if call.tool != "Bash":
+        return [mode, folder]
+    rule = {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": str(call.input.get("command", ""))}],
+        "behavior": "allow",
+        "destination": "localSettings",
+    }
+    return [rule, folder, mode]
 
 
 def _denied(talk: Conversation, call: Call, reason: str) -> Result:

@@ -14,19 +14,20 @@ from typing import Any
 
 import msgspec
 
+from windlass.core import cursor as play
+from windlass.core.cursor import Cursor
 from windlass.core.script import Entry, Script, Text, Thinking, Tool, default_script, fill
-from windlass.standin import cursor as play
-from windlass.standin.cursor import Cursor
-from windlass.standin.face import Call, Face, Message, Turn, no_tokens
+from windlass.standin.face import Call, Face, Limit, Message, Turn, no_tokens
 from windlass.standin.files import Result
 from windlass.standin.hooks import Hooks, Outcome
 from windlass.standin.loop import Loop
 from windlass.standin.permissions import Policy
+from windlass.standin.price import cost
 from windlass.standin.shell import Shell
 from windlass.standin.transcript import History, Transcript, new_id
 
 EFFORT = {"level": "high"}
-CALM = frozenset({"SessionStart", "SessionEnd", "Notification"})
+CALM = frozenset({"SessionStart", "SessionEnd", "Notification", "PreCompact", "PostCompact"})
 EFFORTLESS = CALM | {"UserPromptSubmit"}
 
 
@@ -45,6 +46,7 @@ class Conversation:
         agent: str,
         inbox: deque[Message],
         max_turns: int | None = None,
+        max_usd: float | None = None,
     ) -> None:
         self.loop = loop
         self.script = script or Script(())
@@ -56,6 +58,7 @@ class Conversation:
         self.agent = agent
         self.inbox = inbox
         self._max_turns = max_turns
+        self._max_usd = max_usd
         self.hooks: Hooks
         self.shell: Shell
         self.face: Face
@@ -68,6 +71,7 @@ class Conversation:
         self.turn = Turn()
         self.spent = no_tokens()
         self._reply: str | None = None
+        self._owed = no_tokens()
         self._usage = no_tokens()
 
     @property
@@ -84,7 +88,7 @@ class Conversation:
             "transcript_path": str(self.transcript.path),
             "cwd": str(self.cwd),
         }
-        if self.prompt_id and event != "SessionStart":
+        if self.prompt_id:
             payload["prompt_id"] = self.prompt_id
         if event not in CALM and event != "StopFailure":
             payload["permission_mode"] = self.policy.mode
@@ -97,20 +101,38 @@ class Conversation:
         names = {"MESSAGE": self.message, "AGENT": self.agent, "GOAL": self.goal}
         return fill(value, names)
 
-    def hear(self, text: str, *, meta: bool = False, words: str | None = None) -> None:
+    def hear(self, message: Message, *, meta: bool = False) -> None:
         """Takes a message into the conversation: the script reacts, the transcript keeps it."""
         if not self.cursor.begun:
-            self.set_goal(text)
-        self.cursor = play.receive(self.script, self.cursor, text)
-        self.message = text
+            self.set_goal(message.text)
+        self._react(message)
         line: dict[str, Any] = {"isMeta": True} if meta else {}
-        self.transcript.add(
-            "user",
-            promptId=self.prompt_id,
-            message={"role": "user", "content": text if words is None else words},
-            cursor=self._saved(),
-            **line,
+        said = {"role": "user", "content": message.said()}
+        uuid = self.transcript.add(
+            "user", promptId=self.prompt_id, message=said, cursor=self._saved(), **line
         )
+        if meta:
+            self.turn.answered += 1
+            self.face.interjected({**self._line("user", said, uuid), "isSynthetic": True})
+
+    def slip_in(self, message: Message) -> None:
+        """Takes a message in the middle of a turn, which the real program keeps as an extra."""
+        self._react(message)
+        queued = {"type": "queued_command", "prompt": message.said(), "commandMode": "prompt"}
+        self.transcript.add("attachment", attachment=queued, cursor=self._saved())
+
+    def interject(self, words: str, **fields: Any) -> None:
+        """Tells the model something in the user's name, to which no rule reacts."""
+        said = {"role": "user", "content": [{"type": "text", "text": words}]}
+        uuid = self.transcript.add(
+            "user", promptId=self.prompt_id, message=said, cursor=self._saved(), **fields
+        )
+        self.turn.answered += 1
+        self.face.interjected(self._line("user", said, uuid))
+
+    def _react(self, message: Message) -> None:
+        self.cursor = play.receive(self.script, self.cursor, message.text)
+        self.message = message.text
 
     def set_goal(self, goal: str) -> None:
         """Takes the first prompt as the goal; without a script, it decides what is played."""
@@ -125,10 +147,18 @@ class Conversation:
         self.cursor = history.cursor
         self.past = history.texts()
 
-    def exhausted(self, entry: Entry) -> bool:
-        """Says whether an entry would begin one reply more than `--max-turns` allows."""
-        speaks = isinstance(entry, Text | Thinking | Tool) and self._reply is None
-        return speaks and self._max_turns is not None and self.turn.rounds >= self._max_turns
+    def check_limits(self, entry: Entry) -> None:
+        """Raises Limit when an entry would begin a reply that is one too many."""
+        if self._reply is not None or not isinstance(entry, Text | Thinking | Tool):
+            return
+        if self._max_turns is not None and self.turn.rounds >= self._max_turns:
+            raise Limit("max_turns", f"Reached maximum number of turns ({self._max_turns})")
+        self.check_budget()
+
+    def check_budget(self) -> None:
+        """Raises Limit when the money is spent: after the reply that crossed the line."""
+        if self._max_usd is not None and cost(self.spent) >= self._max_usd:
+            raise Limit("max_budget_usd", f"Reached maximum budget (${self._max_usd:g})")
 
     def add_contexts(self, event: str, contexts: list[str], *, react: bool = True) -> None:
         """Records what hooks added for the model; rules react to it as to a message."""
@@ -146,11 +176,13 @@ class Conversation:
                 cursor=self._saved(),
             )
 
-    def say(self, block: dict[str, Any], *, final: bool = False, **fields: Any) -> dict[str, Any]:
-        """Says one block of the model's reply; only the last one of an entry moves the script."""
+    def say(self, block: dict[str, Any]) -> None:
+        """Says one block of a reply; blocks of one reply share its id and its usage."""
         if self._reply is None:
             self._reply = "msg_" + os.urandom(12).hex()
+            self._usage = no_tokens()
             self.turn.rounds += 1
+        self._account()
         message = {
             "id": self._reply,
             "type": "message",
@@ -161,23 +193,44 @@ class Conversation:
             "stop_sequence": None,
             "usage": dict(self._usage),
         }
-        self._account()
         saved = {} if block["type"] == "tool_use" else {"cursor": self._saved()}
-        uuid = self.transcript.add("assistant", message=message, **saved, **fields)
+        uuid = self.transcript.add("assistant", message=message, **saved)
+        self.turn.stop_reason = "tool_use" if block["type"] == "tool_use" else "end_turn"
         if block["type"] == "text":
             self.last_text = self.turn.text = block["text"]
-        line = {
-            "type": "assistant",
+        # Whoever listens gets the figures of the reply's beginning, as from the real program.
+        begun = {**self._usage, "output_tokens": min(1, self._usage["output_tokens"])}
+        self.face.said(block, self._line("assistant", {**message, "usage": begun}, uuid))
+
+    def lament(self, words: str, kind: str) -> None:
+        """Says in the model's place that it could not be reached."""
+        self._reply = None
+        block = {"type": "text", "text": words}
+        message = {
+            "id": new_id(),
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [block],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": no_tokens(),
+        }
+        uuid = self.transcript.add(
+            "assistant", message=message, cursor=self._saved(), error=kind, isApiErrorMessage=True
+        )
+        self.last_text = self.turn.text = words
+        self.turn.stop_reason = "stop_sequence"
+        self.face.said(block, {**self._line("assistant", message, uuid), "error": kind})
+
+    def _line(self, kind: str, message: dict[str, Any], uuid: str) -> dict[str, Any]:
+        return {
+            "type": kind,
             "message": message,
             "parent_tool_use_id": None,
             "session_id": self.session,
             "uuid": uuid,
-            **fields,
         }
-        if final:
-            self._reply = None
-        self.face.said(block, line)
-        return line
 
     def result(self, call: Call, result: Result) -> None:
         """Records what a tool gave; from here on the call counts as done."""
@@ -185,12 +238,11 @@ class Conversation:
         block: dict[str, Any] = {
             "tool_use_id": call.id,
             "type": "tool_result",
-            "content": result.content,
+            "content": result.content or f"({call.tool} completed with no output)",
+            "is_error": result.error,
         }
-        if result.error:
-            block["is_error"] = True
         message = {"role": "user", "content": [block]}
-        used = result.response if not result.error else f"Error: {result.content}"
+        used = _used(result)
         uuid = self.transcript.add(
             "user",
             promptId=self.prompt_id,
@@ -198,15 +250,9 @@ class Conversation:
             toolUseResult=used,
             cursor=self._saved(),
         )
-        line = {
-            "type": "user",
-            "message": message,
-            "parent_tool_use_id": None,
-            "session_id": self.session,
-            "uuid": uuid,
-            "tool_use_result": used,
-        }
-        self.face.acted(call, result, line)
+        self.turn.answered += 1
+        line = self._line("user", message, uuid)
+        self.face.acted(call, result, {**line, "tool_use_result": used})
 
     def mark(self, subtype: str, **fields: Any) -> None:
         """Records a step that says nothing to the model."""
@@ -215,7 +261,7 @@ class Conversation:
     def owe(self, tokens: Mapping[str, int]) -> None:
         """Sets the tokens that the next message reports."""
         for kind, count in tokens.items():
-            self._usage[kind] += count
+            self._owed[kind] += count
 
     def new_prompt(self) -> None:
         """Gives what follows a prompt id of its own."""
@@ -223,10 +269,19 @@ class Conversation:
         self._reply = None
 
     def _account(self) -> None:
-        for kind, count in self._usage.items():
-            self.turn.usage[kind] += count
-            self.spent[kind] += count
-        self._usage = no_tokens()
+        for kind, count in self._owed.items():
+            for account in (self._usage, self.turn.usage, self.spent):
+                account[kind] += count
+        self._owed = no_tokens()
 
     def _saved(self) -> Any:
         return msgspec.to_builtins(self.cursor, str_keys=True)
+
+
+def _used(result: Result) -> Any:
+    if result.interrupted:
+        return "User rejected tool use"
+    if not result.error:
+        return result.response
+    bare = result.content.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    return f"Error: {bare.removeprefix('Error: ')}"

@@ -20,6 +20,9 @@ MODES = {
     "dontAsk": "⏵⏵ don't ask on",
 }
 CHOICES = 3
+WORKING = "Working"
+COMPACTING = "Compacting conversation"
+INTERRUPTED = "  ⎿  Interrupted · What should Claude do instead?"
 
 
 def banner(version: str, cwd: str, columns: int) -> str:
@@ -94,7 +97,7 @@ def titled(call: Call, cwd: str) -> str:
 def outcome(call: Call, result: Result) -> str:
     """Returns what came of a call, indented below it; long output is cut."""
     if result.interrupted:
-        return "  ⎿  Interrupted · What should the agent do instead?"
+        return INTERRUPTED
     text = clean(result.content).strip("\n")
     if call.tool == "Bash" and isinstance(result.response, dict):
         if "backgroundTaskId" in result.response:
@@ -110,7 +113,9 @@ def outcome(call: Call, result: Result) -> str:
     return "\n".join([f"  ⎿  {lines[0]}", *(f"     {line}" for line in lines[1:])])
 
 
-def working(seconds: int, doing: Sequence[str]) -> list[str]:
+def working(seconds: int, doing: Sequence[str], verb: str) -> list[str]:
     """Returns the lines above the prompt while a turn runs."""
+    if doing and doing[-1].startswith("✻"):
+        return [*doing, ""]  # that it tries again stands in the place of what it does
     spent = f" ({seconds}s)" if seconds else ""
-    return [*doing, *([""] if doing else []), f"✻ Working…{spent}", ""]
+    return [*doing, *([""] if doing else []), f"✻ {verb}…{spent}", ""]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -32,6 +33,11 @@ class Message(msgspec.Struct):
     origin: Origin = "prompt"
     shown: str = ""
     uuid: str | None = None
+    content: list[dict[str, Any]] | None = None
+
+    def said(self) -> str | list[dict[str, Any]]:
+        """Returns what the transcript keeps: the blocks if it came in blocks, else the text."""
+        return self.text if self.content is None else self.content
 
 
 class Call(msgspec.Struct):
@@ -44,12 +50,19 @@ class Call(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What was answered to a request for permission; None means that nobody could be asked."""
+    """What was answered to a request for permission; None means that nobody could be asked.
+
+    `ends_turn` makes a no the end of the turn, as a person's no in the dialog is.
+    """
 
     allowed: bool | None
     message: str = ""
     updated_input: dict[str, Any] | None = None
     always: bool = False
+    ends_turn: bool = False
+
+
+Hooked: TypeAlias = Callable[[], Answer | None]
 
 
 def no_tokens() -> dict[str, int]:
@@ -57,17 +70,34 @@ def no_tokens() -> dict[str, int]:
     return dict.fromkeys(TOKEN_KINDS, 0)
 
 
+class Limit(Exception):
+    """The session may not ask the model again: the result's subtype and words say why."""
+
+    def __init__(self, subtype: str, words: str) -> None:
+        super().__init__(subtype, words)
+        self.subtype = subtype
+        self.words = words
+
+
 class Turn(msgspec.Struct):
-    """What a turn came to."""
+    """What a turn came to.
+
+    `rounds` counts replies of the model, `answered` what it was told after the prompt.
+    """
 
     text: str = ""
     subtype: str = "success"
     is_error: bool = False
     api_error_status: int | None = None
+    errors: list[str] = []
+    begun: bool = False
+    interrupted: bool = False
+    stop_reason: str | None = None
     rounds: int = 0
+    answered: int = 0
     usage: dict[str, int] = msgspec.field(default_factory=no_tokens)
     denials: list[dict[str, Any]] = []
-    terminal_reason: str = "completed"
+    terminal_reason: str | None = None
     duration_ms: int = 0
     origin: Origin = "prompt"
 
@@ -89,14 +119,17 @@ class Face(Protocol):
     def acted(self, call: Call, result: Result, line: dict[str, Any]) -> None:
         """A tool gave its result."""
 
-    def retrying(self, error: ApiError) -> None:
+    def retrying(self, error: ApiError, attempt: int) -> None:
         """The model cannot be reached for a while."""
 
     def noted(self, text: str) -> None:
         """Something happened that a person should see."""
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]]) -> Answer:
-        """Asks whether a tool may run."""
+    def interjected(self, line: dict[str, Any]) -> None:
+        """The program said something to the model in the user's name."""
+
+    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+        """Asks whether a tool may run; the hooks of the event may answer instead."""
 
     def finished(self, turn: Turn) -> None:
         """The turn is over."""

@@ -22,10 +22,13 @@ Options:
   --output-format FORMAT           text, json or stream-json (with --print)
   --input-format FORMAT            text or stream-json (with --print)
   --session-id UUID                the id of the new session
-  -r, --resume ID                  go on with an earlier session
+  -r, --resume ID|FILE             go on with an earlier session, by id or transcript
   --fork-session                   with --resume: under a new id
   --settings FILE|JSON             hooks and permissions
   --plugin-dir DIR                 hooks of a plugin
+  --max-turns N                    end with an error after so many replies of one turn
+  --max-budget-usd DOLLARS         end with an error once so much is spent
+  --permission-prompt-tool stdio   ask over the JSON lines whether a tool may run
   --permission-mode MODE           default, acceptEdits, plan, bypassPermissions or dontAsk
   --allowedTools, --disallowedTools TOOLS...
   --script FILE                    what to play (docs/scripts.md)
@@ -62,6 +65,7 @@ class Flags(msgspec.Struct, kw_only=True):
     skip_permissions: bool = False
     replay_user_messages: bool = False
     max_turns: int | None = None
+    max_usd: float | None = None
     script: str | None = None
 
 
@@ -90,6 +94,7 @@ VALUES = {
     "--permission-mode": "permission_mode",
     "--permission-prompt-tool": "permission_prompt_tool",
     "--max-turns": "max_turns",
+    "--max-budget-usd": "max_usd",
     "--script": "script",
 }
 LISTS = {
@@ -147,6 +152,11 @@ def _set(found: Flags, flag: str, words: list[str]) -> None:
             raise UsageError(f"error: option '{flag}' must be a positive number, not '{value}'")
         found.max_turns = int(value)
         return
+    if flag == "--max-budget-usd":
+        if not re.fullmatch(r"\d*\.?\d+", value) or float(value) == 0:
+            raise UsageError(f"error: option '{flag}' must be a positive number, not '{value}'")
+        found.max_usd = float(value)
+        return
     setattr(found, VALUES[flag], value)
 
 
@@ -179,7 +189,8 @@ def _check(found: Flags) -> None:
         raise UsageError("Error: Invalid session ID. Must be a valid UUID.")
     if found.session_id and found.resume and not found.fork_session:
         raise UsageError(
-            "Error: --session-id can only be used with --resume if --fork-session is also given."
+            "Error: --session-id can only be used with --continue or --resume "
+            "if --fork-session is also specified."
         )
     if found.input_format == "stream-json" and found.output_format != "stream-json":
         raise UsageError("Error: --input-format=stream-json requires output-format=stream-json.")

@@ -11,20 +11,16 @@ import msgspec
 
 from windlass import __version__
 from windlass.core.script import ApiError
+from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Answer, Call, Ended, Interrupted, Message, Turn
+from windlass.standin.face import Answer, Call, Ended, Hooked, Interrupted, Message, Turn
 from windlass.standin.files import TOOLS, Result
 from windlass.standin.flags import MODES, Flags
 from windlass.standin.player import play_turn
+from windlass.standin.results import result_line
 from windlass.standin.transcript import new_id
 
-DOLLARS_PER_TOKEN = {
-    "input_tokens": 5e-6,
-    "output_tokens": 25e-6,
-    "cache_creation_input_tokens": 6.25e-6,
-    "cache_read_input_tokens": 0.5e-6,
-}
-CONTEXT_WINDOW = 200_000
+RETRIED = {429: "rate_limit", 401: "authentication_failed", 529: "overloaded"}
 LINGER = 5.0
 
 
@@ -98,17 +94,17 @@ class Headless:
         del call, result
         self._emit(line)
 
-    def retrying(self, error: ApiError) -> None:
+    def retrying(self, error: ApiError, attempt: int) -> None:
         """Says that the model is asked again later."""
         self._emit(
             {
                 "type": "system",
                 "subtype": "api_retry",
-                "attempt": 1,
+                "attempt": attempt,
                 "max_retries": 10,
                 "retry_delay_ms": int((error.retry_after or 0) * 1000),
                 "error_status": error.status,
-                "error": "rate_limit" if error.status == 429 else "server_error",
+                "error": RETRIED.get(error.status, "server_error"),
                 "session_id": self._talk.session,
                 "uuid": new_id(),
             }
@@ -116,19 +112,18 @@ class Headless:
 
     def noted(self, text: str) -> None:
         """Says what people would otherwise see on the screen."""
-        self._emit(
-            {
-                "type": "system",
-                "subtype": "notification",
-                "text": text,
-                "session_id": self._talk.session,
-                "uuid": new_id(),
-            }
-        )
+        self._system("informational", content=text, level="warning")
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]]) -> Answer:
-        """Asks over standard output, if somebody said that they would answer."""
-        if self._flags.permission_prompt_tool != "stdio" or self.eof:
+    def interjected(self, line: dict[str, Any]) -> None:
+        """Prints what the program said in the user's name."""
+        self._emit(line)
+
+    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+        """Asks over standard output, if somebody said that they would answer.
+
+        Hooks are asked at the same time; whoever is first decides, as in the real program.
+        """
+        if self._flags.permission_prompt_tool != "stdio":
             return Answer(None)
         request_id = new_id()
         request = {
@@ -141,20 +136,23 @@ class Headless:
             "tool_use_id": call.id,
         }
         self._emit({"type": "control_request", "request_id": request_id, "request": request})
-        self._talk.loop.wait(lambda: request_id in self._answers or self.eof)
-        answer = self._answers.pop(request_id, {})
-        updated = answer.get("updatedInput")
-        return Answer(
-            answer.get("behavior") == "allow",
-            str(answer.get("message", "")),
-            updated if isinstance(updated, dict) else None,
-        )
+        cancel = {"type": "control_cancel_request", "request_id": request_id}
+        try:
+            hooked = hooks()
+            if hooked and request_id not in self._answers:
+                self._emit(cancel)
+                return hooked
+            self._talk.loop.wait(lambda: request_id in self._answers or self.eof)
+        except Interrupted:
+            self._emit(cancel)
+            raise
+        return _answer(self._answers.pop(request_id, None))
 
     def finished(self, turn: Turn) -> None:
         """Prints the result of a turn."""
         self.busy = False
         self.failed = turn.is_error
-        result = self._result(turn)
+        result = result_line(self._talk, turn)
         if self._streams:
             self._emit(result)
         elif self._flags.output_format == "json":
@@ -168,10 +166,22 @@ class Headless:
 
     def _turn(self, message: Message | None) -> None:
         self.busy = True
-        self.init()
-        self.finished(play_turn(self._talk, message))
+        if message and is_command(message):
+            self.finished(self._compacted(message))
+        else:
+            self.init()
+            self.finished(play_turn(self._talk, message))
         if self._leaving:
             raise Ended(0)
+
+    def _compacted(self, message: Message) -> Turn:
+        self._system("status", status="compacting")
+        done = compact(self._talk, message)
+        self._system("status", status=None, compact_result="success" if done else "failed")
+        self.init()
+        if done:
+            self._system("compact_boundary", compact_metadata={"trigger": "manual"})
+        return Turn(text="" if done else "Not enough messages to compact.")
 
     def _more(self) -> bool:
         """Waits for a message; once the input is closed, only for what runs in the background."""
@@ -190,44 +200,6 @@ class Headless:
     def _interrupt(self) -> None:
         if self.busy:
             raise Interrupted
-
-    def _result(self, turn: Turn) -> dict[str, Any]:
-        spent, model = self._talk.spent, self._talk.model
-        cost = round(sum(DOLLARS_PER_TOKEN[kind] * count for kind, count in spent.items()), 10)
-        result: dict[str, Any] = {
-            "type": "result",
-            "subtype": turn.subtype,
-            "is_error": turn.is_error,
-            "api_error_status": turn.api_error_status,
-            "duration_ms": turn.duration_ms,
-            "duration_api_ms": turn.duration_ms,
-            "num_turns": max(1, turn.rounds),
-            "stop_reason": "end_turn",
-            "session_id": self._talk.session,
-            "total_cost_usd": cost,
-            "usage": turn.usage,
-            "modelUsage": {
-                model: {
-                    "inputTokens": spent["input_tokens"],
-                    "outputTokens": spent["output_tokens"],
-                    "cacheReadInputTokens": spent["cache_read_input_tokens"],
-                    "cacheCreationInputTokens": spent["cache_creation_input_tokens"],
-                    "costUSD": cost,
-                    "contextWindow": CONTEXT_WINDOW,
-                    "maxOutputTokens": 32_000,
-                }
-            },
-            "permission_denials": turn.denials,
-            "terminal_reason": turn.terminal_reason,
-            "uuid": new_id(),
-        }
-        if turn.subtype == "success":
-            result["result"] = turn.text
-        else:
-            result["errors"] = [turn.terminal_reason]
-        if turn.origin != "prompt":
-            result["origin"] = {"kind": "task-notification"}
-        return result
 
     def _replay(self, message: Message) -> None:
         if not self._flags.replay_user_messages or message.origin != "prompt":
@@ -272,22 +244,26 @@ class Headless:
             return
         kind = data.get("type")
         if kind == "user":
-            text = _text_of(_part(data, "message").get("content", ""))
-            self._talk.inbox.append(Message(text, uuid=data.get("uuid")))
+            content = _part(data, "message").get("content", "")
+            blocks = content if isinstance(content, list) else None
+            self._talk.inbox.append(
+                Message(_text_of(content), uuid=data.get("uuid"), content=blocks)
+            )
         elif kind == "control_request":
             self._control(str(data.get("request_id", "")), _part(data, "request"))
         elif kind == "control_response":
             response = _part(data, "response")
-            self._answers[str(response.get("request_id", ""))] = _part(response, "response")
+            self._answers[str(response.get("request_id", ""))] = response
 
     def _control(self, request_id: str, request: dict[str, Any]) -> None:
         subtype = request.get("subtype")
-        response: dict[str, Any] = {"subtype": "success", "request_id": request_id, "response": {}}
+        response: dict[str, Any] = {"subtype": "success", "request_id": request_id}
         if subtype == "initialize":
             response["response"] = {"commands": [], "output_style": "default", "models": []}
-        elif subtype == "set_permission_mode" and request.get("mode") in MODES:
-            self._talk.policy.mode = request["mode"]
-            response["response"] = {"mode": request["mode"]}
+        elif subtype == "set_permission_mode":
+            mode = request.get("mode")
+            self._talk.policy.mode = mode if mode in MODES else self._talk.policy.mode
+            response["response"] = {"mode": mode}
         elif subtype != "interrupt":
             problem = f"Unsupported control request subtype: {subtype}"
             response = {"subtype": "error", "request_id": request_id, "error": problem}
@@ -295,9 +271,41 @@ class Headless:
         if subtype == "interrupt":
             self._interrupt()
 
+    def _system(self, subtype: str, **fields: Any) -> None:
+        session = self._talk.session
+        self._emit(
+            {
+                "type": "system",
+                "subtype": subtype,
+                **fields,
+                "session_id": session,
+                "uuid": new_id(),
+            }
+        )
+
     def _emit(self, line: dict[str, Any]) -> None:
         if self._streams:
             _print(msgspec.json.encode(line))
+
+
+def _answer(response: dict[str, Any] | None) -> Answer:
+    """Reads an answer about a tool; the real program takes no allow without the input."""
+    if response is None:
+        return _unanswered("Tool permission stream closed before response received")
+    if response.get("subtype") != "success":
+        return _unanswered(str(response.get("error", "")))
+    answer = _part(response, "response")
+    updated, message = answer.get("updatedInput"), answer.get("message")
+    if answer.get("behavior") == "allow" and isinstance(updated, dict):
+        return Answer(allowed=True, updated_input=updated)
+    if answer.get("behavior") == "deny" and isinstance(message, str):
+        ends_turn = bool(answer.get("interrupt"))
+        return Answer(allowed=False, message=message, ends_turn=ends_turn)
+    return _unanswered("allow needs updatedInput, an object; deny needs message, a text")
+
+
+def _unanswered(problem: str) -> Answer:
+    return Answer(allowed=False, message=f"Tool permission request failed: Error: {problem}")
 
 
 def _part(data: dict[str, Any], key: str) -> dict[str, Any]:

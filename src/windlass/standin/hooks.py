@@ -24,17 +24,21 @@ SUBJECTS = {
     "Notification": "notification_type",
     "StopFailure": "error",
 }
-HTTPLESS = frozenset({"SessionStart"})
+HTTPLESS = frozenset({"SessionStart", "Setup"})
 
 
 class Outcome(msgspec.Struct):
-    """What the hooks of one event said together; the strictest answer wins."""
+    """What the hooks of one event said together; the strictest answer wins.
+
+    `erred` tells a hook that exited with 2 from one that answered.
+    """
 
     decision: str | None = None
     reason: str = ""
     updated_input: dict[str, Any] | None = None
     contexts: list[str] = []
     blocked: bool = False
+    erred: bool = False
     ended: bool = False
 
 
@@ -82,7 +86,7 @@ class Hooks:
             if child is None or hook.background:
                 continue
             if child.wait(hook.timeout):
-                _fold(outcome, event, child)
+                _fold(outcome, hook, child)
             else:
                 child.end()
         return outcome
@@ -113,7 +117,7 @@ class Hooks:
             status, answer = post(loop, hook.url, body, headers=headers, timeout=hook.timeout)
         except PostError:
             return
-        if 200 <= status < 300:
+        if 200 <= status < 300 and answer.lstrip().startswith(b"{"):
             _fold_json(outcome, hook.event, answer)
 
     def _expanded(self, value: str, hook: Hook) -> str:
@@ -156,13 +160,13 @@ def _concerns(hook: Hook, event: str, payload: Mapping[str, Any]) -> bool:
         return False
 
 
-def _fold(outcome: Outcome, event: str, child: Child) -> None:
+def _fold(outcome: Outcome, hook: Hook, child: Child) -> None:
     if child.returncode == 2:
-        outcome.blocked = True
-        outcome.reason = outcome.reason or _text(child.stderr)
+        outcome.blocked = outcome.erred = True
+        outcome.reason = outcome.reason or f"[{hook.command}]: {_text(child.stderr)}"
         outcome.decision = "deny"
     elif child.returncode == 0:
-        _fold_json(outcome, event, bytes(child.stdout))
+        _fold_json(outcome, hook.event, bytes(child.stdout))
 
 
 def _fold_json(outcome: Outcome, event: str, answer: bytes) -> None:

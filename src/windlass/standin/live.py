@@ -13,9 +13,10 @@ from typing import Any
 from windlass import __version__
 from windlass.core.script import ApiError
 from windlass.standin import drawing
+from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.draft import Draft
-from windlass.standin.face import Answer, Call, Ended, Interrupted, Message, Turn
+from windlass.standin.face import Answer, Call, Ended, Hooked, Interrupted, Message, Turn
 from windlass.standin.files import Result
 from windlass.standin.keys import Decoder, Key
 from windlass.standin.loop import Timer
@@ -45,6 +46,7 @@ class Live:
         self._before: list[Any] | None = None
         self._escape: Timer | None = None
         self._busy_since: float | None = None
+        self._verb = drawing.WORKING
         self._prompt: Message | None = None
         self._doing: list[str] = []
         self._hint = ""
@@ -64,7 +66,7 @@ class Live:
         loop = self._talk.loop
         loop.on_readable(self._fd, self._read)
         loop.on_signal(signal.SIGWINCH, self._resized)
-        loop.on_signal(signal.SIGINT, lambda: self._handle([Key("ctrl-c")]))
+        loop.on_signal(signal.SIGINT, self._leave)  # a key is another thing: it comes as a byte
         self._show_past()
 
     def __exit__(
@@ -104,7 +106,7 @@ class Live:
     def said(self, block: dict[str, Any], line: dict[str, Any]) -> None:
         """Shows a block of the model's reply."""
         del line
-        self._prompt = None
+        self._prompt, self._doing = None, []
         if block["type"] == "text":
             self._screen.say(f"● {block['text']}\n")
         elif block["type"] == "thinking":
@@ -113,7 +115,7 @@ class Live:
             call = Call(block["id"], block["name"], block["input"])
             title = drawing.titled(call, str(self._talk.cwd))
             self._doing = [f"  {title}", "  ⎿  Running…"]
-            self._draw()
+        self._draw()
 
     def acted(self, call: Call, result: Result, line: dict[str, Any]) -> None:
         """Shows what came of a tool call."""
@@ -124,19 +126,25 @@ class Live:
         self._screen.say(drawing.outcome(call, result) + "\n", "     ")
         self._draw()
 
-    def retrying(self, error: ApiError) -> None:
+    def retrying(self, error: ApiError, attempt: int) -> None:
         """Shows that the model cannot be reached for a while."""
         wait = int(error.retry_after or 0)
-        self._doing = [f"✻ API error · Retrying in {wait}s · attempt 1/10"]
+        self._doing = [f"✻ API error · Retrying in {wait}s · attempt {attempt}/10"]
         self._draw()
 
     def noted(self, text: str) -> None:
         """Shows a remark."""
         self._screen.say(f"● {text}\n")
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]]) -> Answer:
-        """Opens the dialog and waits for a key."""
+    def interjected(self, line: dict[str, Any]) -> None:
+        """Shows nothing: what happened is on the screen already."""
+
+    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+        """Opens the dialog, unless hooks answer, and waits for a key."""
         del suggestions
+        hooked = hooks()
+        if hooked:
+            return hooked
         self._question, self._selected, self._answer = call, 1, None
         self._doing = [f"● {drawing.titled(call, str(self._talk.cwd))}", "  ⎿  Waiting…", ""]
         self._draw()
@@ -148,14 +156,16 @@ class Live:
             self._question = None
             self._doing = [self._doing[0], "  ⎿  Running…"]
             self._draw()
-        return self._answer or Answer(allowed=False)
+        return self._answer or Answer(allowed=False, ends_turn=True)
 
     def finished(self, turn: Turn) -> None:
         """Shows that the turn is over."""
         self._doing = []
-        if turn.terminal_reason == "interrupted":
+        if turn.interrupted:
             if self._prompt and self._prompt.origin == "prompt" and not self._draft.text:
                 self._draft.type(self._prompt.shown or self._prompt.text)
+            elif turn.terminal_reason == "aborted_streaming":
+                self._screen.say(f"{drawing.INTERRUPTED}\n")
         else:
             shells = len(self._talk.shell.tasks)
             still = f" · {shells} shell{'s' * (shells > 1)} still running" if shells else ""
@@ -166,11 +176,26 @@ class Live:
         self._busy_since = monotonic()
         self._draw()
         try:
-            turn = play_turn(self._talk, message)
+            if message and is_command(message):
+                self._compact(message)
+            else:
+                self.finished(play_turn(self._talk, message))
         finally:
             self._busy_since = None
-        self.finished(turn)
         self._draw()
+
+    def _compact(self, message: Message) -> None:
+        self._show_message(message)
+        self._verb = drawing.COMPACTING
+        self._draw()
+        try:
+            done = compact(self._talk, message)
+            said = "Compacted (ctrl+o to see full summary)"
+            self._screen.say(f"  ⎿  {said if done else 'Not enough messages to compact.'}\n")
+        except Interrupted:
+            self._screen.say(f"{drawing.INTERRUPTED}\n")
+        finally:
+            self._verb = drawing.WORKING
 
     def _await_message(self) -> None:
         inbox = self._talk.inbox
@@ -224,7 +249,7 @@ class Live:
             step = 1 if key.name == "down" else -1
             self._selected = (self._selected - 1 + step) % drawing.CHOICES + 1
         if choice and self._answer is None:
-            self._answer = Answer(choice != 3, always=choice == 2)
+            self._answer = Answer(choice != 3, always=choice == 2, ends_turn=choice == 3)
 
     def _press(self, key: Key) -> None:
         warned, self._hint = self._hint, ""
@@ -277,6 +302,9 @@ class Live:
             self._talk.inbox.remove(message)
         self._draft.type("\n".join(message.text for message in queued))
 
+    def _leave(self) -> None:
+        raise Ended(0)
+
     def _resized(self) -> None:
         self._screen.measure()
         self._draw()
@@ -308,7 +336,8 @@ class Live:
         above: list[str] = []
         queued = [message for message in self._talk.inbox if message.origin == "prompt"]
         if self._busy_since is not None:
-            above = drawing.working(int(monotonic() - self._busy_since), self._doing)
+            spent = int(monotonic() - self._busy_since)
+            above = drawing.working(spent, self._doing, self._verb)
             above += [f"  {drawing.POINTER} {(m.shown or m.text).splitlines()[0]}" for m in queued]
         text = self._draft.text
         shown = text or ("Press up to edit queued messages" if queued and busy else "")

@@ -6,6 +6,7 @@ import os
 import signal
 from time import monotonic
 
+from windlass.core import cursor as play
 from windlass.core.script import (
     ApiError,
     Await,
@@ -17,19 +18,26 @@ from windlass.core.script import (
     Tool,
     Usage,
 )
-from windlass.standin import cursor as play
 from windlass.standin.calling import Rejected, call_tool
+from windlass.standin.compacting import is_command
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Interrupted, Message, Turn
-from windlass.standin.transcript import SLIPPED_IN
+from windlass.standin.face import Interrupted, Limit, Message, Turn
+from windlass.standin.transcript import INTERRUPTED
 
 BLOCK_CAP = 8
+CONTINUE = "Continue from where you left off."
 KINDS = {
     429: "rate_limit",
     401: "authentication_failed",
+    403: "authentication_failed",
     400: "invalid_request",
     413: "invalid_request",
 }
+TOO_LONG = "Prompt is too long"
+OVERLOADED = (
+    "Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. "
+    "Try again in a moment."
+)
 
 
 def play_turn(talk: Conversation, message: Message | None) -> Turn:
@@ -38,24 +46,49 @@ def play_turn(talk: Conversation, message: Message | None) -> Turn:
     talk.new_prompt()
     started = monotonic()
     try:
-        if message is None or _accept(talk, message):
+        if _go_on(talk) if message is None else _accept(talk, message):
+            talk.turn.begun = True
+            talk.turn.terminal_reason = "completed"
             _play(talk)
     except Interrupted as stopped:
         _interrupted(talk, stopped)
+    except Limit as limit:
+        _limited(talk, limit)
     talk.turn.duration_ms = int((monotonic() - started) * 1000)
     return talk.turn
 
 
 def _accept(talk: Conversation, message: Message) -> bool:
     talk.face.begun(message)
-    outcome = talk.fire("UserPromptSubmit", prompt=message.text)
-    if outcome.blocked or outcome.ended:
-        talk.face.noted(f"UserPromptSubmit operation blocked by hook: {outcome.reason}")
+    contexts = _submitted(talk, message.text)
+    if contexts is None:
         return False
     react = talk.cursor.begun
-    talk.hear(message.text)
-    talk.add_contexts("UserPromptSubmit", outcome.contexts, react=react)
+    talk.hear(message)
+    talk.add_contexts("UserPromptSubmit", contexts, react=react)
     return True
+
+
+def _go_on(talk: Conversation) -> bool:
+    """Takes up a turn that was cut off; on a screen the real program fires no hook for it."""
+    if not talk.face.live and _submitted(talk, CONTINUE) is None:
+        return False
+    said = {"role": "user", "content": [{"type": "text", "text": CONTINUE}]}
+    talk.transcript.add("user", promptId=talk.prompt_id, message=said, isMeta=True)
+    return True
+
+
+def _submitted(talk: Conversation, prompt: str) -> list[str] | None:
+    """Returns what hooks add to a prompt, or None when one of them refused it."""
+    outcome = talk.fire("UserPromptSubmit", prompt=prompt)
+    if not outcome.blocked and not outcome.ended:
+        return outcome.contexts
+    words = f"UserPromptSubmit operation blocked by hook:\n{outcome.reason}"
+    words += f"\n\nOriginal prompt: {prompt}"
+    talk.mark("informational", content=words, level="warning", preventContinuation=True)
+    talk.turn.text = words
+    talk.face.noted(words)
+    return None
 
 
 def _play(talk: Conversation) -> None:
@@ -66,15 +99,14 @@ def _play(talk: Conversation) -> None:
         if talk.cursor.busy:
             entry = play.current(talk.script, talk.cursor)
             if isinstance(entry, ApiError):
+                if _recovers(talk, entry):
+                    continue
                 _fail(talk, entry)
                 return
-            if talk.exhausted(entry):
-                talk.turn.subtype = talk.turn.terminal_reason = "error_max_turns"
-                talk.turn.is_error = True
-                talk.cursor = play.rest(talk.cursor)
-                return
+            talk.check_limits(entry)
             _perform(talk, entry)
             continue
+        talk.check_budget()
         if blocks >= BLOCK_CAP or not _blocked(talk, again=blocks > 0):
             return
         blocks += 1
@@ -93,7 +125,7 @@ def _blocked(talk: Conversation, *, again: bool) -> bool:
     if outcome.ended or not outcome.blocked:
         return False
     talk.face.noted("Stop hook feedback")
-    talk.hear(f"Stop hook feedback:\n{outcome.reason}", meta=True)
+    talk.hear(Message(f"Stop hook feedback:\n{outcome.reason}"), meta=True)
     return True
 
 
@@ -123,10 +155,10 @@ def _perform(talk: Conversation, entry: Entry) -> None:
 
 def _slip_in(talk: Conversation) -> None:
     """Takes what was said in the meantime, between two tool calls as the real program does."""
-    while talk.inbox:
+    while talk.inbox and not is_command(talk.inbox[0]):
         message = talk.inbox.popleft()
         talk.face.slipped_in(message)
-        talk.hear(message.text, words=SLIPPED_IN + message.text)
+        talk.slip_in(message)
 
 
 def _crash(talk: Conversation, number: int) -> None:
@@ -139,40 +171,61 @@ def _crash(talk: Conversation, number: int) -> None:
     os._exit(128 + number)
 
 
+def _recovers(talk: Conversation, error: ApiError) -> bool:
+    """Retries; returns True when the call goes through in the end."""
+    for attempt in range(1, (error.times or 1) + 1):
+        if error.retry_after or error.times:
+            talk.face.retrying(error, attempt)
+            talk.loop.wait(lambda: False, error.retry_after or 0)
+    if error.times:
+        talk.cursor = play.advance(talk.cursor)
+    return error.times is not None
+
+
 def _fail(talk: Conversation, error: ApiError) -> None:
-    if error.retry_after:
-        talk.face.retrying(error)
-        talk.loop.wait(lambda: False, error.retry_after)
-    kind = KINDS.get(error.status, "server_error" if error.status >= 500 else "unknown")
-    said = f"API Error: {error.message or _explained(error.status)}"
+    kind, said = _explained(error)
     talk.cursor = play.rest(play.advance(talk.cursor))
-    talk.say({"type": "text", "text": said}, final=True, error=kind, isApiErrorMessage=True)
+    if said == TOO_LONG:
+        # The real program tries to make room, fails at that too, and fires no PostCompact.
+        talk.fire("PreCompact", trigger="auto", custom_instructions=None)
+        talk.turn.terminal_reason = "prompt_too_long"
+    talk.lament(said, kind)
     talk.turn.is_error = True
     talk.turn.api_error_status = None if error.status == 529 else error.status
     talk.fire("StopFailure", error=kind, last_assistant_message=said)
 
 
-def _explained(status: int) -> str:
+def _explained(error: ApiError) -> tuple[str, str]:
+    """Returns the kind of an error and its words, as the real program gives them."""
+    status, message = error.status, error.message or ""
+    kind = KINDS.get(status, "server_error" if status >= 500 else "unknown")
     if status == 529:
-        return (
-            "Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. "
-            "Try again in a moment."
-        )
+        return kind, f"API Error: {message or OVERLOADED}"
     if status == 429:
-        return "Request rejected (429) · Rate limited"
-    return f"{status} The request failed"
+        return kind, f"API Error: Request rejected (429) · {message or 'Rate limited'}"
+    if "credit balance is too low" in message.lower():
+        return "billing_error", "Credit balance is too low"
+    if "prompt is too long" in message.lower():
+        return kind, TOO_LONG
+    said = f"API Error: {status} {message or 'The request failed'}"
+    return kind, f"Failed to authenticate. {said}" if kind == "authentication_failed" else said
 
 
 def _interrupted(talk: Conversation, stopped: Interrupted) -> None:
     """Stops where it is, without a Stop hook; the next message plays on."""
     talk.cursor = play.rest(talk.cursor)
-    words = "[Request interrupted by user for tool use]"
-    if not isinstance(stopped, Rejected):
-        words = "[Request interrupted by user]"
+    in_tool = isinstance(stopped, Rejected)
+    talk.turn.interrupted = talk.turn.is_error = True
     talk.turn.subtype = "error_during_execution"
+    talk.turn.terminal_reason = "aborted_tools" if in_tool else "aborted_streaming"
+    talk.turn.errors = ["interrupted"]
+    talk.interject(f"{INTERRUPTED}{' for tool use' if in_tool else ''}]")
+
+
+def _limited(talk: Conversation, limit: Limit) -> None:
+    """Stops before the model is asked once more, without a Stop hook."""
+    talk.cursor = play.rest(talk.cursor)
     talk.turn.is_error = True
-    talk.turn.terminal_reason = "interrupted"
-    talk.transcript.add(
-        "user", isMeta=True, message={"role": "user", "content": words}, promptId=talk.prompt_id
-    )
-    talk.mark("interrupted")
+    talk.turn.subtype = f"error_{limit.subtype}"
+    talk.turn.terminal_reason = limit.subtype if limit.subtype == "max_turns" else None
+    talk.turn.errors = [limit.words]

@@ -16,7 +16,7 @@ from windlass import __version__
 from windlass.core.errors import UserError
 from windlass.standin.children import Children
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Ended
+from windlass.standin.face import Ended, no_tokens
 from windlass.standin.flags import HELP, Flags, UsageError, parse_flags
 from windlass.standin.headless import Headless
 from windlass.standin.loop import Loop
@@ -74,6 +74,7 @@ def _run(flags: Flags) -> int:
         agent=os.environ.get("WINDLASS_AGENT") or "agent",
         inbox=deque(),
         max_turns=flags.max_turns,
+        max_usd=flags.max_usd,
     )
     children = Children(loop)
     equip(talk, settings, children)
@@ -108,7 +109,8 @@ def _face(
     if flags.print:
         face = Headless(talk, flags)
         talk.face = face
-        return lambda: face.run(flags.prompt, goes_on=goes_on)
+        prompt = flags.prompt if flags.input_format == "text" else None
+        return lambda: face.run(prompt, goes_on=goes_on)
     from windlass.standin.live import Live  # noqa: PLC0415 - only a terminal pays for it
 
     status = StatusFile(config_folder(), session=talk.session, cwd=str(talk.cwd))
@@ -144,7 +146,8 @@ def _no_conversation(flags: Flags, problem: str) -> str:
         "num_turns": 0,
         "session_id": flags.resume,
         "total_cost_usd": 0,
-        "usage": {},
+        "usage": no_tokens(),
+        "modelUsage": {},
         "permission_denials": [],
         "errors": [problem],
     }

@@ -78,24 +78,33 @@ def config_folder() -> Path:
 
 def open_transcript(flags: Flags, cwd: Path) -> tuple[Transcript, str]:
     """Opens the session's record: a new one, or the one to go on with."""
+    before = _resumed(flags, cwd)
+    if before and not before.is_file():
+        raise NoConversation(f"No conversation found with session ID: {flags.resume}")
+    if before and not flags.fork_session:
+        return Transcript(before, session=before.stem, cwd=str(cwd)), "resume"
     session = flags.session_id or new_id()
-    if flags.resume and not flags.fork_session:
-        session = flags.resume
     path = transcript_path(config_folder(), str(cwd), session)
-    if flags.resume:
-        if not transcript_path(config_folder(), str(cwd), flags.resume).is_file():
-            raise NoConversation(f"No conversation found with session ID: {flags.resume}")
-        return Transcript(path, session=session, cwd=str(cwd)), "resume"
     if path.exists():
         raise UsageError(f"Error: Session ID {session} is already in use.")
-    return Transcript(path, session=session, cwd=str(cwd)), "startup"
+    return Transcript(path, session=session, cwd=str(cwd)), "resume" if before else "startup"
+
+
+def _resumed(flags: Flags, cwd: Path) -> Path | None:
+    """Returns the record that `--resume` names, by its session or by its file."""
+    if not flags.resume:
+        return None
+    if flags.resume.endswith(".jsonl"):
+        return Path(flags.resume).absolute()
+    return transcript_path(config_folder(), str(cwd), flags.resume)
 
 
 def restore(talk: Conversation, flags: Flags) -> None:
     """Recovers how far a resumed session had come."""
-    if not flags.resume:
+    before = _resumed(flags, talk.cwd)
+    if before is None:
         return
-    history = read_history(transcript_path(config_folder(), str(talk.cwd), flags.resume))
+    history = read_history(before)
     if flags.fork_session:
         talk.transcript.copy(history)
     else:

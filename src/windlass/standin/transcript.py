@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from windlass import __version__
+from windlass.core.cursor import Cursor
 from windlass.core.driving import transcript_name
-from windlass.standin.cursor import Cursor
 
-SLIPPED_IN = "The user sent a new message while you were working:\n"
+INTERRUPTED = "[Request interrupted by user"
 
 
 def new_id() -> str:
@@ -46,12 +46,18 @@ class History(msgspec.Struct):
 
     def texts(self) -> list[tuple[str, str]]:
         """Returns what was said, as pairs of role and text."""
-        return [
-            (line["type"], text)
-            for line in self.lines
-            if line.get("type") in {"user", "assistant"}
-            for text in _texts(line.get("message", {}).get("content"))
-        ]
+        return [(role, text) for line in self.lines for role, text in _said(line)]
+
+
+def _said(line: dict[str, Any]) -> list[tuple[str, str]]:
+    """Returns the texts of a line, but not what the program itself put in."""
+    kind = line.get("type")
+    if kind == "attachment" and line.get("attachment", {}).get("type") == "queued_command":
+        return [("user", text) for text in _texts(line["attachment"].get("prompt"))]
+    if kind not in {"user", "assistant"} or line.get("isMeta"):
+        return []
+    texts = _texts(line.get("message", {}).get("content"))
+    return [(kind, text) for text in texts if not text.startswith(INTERRUPTED)]
 
 
 def _texts(content: Any) -> list[str]:
@@ -69,10 +75,10 @@ def read_history(path: Path) -> History:
         history.last_uuid = line.get("uuid", history.last_uuid)
         if "cursor" in line:
             history.cursor = msgspec.convert(line["cursor"], Cursor, strict=False)
-        content = line.get("message", {}).get("content")
-        if line.get("type") == "user" and isinstance(content, str) and not line.get("isMeta"):
-            history.goal = history.goal or content
-            history.message = content.removeprefix(SLIPPED_IN)
+        heard = "\n".join(text for role, text in _said(line) if role == "user")
+        if heard:
+            history.goal = history.goal or heard
+            history.message = heard
     return history
 
 
@@ -108,7 +114,7 @@ class Transcript:
     def copy(self, history: History) -> None:
         """Writes another session's lines under this one's name."""
         for line in history.lines:
-            self._write({**line, "sessionId": self.session})
+            self._write({**line, "sessionId": self.session, "cwd": self._cwd})
         self._parent = history.last_uuid
 
     def add(self, kind: str, *, hold: bool = False, **fields: Any) -> str:
