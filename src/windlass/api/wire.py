@@ -86,6 +86,10 @@ class SpawnRequest(Scope):
     allow: NotRequired[list[str]]
     deny: NotRequired[list[str]]
     yolo: NotRequired[bool]
+    fork: NotRequired[str | None]
+    max_turns: NotRequired[int | None]
+    max_usd: NotRequired[float | None]
+    max_seconds: NotRequired[float | None]
 
 
 class ListRequest(Scope):
@@ -94,6 +98,19 @@ class ListRequest(Scope):
     manager: NotRequired[str | None]
     all_repos: NotRequired[bool]
     ended: NotRequired[bool]
+
+
+class WhyRequest(Scope):
+    """Asks for an agent's state; `history` for every state that it has been in."""
+
+    agent: NotRequired[str | None]
+    history: NotRequired[bool]
+
+
+class DriverRequest(Scope):
+    """Names a driver."""
+
+    driver: str
 
 
 class EndRequest(Scope):
@@ -172,9 +189,26 @@ class RepoRequest(Scope):
     repo: NotRequired[str]
 
 
+class CostsRequest(Scope):
+    """Asks what was spent, grouped, from a day on."""
+
+    by: NotRequired[Literal["agent", "role", "task", "day", "model"] | None]
+    since: NotRequired[str | None]
+    all_repos: NotRequired[bool]
+
+
 class ConfigRequest(Scope):
     """Reads or changes configuration."""
 
     config_key: NotRequired[str]
     value: NotRequired[str]
     user: NotRequired[bool]
+
+
+class HookInput(TypedDict):
+    """What an agent CLI tells a hook about a call of a tool. It is the agent's: trust no type."""
+
+    hook_event_name: NotRequired[Any]
+    tool_name: NotRequired[Any]
+    tool_input: NotRequired[Any]
+    cwd: NotRequired[Any]

@@ -67,6 +67,9 @@ FADES_AFTER = 15 * 60.0
 """A running agent that said nothing for so long is unknown, not running."""
 UNHEARD_AFTER = 5.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
+RESUMED = "idle: session start (resume)"
+RESUMES = 3.0
+"""A resumed session may go on by itself; one that took no prompt for so long is idle."""
 
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
 _IDLE = frozenset({State.WAITING, State.COMPLETE})
@@ -91,8 +94,10 @@ def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     winner = _settled(current) or _strongest(current, now=now)
     others = tuple(o for o in reversed(seen) if o is not winner)
     fresh = any(now - o.at <= FADES_AFTER for o in current if o.value in _FADING)
-    faded = winner.value in _FADING and not fresh
-    return Verdict(state=State.UNKNOWN if faded else winner.value, winner=winner, losers=others)
+    state = State.UNKNOWN if winner.value in _FADING and not fresh else winner.value
+    if winner.evidence == RESUMED and now - winner.at < RESUMES:
+        state = State.CREATING
+    return Verdict(state=state, winner=winner, losers=others)
 
 
 def _settled(current: list[Observation]) -> Observation | None:
@@ -171,7 +176,8 @@ def _meaning(event: Mapping[str, Any]) -> tuple[State, str] | None:
         case "PostCompact":
             return State.RUNNING, "compacted"
         case "StopFailure":
-            return from_error(str(event.get("error", "unknown")))
+            said = str(event.get("last_assistant_message") or "")
+            return from_error(str(event.get("error", "unknown")), said)
         case "Stop":
             return _stopped(event)
         case _:
@@ -182,7 +188,7 @@ def _started(how: str) -> tuple[State, str] | None:
     if how == "compact":
         return None
     if how in ("resume", "clear"):
-        return State.WAITING, f"idle: session start ({how})"
+        return State.WAITING, RESUMED if how == "resume" else f"idle: session start ({how})"
     return State.CREATING, f"session start ({how})"
 
 
@@ -199,11 +205,10 @@ def _stopped(event: Mapping[str, Any]) -> tuple[State, str]:
     return state, evidence
 
 
-def from_error(error: str) -> tuple[State, str]:
+def from_error(error: str, said: str = "") -> tuple[State, str]:
     """Reads how a turn failed. A session whose turn failed is idle, and never done."""
-    if "rate_limit" in error:
-        return State.RATE_LIMITED, f"turn ended by an error: {error}"
-    return State.WAITING, f"turn ended by an error: {error}"
+    told = f"turn ended by an error: {error}" + (f": {said[:200]}" if said else "")
+    return State.RATE_LIMITED if "rate_limit" in error else State.WAITING, told
 
 
 def claimed(seen: Observation, *, tools: int) -> Observation:

@@ -1,4 +1,4 @@
-"""Budgets: who has spent too much is paused, and does not go on before the limit is raised.
+"""Budgets: who has spent too much money or time is paused, and stays so until the limit is raised.
 
 Only what is owed stops anybody. Where a person pays by subscription, the same limits only warn.
 Judging is in `core/pricing.py`, counting in `costs`; here is what follows.
@@ -72,6 +72,12 @@ class Budgets:
         for one in chosen:
             self._start_pausing(one)
 
+    def judge_time(self, agent: Agent, session: Session) -> None:
+        """Pauses an agent whose sessions have taken all the time that it has."""
+        over = self._context.store.read(lambda c: _overtime(c, agent, self._context.clock.now()))
+        if over:
+            self._start_pausing(_Judged(agent, session.number, True, over))  # noqa: FBT003 - a row
+
     def _judged(self, uid: Uid) -> _Judged | None:
         """What an agent with a running session has exceeded; None for any other."""
 
@@ -138,6 +144,8 @@ class Budgets:
 def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> None:
     """Refuses to start or to resume where a budget is spent; without an agent, a new one."""
     exceeded = _exceeded(context, repo, agent, notional=False)
+    if agent is not None:
+        exceeded += context.store.read(lambda c: _overtime(c, agent, context.clock.now()))
     if exceeded:
         raise Denied(pricing.sentences(exceeded), "; ".join(one.hint for one in exceeded))
 
@@ -176,6 +184,30 @@ def _figures(
         repo=total(repo=repo) if budget.repo else 0.0,
         day=total(day=day) if budget.day else 0.0,
     )
+
+
+def _overtime(connection: Any, agent: Agent, now: float) -> list[Exceeded]:
+    """What there is to say when an agent's sessions took longer than it may take."""
+    limit = agent.limits.seconds
+    if limit is None:
+        return []
+    taken = sum(
+        (one.ended_at or now) - one.started_at
+        for one in rows.sessions(connection, agent.uid)
+        if one.started_at is not None
+    )
+    if taken < limit:
+        return []
+    hint = "it was started with that limit; start another one with a higher --time-limit"
+    sentence = f"its time limit of {_duration(limit)} is over"
+    return [Exceeded(budget="limits.seconds", sentence=sentence, hint=hint)]
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"
 
 
 def _begin(judged: _Judged, *, told: bool) -> Begin:

@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -45,9 +45,22 @@ class Folders:
         """Where a session's hooks leave what they saw."""
         return self.session(uid, number) / "events.jsonl"
 
+    def policy(self, uid: Uid) -> Path:
+        """What an agent's policy hook decides by when no daemon answers."""
+        return self.agent(uid) / "policy.json"
+
+    def instructions(self, uid: Uid) -> Path:
+        """What an agent is told about itself."""
+        return self.agent(uid) / "instructions.md"
+
+    @property
+    def workspaces(self) -> Path:
+        """Below here lies every workspace of ours."""
+        return self.home / "workspaces"
+
     def workspace(self, repo: RepoId, name: str) -> Path:
         """Where an agent's checkout goes."""
-        return self.home / "workspaces" / repo / name
+        return self.workspaces / repo / name
 
     def sockets(self, uid: Uid) -> Path:
         """An agent's socket folder: who comes in through it is that agent."""
@@ -80,6 +93,8 @@ class Context:
         self.dice = dice
         self.failpoints = failpoints
         self.env = env
+        self.look: Callable[[Uid], None] = lambda _: None
+        """Reads what is new about an agent, now; the daemon puts its eyes here."""
         self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
         self._guard = threading.Lock()
 

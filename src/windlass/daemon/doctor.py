@@ -15,7 +15,7 @@ from windlass import __version__, drivers
 from windlass.box import probes
 from windlass.box.probes import Probe
 from windlass.core.errors import WindlassError
-from windlass.daemon import settings
+from windlass.daemon import lodging, settings
 from windlass.daemon.context import Context
 from windlass.daemon.environment import for_session
 from windlass.git import runner
@@ -40,7 +40,9 @@ def examine(context: Context, root: str | None) -> dict[str, Any]:
     return {
         "ok": all(probe.works for probe in needed),
         "needed": [msgspec.to_builtins(probe) for probe in needed],
-        "drivers": [msgspec.to_builtins(_driver(name)) for name in _drivers(context, root)],
+        "drivers": [
+            msgspec.to_builtins(_driver(context, name, root)) for name in _drivers(context, root)
+        ],
         "isolation": {
             "level": "hooks",
             "available": "box" if boxed else "hooks",
@@ -80,8 +82,17 @@ def _drivers(context: Context, root: str | None) -> list[str]:
     return list(dict.fromkeys([*drivers.known(), chosen]))
 
 
-def _driver(name: str) -> Probe:
-    return _checked(name, lambda: drivers.get(name).check(), "")
+def _driver(context: Context, name: str, root: str | None) -> Probe:
+    """Whether a live agent of this driver could start now, and if not, the next step to there."""
+
+    def look() -> str:
+        version = drivers.get(name).check()
+        config = settings.load(context.folders.home, root)
+        where = str(context.folders.workspaces)
+        lodging.require_ready(context, name, mode="live", root=where, config=config)
+        return version
+
+    return _checked(name, look, "")
 
 
 def _wl(context: Context) -> Probe:

@@ -5,21 +5,24 @@ The daemon's main module opens sockets on the event loop; services ask for it th
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import uuid
 from importlib import resources
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from windlass import drivers
 from windlass.core import crew
+from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.driving import SessionRequest
-from windlass.core.errors import Unavailable
+from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.errors import Conflict, Unavailable
 from windlass.core.ids import Uid
+from windlass.core.launch import HOOK_PORT, Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import repos, watching
+from windlass.daemon import deciding, hearing, repos, settings, watching
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.environment import for_session
 from windlass.git import repository
@@ -29,16 +32,13 @@ from windlass.store.store import Writing
 
 
 class Doors(Protocol):
-    """An agent's sockets, and the eyes behind them."""
+    """An agent's sockets."""
 
     def open(self, uid: Uid) -> None:
         """Opens them; safe to call again."""
 
     def close(self, uid: Uid) -> None:
         """Closes them; safe to call again."""
-
-    def look(self, uid: Uid) -> None:
-        """Reads what is new about an agent, now."""
 
 
 def environment(context: Context, agent: Agent) -> dict[str, str]:
@@ -65,10 +65,12 @@ def begin_session(context: Context, agent: Agent) -> Agent:
         now = rows.agent(writing.connection, agent.uid) or agent
         fresh = msgspec.structs.replace(now, session=now.session + 1)
         rows.put_agent(writing, fresh)
+        before = rows.sessions(writing.connection, agent.uid)
         session = Session(
             agent=agent.uid,
             number=fresh.session,
             marker=str(uuid.uuid4()),
+            marks=_carried(before[0].marks) if before else {},
         )
         rows.put_session(writing, session)
         seen = Observation(
@@ -89,15 +91,18 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
     session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
     folder = context.folders.session(agent.uid, session.number)
     doors.open(agent.uid)
-    request = session_request(context, agent, session)
-    launch = drivers.get(agent.driver).launch(request)
-    context.sessions.start(
-        folder=folder,
-        name=session_name(agent),
-        launch=launch,
-        wake=context.folders.sockets(agent.uid) / "wake",
-        marker=session.marker,
-    )
+    # The files of a session that runs already are its own: they hold the port of its receiver.
+    if not context.sessions.begun(folder, session_name(agent)):
+        deciding.write_policy_file(context, agent)
+        _write_instructions(context, agent)
+        request = session_request(context, agent, session)
+        context.sessions.start(
+            folder=folder,
+            name=session_name(agent),
+            launch=drivers.get(agent.driver).launch(request),
+            wake=context.folders.sockets(agent.uid) / "wake",
+            marker=session.marker,
+        )
 
     def change(writing: Writing) -> None:
         fresh = rows.sessions(writing.connection, agent.uid)[0]
@@ -114,29 +119,34 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         )
 
     context.store.write(change)
-    doors.look(agent.uid)  # it may have ended before it counted as started
+    context.look(agent.uid)  # it may have ended before it counted as started
 
 
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
     """Everything that a driver needs to know to start or find a session."""
     resume = session.number > 1
-    events = context.folders.events(agent.uid, session.number)
     sockets = context.folders.sockets(agent.uid)
-    observe = resources.files("windlass.hooks") / "observe.py"
+    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
     request = SessionRequest(
         agent=agent.id,
         folder=str(context.folders.agent(agent.uid)),
         workspace=agent.workspace,
         session_id=agent.conversation,
         mode=agent.mode,
-        hook=(sys.executable, "-I", "-S", str(observe), str(events), str(sockets / "wake")),
+        hooks=_hooks(context, agent, session),
         prompt=None if resume else agent.goal,
         resume=resume,
+        system_prompt_file=str(context.folders.instructions(agent.uid)),
         model=agent.model,
         allow=agent.policy.allow,
         deny=agent.policy.deny,
         yolo=agent.policy.yolo,
         script=agent.script,
+        fork_of=agent.fork_of,
+        max_turns=agent.limits.turns,
+        max_usd=agent.limits.usd,
+        trusted_root=str(context.folders.workspaces) if agent.owns_workspace else agent.workspace,
+        options=options(config, agent.driver),
         env=for_session(context.env, home=context.folders.home),
         extra_env={
             **environment(context, agent),
@@ -146,6 +156,75 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
     if not resume:
         return request
     return _unless_unheard(agent, request)
+
+
+def require_ready(context: Context, driver: str, *, mode: Mode, root: str, config: Config) -> None:
+    """Refuses to start what would stop at a question to the person."""
+    drivers.get(driver).require_ready(draft(context, driver, mode=mode, root=root, config=config))
+
+
+def draft(
+    context: Context, driver: str, *, mode: Mode, root: str, config: Config
+) -> SessionRequest:
+    """What is known of a session in `root` before there is an agent."""
+    nothing = Hooks(observe=(), policy=(), url="", token="", events="")
+    return SessionRequest(
+        agent="",
+        folder=str(context.folders.home / "agents"),
+        workspace=root,
+        session_id="",
+        mode=mode,
+        hooks=nothing,
+        trusted_root=root,
+        options=options(config, driver),
+        env=for_session(context.env, home=context.folders.home),
+    )
+
+
+def transcript(context: Context, agent: Agent) -> str:
+    """Where an agent's conversation is kept."""
+    session = context.store.read(lambda c: rows.sessions(c, agent.uid))
+    if not session:
+        raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
+    return drivers.get(agent.driver).transcript(session_request(context, agent, session[0]))
+
+
+def _write_instructions(context: Context, agent: Agent) -> None:
+    """What an agent is told about itself and its crew, by its role."""
+    text = (resources.files("windlass.data") / "roles" / f"{agent.role}.md").read_text("utf-8")
+    told = text.split("---\n", 2)[2].lstrip()  # without the front matter, which is about the role
+    for name, value in (("AGENT", agent.id), ("BRANCH", agent.branch or "your own")):
+        told = told.replace("${" + name + "}", value)
+    path = context.folders.instructions(agent.uid)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(told, encoding="utf-8")
+
+
+def options(config: Config, driver: str) -> dict[str, str]:
+    """A driver's own part of the configuration: the table of its name, if there is one."""
+    own = getattr(config, driver, None)
+    return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
+
+
+def _hooks(context: Context, agent: Agent, session: Session) -> Hooks:
+    events = str(context.folders.events(agent.uid, session.number))
+    sockets = context.folders.sockets(agent.uid)
+    wake, api = str(sockets / "wake"), str(sockets / "api")
+    ours = resources.files("windlass.hooks")
+    python = (sys.executable, "-I", "-S")
+    policy = str(context.folders.policy(agent.uid))
+    return Hooks(
+        observe=(*python, str(ours / "observe.py"), events, wake),
+        policy=(*python, str(ours / "policy.py"), events, wake, api, policy),
+        url=f"http://127.0.0.1:{HOOK_PORT}/hook",
+        token=hashlib.sha256(f"hooks of {session.marker}".encode()).hexdigest()[:32],
+        events=events,
+    )
+
+
+def _carried(marks: dict[str, Any]) -> dict[str, Any]:
+    """What the next session knows of the last: all but how far that one's own files were read."""
+    return {name: mark for name, mark in marks.items() if name != hearing.MARK}
 
 
 def _unless_unheard(agent: Agent, request: SessionRequest) -> SessionRequest:
@@ -176,3 +255,4 @@ def stop_session(context: Context, agent: Agent) -> None:
         )
     facts = context.sessions.facts(folder, session_name(agent))
     context.store.write(lambda w: watching.record_end(w, agent, session, facts))
+    context.look(agent.uid)  # what it said and spent last

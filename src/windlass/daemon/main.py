@@ -31,10 +31,12 @@ from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
 from windlass.daemon import repos
+from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.feed import Feed
 from windlass.daemon.lock import Lock
+from windlass.daemon.senses import Senses
 from windlass.daemon.verbs import Verbs
 from windlass.daemon.watching import Watching
 from windlass.sessions.session import Sessions
@@ -47,6 +49,8 @@ log = logging.getLogger("windlass")
 
 _THREADS = 96
 """Each request under way holds one; most of them wait for a git or a tmux of their own."""
+_BETWEEN_LOOKS = 0.03
+_PULSE_EVERY = 1.0
 _REFOLD_EVERY = 60.0
 
 
@@ -57,11 +61,14 @@ class Daemon:
         self._context = context
         self._loop = loop
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
-        self._watching = Watching(context)
         self._verbs = Verbs(context, self)
+        budgets = Budgets(context, self._verbs.intents)
+        self._watching = Watching(context, Senses(context, self._verbs.costs, budgets))
+        context.look = self._watching.try_to_look
         self._feed = Feed(context, self._verbs.views, loop)
         self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
         self._wakes: dict[Uid, socket.socket] = {}
+        self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.stopping = asyncio.Event()
 
@@ -80,7 +87,8 @@ class Daemon:
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
-        self._begin(self._refold())
+        self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
+        self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
@@ -113,10 +121,6 @@ class Daemon:
         """Closes an agent's sockets, from any thread."""
         asyncio.run_coroutine_threadsafe(self._close(uid), self._loop).result()
 
-    def look(self, uid: Uid) -> None:
-        """Reads what is new about an agent, on the calling thread."""
-        self._watching.look(uid)
-
     async def _open(self, uid: Uid) -> None:
         folder = self._context.folders.sockets(uid)
         places.make_private(str(folder))
@@ -148,7 +152,22 @@ class Daemon:
         with contextlib.suppress(BlockingIOError):
             while listening.recv(4096):
                 pass
-        self._begin(self._in_thread(lambda: self._watching.look(uid)))
+        if uid in self._woken_again:
+            self._woken_again[uid] = True
+        else:
+            self._woken_again[uid] = False
+            self._begin(self._look(uid))
+
+    async def _look(self, uid: Uid) -> None:
+        """Looks once for many pokes: a busy agent pokes a hundred times a second."""
+        try:
+            await self._in_thread(lambda: self._watching.look(uid))
+            while self._woken_again[uid]:
+                self._woken_again[uid] = False
+                await asyncio.sleep(_BETWEEN_LOOKS)
+                await self._in_thread(lambda: self._watching.look(uid))
+        finally:
+            del self._woken_again[uid]
 
     async def _sessions_changed(self) -> None:
         await self._in_thread(self._watching.look_at_all)
@@ -160,10 +179,10 @@ class Daemon:
             log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)
             self._begin(self._in_thread(partial(self._verbs.intents.resume, intent)))
 
-    async def _refold(self) -> None:
+    async def _repeat(self, every: float, work: Callable[[], None]) -> None:
         while True:
-            await asyncio.sleep(_REFOLD_EVERY)
-            await self._in_thread(self._watching.refold)
+            await asyncio.sleep(every)
+            await self._in_thread(work)
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         return await self._loop.run_in_executor(self._pool, work)

@@ -11,11 +11,12 @@ from windlass.api.server import Caller
 from windlass.api.wire import SpawnRequest
 from windlass.core import crew, ids, names, policy
 from windlass.core.config import Config, Tools
-from windlass.core.crew import Agent, Policy, Role, Spawn
+from windlass.core.crew import Agent, Limits, Policy, Role, Spawn
 from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import AgentId, Uid
+from windlass.core.launch import Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import commands, ending, finding, lodging, repos, settings
+from windlass.daemon import budgets, commands, ending, finding, lodging, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -59,15 +60,21 @@ class Spawning:
         goal = request["goal"].strip()
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
-        driver = request.get("driver") or context.env.get("WINDLASS_DRIVER") or config.driver
-        drivers.get(driver).check()
         role = request.get("role") or "worker"
+        own = getattr(config.roles, role)
+        driver = _driver(context, request, own.driver or config.driver)
+        mode = request.get("mode", "live")
+        root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
+        lodging.require_ready(context, driver, mode=mode, root=root, config=config)
+        limits = _limits(request, driver, mode)
+        budgets.refuse_spent(context, repo.id)
         configured = _configured(config, role)
         given = _policy(request, configured, where.caller)
         parent = where.caller
         if named := request.get("parent"):
             parent = finding.agent(context, finding.Scope(repo, where.caller), named)
             finding.reachable(where, parent, finding.live(context, where), doing="start agents for")
+        fork_of = self._fork(where, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = _script(request.get("script"), request.get("cwd", repo.root))
         branch = _person_branch(repo, where, request)
@@ -81,7 +88,7 @@ class Spawning:
             )
             crew.check_spawn(spawn, live=live, max_agents=config.max_agents)
             chosen = self._name(name, live, branches)
-            own = request.get("worktree", True)
+            apart = request.get("worktree", True)
             workspace = context.folders.workspace(repo.id, chosen)
             agent = Agent(
                 uid=context.new_uid(),
@@ -91,14 +98,16 @@ class Spawning:
                 parent=parent.uid if parent else None,
                 goal=goal,
                 driver=driver,
-                model=request.get("model") or config.model or None,
-                mode=request.get("mode", "live"),
-                branch=f"agent/{chosen}" if own else None,
-                workspace=str(workspace) if own else repo.root,
+                model=request.get("model") or own.model or config.model or None,
+                mode=mode,
+                branch=f"agent/{chosen}" if apart else None,
+                workspace=str(workspace) if apart else repo.root,
                 base=base,
                 base_from=base_from,
                 policy=given,
                 script=script,
+                fork_of=fork_of,
+                limits=limits,
                 slot=crew.free_slot(rows.agents(writing.connection)),
                 conversation=str(uuid.uuid4()),
                 session=0,
@@ -146,6 +155,23 @@ class Spawning:
                 f"choose another name, or move it: git branch -m agent/{wanted} NEW",
             )
         return wanted
+
+    def _fork(self, where: finding.Scope, wanted: str | None, driver: str) -> str | None:
+        """The transcript to begin with, copied by nobody: the agent CLI forks it itself."""
+        if wanted is None:
+            return None
+        source = finding.any_agent(self._context, where, wanted)
+        if source.driver != driver or not drivers.get(driver).abilities.fork:
+            raise UserError(
+                f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
+                "fork an agent of the same driver; `wl drivers` shows which can",
+            )
+        if source.ended_at is not None:
+            raise UserError(
+                f"{source.id} has ended, and its conversation lies in the archive",
+                f"bring it back first: wl undo, or wl trash restore {source.id}",
+            )
+        return lodging.transcript(self._context, source)
 
     def _agent(self, work: Work) -> tuple[Agent, Repo]:
         uid = Uid(work.data["uid"])
@@ -197,20 +223,47 @@ class Spawning:
         }
 
 
+def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
+    name = request.get("driver") or context.env.get("WINDLASS_DRIVER") or configured
+    drivers.get(name).check()
+    return name
+
+
+def _limits(request: SpawnRequest, driver: str, mode: Mode) -> Limits:
+    given = Limits(
+        turns=request.get("max_turns"),
+        usd=request.get("max_usd"),
+        seconds=request.get("max_seconds"),
+    )
+    for name, limit in (("turns", given.turns), ("budget", given.usd), ("time", given.seconds)):
+        if limit is not None and not 0 < limit < 1e9:
+            raise UserError(f"a limit of {limit:g} for {name} makes no sense", "give more than 0")
+    if given.turns is not None and (mode != "headless" or not drivers.get(driver).abilities.limits):
+        raise UserError(
+            f"only a headless session can be limited in turns, and not every driver's ({driver})",
+            "add --print, or limit its time or budget: --time-limit 30m, --max-budget 2",
+        )
+    return given
+
+
 def _configured(config: Config, role: Role) -> Policy:
     given: Tools = getattr(config.permissions, role)
-    return Policy(
-        allow=(*policy.ALLOWED, *given.allow),
-        deny=(*policy.DENIED, *given.deny),
-    )
+    return policy.with_mandatory(Policy(allow=tuple(given.allow), deny=tuple(given.deny)))
 
 
 def _policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
     """What the role gives, what was asked for, and every limit of the agent that asks."""
     limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
+    wanted = request.get("allow", [])
+    # What is denied to everybody by default a person may allow to one agent, by its name.
+    lifted = set(wanted) & set(policy.DENIED) if caller is None else set()
     return Policy(
-        allow=tuple(dict.fromkeys([*configured.allow, *request.get("allow", [])])),
-        deny=tuple(dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])),
+        allow=tuple(dict.fromkeys([*configured.allow, *wanted])),
+        deny=tuple(
+            pattern
+            for pattern in dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])
+            if pattern not in lifted
+        ),
         yolo=request.get("yolo", False),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from windlass import drivers
 from windlass.api.server import Caller
 from windlass.api.wire import AgentRequest, ReassignRequest
 from windlass.core import crew
@@ -14,7 +15,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import ending, finding, lodging, repos, watching
+from windlass.daemon import budgets, ending, finding, lodging, repos, watching
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -63,6 +64,9 @@ class Steering:
             )
         if kind == "pause" and agent.state is State.PAUSED:
             raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
+        if kind == "resume":
+            drivers.get(agent.driver).check()  # before a session is recorded that cannot start
+            budgets.refuse_spent(self._context, agent.repo, agent)
         uid = where.caller_uid
         number = agent.session + 1
         return Begin(agent.repo, uid, lambda _: {"uid": agent.uid, "number": number})
@@ -84,7 +88,8 @@ class Steering:
     def _pause(self, work: Work) -> None:
         agent = self._live(work)
         # The word first: between it and the end of the process the agent is not "stopped".
-        self._context.store.write(lambda w: _say_paused(w, agent))
+        why = work.data.get("why", "paused with `wl pause`")
+        self._context.store.write(lambda w: _say_paused(w, agent, why))
         lodging.stop_session(self._context, agent)
 
     def _ensure(self, work: Work) -> None:
@@ -108,12 +113,12 @@ class Steering:
         return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
 
 
-def _say_paused(writing: Writing, agent: Agent) -> None:
+def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
     seen = Observation(
         source=Source.WINDLASS,
         value=State.PAUSED,
         at=writing.now,
-        evidence="paused with `wl pause`",
+        evidence=why,
         session=agent.session,
     )
     watching.observe(writing, agent, seen)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
 
 from windlass.api.server import Caller
-from windlass.api.wire import NoteRequest, SendRequest
+from windlass.api.wire import AgentRequest, NoteRequest, SendRequest
 from windlass.core.crew import Agent
+from windlass.core.driving import user_line
 from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import Uid
 from windlass.core.states import State
-from windlass.daemon import ending, finding
-from windlass.daemon.context import Context, session_name
+from windlass.daemon import ending, finding, prompting
+from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.sessions import streams
 from windlass.store import rows
 from windlass.store.store import Writing
+
+_MOMENT = 5.0
+_RESTING = (State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED)
 
 
 class Telling:
@@ -31,6 +36,7 @@ class Telling:
         return (
             Operation("send", (Step("deliver", self._deliver),), _uids, _sent),
             Operation("note", (), lambda _: [], _noted),
+            Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted),
         )
 
     def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
@@ -49,6 +55,39 @@ class Telling:
             "by_id": by.id if by else None,
         }
         return Begin(agent.repo, by.uid if by else None, lambda _: data)
+
+    def begin_interrupt(self, caller: Caller, request: AgentRequest) -> Begin:
+        """Finds whose turn is to be stopped."""
+        where = finding.scope(self._context, caller, request)
+        agent = finding.agent(self._context, where, request.get("agent"))
+        finding.reachable(where, agent, finding.live(self._context, where), doing="interrupt")
+        self._refuse_deaf(agent)
+        return Begin(agent.repo, where.caller_uid, lambda _: {"uid": agent.uid})
+
+    def _interrupt(self, work: Work) -> None:
+        agent = ending.still_live(self._context, Uid(work.data["uid"]))
+        number = self._refuse_deaf(agent)
+        if agent.state in _RESTING:
+            return
+        if agent.mode == "live":
+            prompting.interrupt(self._context, agent)
+        else:
+            ask = {"type": "control_request", "request_id": work.intent.id}
+            line = msgspec.json.encode({**ask, "request": {"subtype": "interrupt"}})
+            streams.write(self._context.folders.session(agent.uid, number), line + b"\n")
+        self._context.store.write(
+            lambda w: w.emit("agent.interrupted", repo=agent.repo, agent=agent.uid)
+        )
+        self._await_rest(agent)
+
+    def _await_rest(self, agent: Agent) -> None:
+        """Gives the session a moment to say that its turn is over, so that the answer is true."""
+        end = time.monotonic() + _MOMENT
+        while time.monotonic() < end:
+            self._context.look(agent.uid)
+            if ending.still_live(self._context, agent.uid).state in _RESTING:
+                return
+            time.sleep(0.05)
 
     def begin_note(self, caller: Caller, request: NoteRequest) -> Begin:
         """Writes a line into an agent's log, in the transaction that records it."""
@@ -75,11 +114,14 @@ class Telling:
         number = self._refuse_deaf(agent)
         by_id, text = work.data["by_id"], work.data["text"]
         said = f"[sent by agent {by_id}]: {text}" if by_id else text
+        if agent.mode == "live":
+            prompting.require_empty_prompt(self._context, agent)
         work.keep(tried=True)
         if agent.mode == "live":
-            self._context.sessions.tmux.paste(session_name(agent), said, submit=True)
+            prompting.say(self._context, agent, said)
         else:
-            streams.write(self._context.folders.session(agent.uid, number), _user_line(said))
+            folder = self._context.folders.session(agent.uid, number)
+            streams.write(folder, user_line(said).encode())
         self._context.store.write(lambda w: _record(w, agent, work.data))
 
     def _refuse_deaf(self, agent: Agent) -> int:
@@ -101,15 +143,14 @@ def _record(writing: Writing, agent: Agent, data: dict[str, Any]) -> None:
         writing.emit("message.sent", repo=agent.repo, agent=by, to=agent.id, text=text)
 
 
-def _user_line(text: str) -> bytes:
-    content = [{"type": "text", "text": text}]
-    line = {"type": "user", "message": {"role": "user", "content": content}}
-    return msgspec.json.encode(line) + b"\n"
-
-
 def _sent(work: Work) -> dict[str, Any]:
     agent = ending.still_live(work.context, Uid(work.data["uid"]))
     return {"agent": agent.id, "sent": len(work.data["text"])}
+
+
+def _interrupted(work: Work) -> dict[str, Any]:
+    agent = ending.still_live(work.context, Uid(work.data["uid"]))
+    return {"id": agent.id, "state": agent.state}
 
 
 def _noted(work: Work) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from windlass.api import wire
 from windlass.api.server import Caller, Verb
 from windlass.core import config
 from windlass.core.errors import Denied, UserError
-from windlass.daemon import doctor, finding, initial, repos, restoring, settings
+from windlass.daemon import deciding, doctor, finding, initial, repos, restoring, settings, trusting
 from windlass.daemon.context import Context
+from windlass.daemon.costs import Costs
 from windlass.daemon.ending import Ending
 from windlass.daemon.intents import Intents
 from windlass.daemon.kept import Kept
@@ -38,6 +39,7 @@ class Verbs:
         self._steering = Steering(context, doors)
         self._telling = Telling(context)
         self.views = Views(context)
+        self.costs = Costs(context)
         self.intents = Intents(
             context,
             (
@@ -62,11 +64,17 @@ class Verbs:
             "config.add": Verb(wire.ConfigRequest, self._config_add),
             "config.remove": Verb(wire.ConfigRequest, self._config_remove),
             "config.set": Verb(wire.ConfigRequest, self._config_set),
+            "decide": Verb(wire.HookInput, deciding.Deciding(self._context).decide),
+            "costs": Verb(wire.CostsRequest, self.costs.view),
             "diff": Verb(wire.DiffRequest, views.diff),
             "doctor": Verb(wire.Scope, self._doctor),
+            "drivers": Verb(wire.Scope, self._drivers),
+            "drivers.root": Verb(wire.Scope, self._trusted_root),
+            "drivers.trust": Verb(wire.DriverRequest, self._trust),
             "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
             "info": Verb(wire.AgentRequest, views.info),
             "init": Verb(wire.Scope, self._init),
+            "interrupt": Verb(wire.AgentRequest, self._does("interrupt", telling.begin_interrupt)),
             "log": Verb(wire.LogRequest, views.log),
             "look": Verb(wire.LookRequest, views.look),
             "merge": Verb(wire.MergeRequest, self._does("merge", self._merging.begin)),
@@ -88,7 +96,7 @@ class Verbs:
             "trash.show": Verb(wire.TrashRequest, kept.trash_entry),
             "undo": Verb(wire.Scope, self._undo),
             "whoami": Verb(wire.Scope, self._whoami),
-            "why": Verb(wire.AgentRequest, views.why),
+            "why": Verb(wire.WhyRequest, views.why),
         }
 
     def _does(self, kind: str, begin: Callable[[Caller, Any], Any]) -> Callable[[Caller, Any], Any]:
@@ -118,6 +126,19 @@ class Verbs:
 
     def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         return doctor.examine(self._context, self._root(caller, request))
+
+    def _drivers(self, caller: Caller, request: wire.Scope) -> list[dict[str, Any]]:
+        return trusting.listed(self._context, self._settings(caller, request))
+
+    def _trusted_root(self, _: Caller, __: wire.Scope) -> dict[str, Any]:
+        return {"root": str(self._context.folders.workspaces)}
+
+    def _trust(self, caller: Caller, request: wire.DriverRequest) -> dict[str, Any]:
+        _only_a_person(caller, "accept what people are asked")
+        return trusting.trust(self._context, request["driver"], self._settings(caller, request))
+
+    def _settings(self, caller: Caller, request: Mapping[str, Any]) -> config.Config:
+        return settings.load(self._context.folders.home, self._root(caller, request))
 
     def _init(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         _only_a_person(caller, "set up repositories")

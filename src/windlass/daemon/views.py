@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass import drivers
 from windlass.api.server import Caller
 from windlass.api.wire import (
     AgentRequest,
@@ -22,12 +21,14 @@ from windlass.api.wire import (
     ListRequest,
     LogRequest,
     LookRequest,
+    WhyRequest,
 )
 from windlass.core import crew, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
+from windlass.core.states import State
 from windlass.daemon import finding, lodging, repos, settings
 from windlass.daemon.context import Context, session_name
 from windlass.git import changes, repository, status
@@ -102,7 +103,8 @@ class Views:
             "tmux": session_name(agent),
             "transcript": self._transcript(agent),
             "pid": self._pid(agent),
-            "sessions": [msgspec.to_builtins(session) for session in sessions],
+            "limits": msgspec.to_builtins(agent.limits),
+            "sessions": [_session(session) for session in sessions],
         }
 
     def status(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
@@ -152,20 +154,45 @@ class Views:
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
         return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
-    def why(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def why(self, caller: Caller, request: WhyRequest) -> dict[str, Any]:
         """The state of an agent, what decided it, and what else was said."""
         where = finding.scope(self._context, caller, request)
         agent = finding.any_agent(self._context, where, request.get("agent"))
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)
-        return {
+        found = {
             "id": agent.id,
             "state": "ended" if agent.ended_at else verdict.state,
             "ended_by": agent.ended_by,
             "winner": _observation(verdict.winner, now),
             "losers": [_observation(loser, now) for loser in verdict.losers],
         }
+        return {**found, "history": self._history(agent)} if request.get("history") else found
+
+    def _history(self, agent: Agent) -> list[dict[str, Any]]:
+        """Every state that an agent has been in, oldest first, each with what said so."""
+        first = {
+            "at": agent.created_at,
+            "state": State.CREATING,
+            "source": states.Source.WINDLASS,
+            "evidence": "created",
+            "session": 0,
+        }
+        found = self._context.store.read(
+            lambda c: rows.events(c, agent=agent.uid, kind="agent.state", limit=100_000)
+        )
+        later = [
+            {
+                "at": event.at,
+                "state": event.data["now"],
+                "source": event.data["source"],
+                "evidence": printable(event.data["evidence"]),
+                "session": event.data.get("session", 0),
+            }
+            for event in found
+        ]
+        return [first, *later]
 
     def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
         """What is on an agent's screen, or the last of what a stopped one printed."""
@@ -302,11 +329,15 @@ class Views:
         return facts.child_pid if facts.alive else None
 
     def _transcript(self, agent: Agent) -> str | None:
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        if not sessions or agent.ended_at is not None:
+        if agent.session == 0 or agent.ended_at is not None:
             return None
-        request = lodging.session_request(self._context, agent, sessions[0])
-        return drivers.get(agent.driver).transcript(request)
+        return lodging.transcript(self._context, agent)
+
+
+def _session(session: rows.Session) -> dict[str, Any]:
+    told = msgspec.to_builtins(session)
+    del told["marks"]  # how far our own readers are is nobody else's
+    return dict(told)
 
 
 def view(

@@ -8,13 +8,19 @@ from windlass.core.errors import DriverError
 from windlass.core.ports import Driver
 
 
+def _claude() -> Driver:
+    from windlass.drivers.claude import ClaudeDriver  # noqa: PLC0415 - pay only for what is used
+
+    return ClaudeDriver()
+
+
 def _standin() -> Driver:
-    from windlass.drivers.standin import StandinDriver  # noqa: PLC0415 - pay only for what is used
+    from windlass.drivers.standin import StandinDriver  # noqa: PLC0415 - as above
 
     return StandinDriver()
 
 
-_DRIVERS: dict[str, Callable[[], Driver]] = {"standin": _standin}
+_DRIVERS: dict[str, Callable[[], Driver]] = {"claude": _claude, "standin": _standin}
 
 
 def known() -> tuple[str, ...]:

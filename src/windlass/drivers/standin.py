@@ -6,32 +6,16 @@ import os
 import re
 import sys
 from pathlib import Path
-from shlex import join
 from typing import Any
 
-import msgspec
-
 from windlass import __version__
-from windlass.core.driving import Abilities, SessionRequest, transcript_name
+from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import UserError
-from windlass.core.launch import Launch
+from windlass.core.launch import Launch, Receiver
 from windlass.core.script import parse
+from windlass.drivers import hooking
+from windlass.drivers.files import write
 
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PermissionRequest",
-    "Stop",
-    "StopFailure",
-    "SessionEnd",
-    "Notification",
-)
-REWAKE_EVENTS = ("SessionStart", "Stop", "StopFailure")
-OBSERVE_TIMEOUT = 10
-REWAKE_TIMEOUT = 86_400
 LONGEST_PROMPT = 100_000
 FOREIGN = re.compile(r"(CLAUDE|ANTHROPIC|TMUX)")
 
@@ -46,15 +30,32 @@ class StandinDriver:
         """Returns the version: the stand-in comes with Windlass."""
         return __version__
 
+    def require_ready(self, request: SessionRequest) -> None:
+        """Asks nothing of anybody."""
+
+    def trusts(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
+        """Trusts every folder."""
+        return True
+
+    def asks_for_trust(self, request: SessionRequest) -> Launch | None:  # noqa: ARG002 - as above
+        """Never asks."""
+        return None
+
+    def metered(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
+        """Counts what a script says it spends, so that budgets can be tried without an account."""
+        return True
+
+    def status_file(self, request: SessionRequest, pid: int) -> str | None:
+        """Returns where a live session tells its status, as the real program does."""
+        return str(_config(request) / "sessions" / f"{pid}.json")
+
     def launch(self, request: SessionRequest) -> Launch:
-        """Checks the script, writes prompt and settings, and returns how to start the session."""
+        """Checks the script, writes settings, and returns how to start the session."""
         script = _script(request)
         folder = Path(request.folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings = folder / "settings.json"
-        _write(settings, msgspec.json.format(msgspec.json.encode(_settings(request))))
-        if request.prompt is not None:
-            _write(folder / "prompt.md", request.prompt.encode())
+        write(settings, _settings(request))
         return Launch(
             argv=(
                 # Isolated, so that nothing in the workspace or in PYTHONPATH shadows a module.
@@ -66,6 +67,10 @@ class StandinDriver:
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
+            receiver=Receiver(
+                token=request.hooks.token, events=request.hooks.events, files=(str(settings),)
+            ),
+            stdin=_first_words(request),
         )
 
     def transcript(self, request: SessionRequest) -> str:
@@ -105,7 +110,7 @@ def _arguments(request: SessionRequest, settings: str, script: str | None) -> li
     ):
         if value is not None:
             arguments += [flag, value]
-    if request.prompt is not None:
+    if request.prompt is not None and request.mode == "live":
         if len(request.prompt.encode()) > LONGEST_PROMPT:
             raise UserError(
                 f"the prompt of {request.agent} is longer than {LONGEST_PROMPT} bytes",
@@ -115,18 +120,15 @@ def _arguments(request: SessionRequest, settings: str, script: str | None) -> li
     return arguments
 
 
+def _first_words(request: SessionRequest) -> str:
+    if request.prompt is None or request.mode == "live":
+        return ""
+    return user_line(request.prompt)
+
+
 def _settings(request: SessionRequest) -> dict[str, Any]:
-    hooks: dict[str, list[dict[str, Any]]] = {event: [] for event in EVENTS}
-    if request.hook:
-        observe = {"type": "command", "command": join(request.hook), "timeout": OBSERVE_TIMEOUT}
-        for entries in hooks.values():
-            entries.append(observe)
-    if request.rewake:
-        wait = {"type": "command", "command": join(request.rewake), "asyncRewake": True}
-        for event in REWAKE_EVENTS:
-            hooks[event].append({**wait, "timeout": REWAKE_TIMEOUT})
     return {
-        "hooks": {event: [{"hooks": entries}] for event, entries in hooks.items() if entries},
+        "hooks": hooking.settings(request.hooks, request.rewake),
         "permissions": {"allow": [*request.allow], "deny": [*request.deny]},
     }
 
@@ -145,11 +147,3 @@ def _environment(request: SessionRequest) -> dict[str, str]:
 
 def _config(request: SessionRequest) -> Path:
     return Path(request.folder) / "config"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replaces a file at once, so that a session never reads half of it."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_bytes(data)
-    fresh.chmod(0o600)
-    fresh.replace(path)

@@ -1,9 +1,10 @@
 """Asking whether a tool may be used: the policy hook from its input to its answer.
 
-Records the call first, so that the daemon knows of it even if the hook is killed. Then asks the
-daemon, which gets a second, and prints its answer as it is; without one it decides alone (see
-`alone`). A denial is recorded once more, with who decided. Whatever goes wrong, the answer is a
-denial. Only built-in modules as long as the daemon answers.
+Records a call first, so that the daemon knows of it even if the hook is killed; a request for
+permission only where it stays one, and a dialog opens. Asks the daemon, which gets a second, and
+prints its answer as it is; without one it decides alone (see `alone`). A denial is recorded once
+more, with who decided. Whatever goes wrong, the answer is a denial. Only built-in modules as long
+as the daemon answers.
 """
 
 import _socket
@@ -27,7 +28,10 @@ def main(arguments: list[str]) -> int:
     try:
         body, size = recording.read_all()
         events, wake, api, policy_file = arguments
-        _record(events, recording.line(body, size))
+        line = recording.line(body, size)
+        opens_dialog = _is_permission_request(body)
+        if not opens_dialog:
+            _record(events, line)
         if size > recording.LARGEST:
             body = b""  # what was cut is no longer what was asked
         answer, by, readable = _decide(body, api, policy_file)
@@ -36,6 +40,8 @@ def main(arguments: list[str]) -> int:
         _say(refusal(body, what.encode("ascii", "replace")))
         return 0
     _say(answer)
+    if opens_dialog and b'"decision"' not in answer:
+        _record(events, line)  # only now: where it is decided, nobody is asked
     # A reason that speaks of "deny" has its quotes escaped.
     if b'"deny"' in answer:
         told = _told(by, body.strip(), answer, readable=readable)
@@ -46,11 +52,15 @@ def main(arguments: list[str]) -> int:
 
 def refusal(body: bytes, reason: bytes) -> bytes:
     """A denial in the form that its event wants, as far as that can be seen in what came in."""
-    if b'"PermissionRequest"' in body and b'"PreToolUse"' not in body:
+    if _is_permission_request(body):
         decision = b'"decision": {"behavior": "deny", "message": "%b"}' % reason
         return b'{"hookSpecificOutput": {"hookEventName": "PermissionRequest", %b}}' % decision
     decision = b'"permissionDecision": "deny", "permissionDecisionReason": "%b"' % reason
     return b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", %b}}' % decision
+
+
+def _is_permission_request(body: bytes) -> bool:
+    return b'"PermissionRequest"' in body and b'"PreToolUse"' not in body
 
 
 def _decide(body: bytes, api: str, policy_file: str) -> tuple[bytes, bytes, bool]:

@@ -21,7 +21,7 @@ import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.launch import HOOK_PORT
-from windlass.sessions import processes, record
+from windlass.sessions import lastwords, processes, record
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
 """By path, as the holder loads it: nothing of ours is imported into a session's process."""
+_BY_SIGNAL = 128
+_SCREEN_LAGS = 0.5
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a session now.
 
     Not alive with no exit code: it was ended so hard that nobody could write it down, or it
-    never started. `reason` says why a program could not be started.
+    never started. `reason` says why a program could not be started, or the last line that one
+    printed which failed by itself.
     """
 
     alive: bool
@@ -97,7 +100,7 @@ class Sessions:
             exited_at=ended.at if ended else None,
             holder_pid=holder.pid,
             child_pid=holder.child,
-            reason=ended.reason if ended else "",
+            reason=_why(folder, ended) if ended else "",
         )
 
     def find_server_again(self, folder: Path) -> bool:
@@ -183,6 +186,16 @@ class Sessions:
             # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
             json.dump(spec, file)
         new.replace(folder / record.SPEC)
+
+
+def _why(folder: Path, ended: record.Exit) -> str:
+    """Why a program ended, where it was neither told to nor killed."""
+    if ended.reason or not 0 < ended.code < _BY_SIGNAL:
+        return ended.reason
+    end = time.monotonic() + _SCREEN_LAGS
+    while not (words := lastwords.read(folder)) and time.monotonic() < end:
+        time.sleep(0.02)  # tmux may not have written yet what it read
+    return words
 
 
 def _receiver(wanted: Receiver) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from windlass.cli import render
 from windlass.cli.call import Call
+from windlass.cli.commands.costs import usd
 from windlass.core.ages import age
 
 
@@ -33,6 +34,10 @@ def run(call: Call) -> int:
     call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, limits: hooks (advisory)")
     for line in render.tree(call, listed, indent="  "):
         call.say(line)
+    spent = call.ask("costs", since="0s")["total"]
+    if spent["usd"] or spent["notional_usd"]:
+        call.say()
+        call.say(call.paint("today", "bold") + f"  {usd(spent)}   wl costs")
     return 0
 
 

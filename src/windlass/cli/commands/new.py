@@ -14,12 +14,14 @@ import os
 from argparse import ArgumentParser
 
 from windlass.cli.call import Call, piped
+from windlass.core.ages import seconds
 from windlass.core.errors import UserError
 
 EXAMPLES = (
     'wl new "add a --json flag to the export command"',
     'wl new --name api --manager "split the API work and see it through"',
     'wl new --manager --parent api "see to the client libraries"',
+    'wl new --print --max-budget 2 --time-limit 1h "bring the changelog up to date"',
     "wl new --driver standin --script plan.json 'play a script'",
     "git diff | wl new --prompt-file review.md",
 )
@@ -48,6 +50,12 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--print", action="store_true", help="headless: no terminal, JSON lines")
     parser.add_argument("--allow-tools", metavar="LIST", help="tool patterns, comma separated")
     parser.add_argument("--deny-tools", metavar="LIST", help="tool patterns, comma separated")
+    parser.add_argument("--fork", metavar="AGENT", help="begin with this agent's conversation")
+    parser.add_argument("--max-turns", type=int, metavar="N", help="model calls per turn (--print)")
+    parser.add_argument(
+        "--max-budget", type=float, metavar="USD", help="pause it when it spent this"
+    )
+    parser.add_argument("--time-limit", metavar="TIME", help="pause it after 90s, 30m, 2h ...")
     parser.add_argument("--yolo", action="store_true", help="allow every tool")
 
 
@@ -72,6 +80,10 @@ def run(call: Call) -> int:
         allow=_listed(args.allow_tools),
         deny=_listed(args.deny_tools),
         yolo=args.yolo,
+        fork=args.fork,
+        max_turns=args.max_turns,
+        max_usd=args.max_budget,
+        max_seconds=seconds(args.time_limit) if args.time_limit else None,
     )
     call.data(made)
     if call.quiet:

@@ -1,0 +1,193 @@
+"""Hearing a headless session: its output lines become observations, costs and answers.
+
+Lines are read by an offset that moves in the transaction that keeps what they said. A request for
+permission is answered before that: a daemon that dies in between answers again, and an answer that
+was had already means nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from windlass.core import states
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict
+from windlass.core.states import Source
+from windlass.daemon import watching
+from windlass.daemon.context import Context
+from windlass.sessions import record, streams
+from windlass.store import rows
+from windlass.store.rows import Session
+from windlass.store.store import Writing
+
+MARK = "output"
+_READ_AT_ONCE = 1 << 20
+_COARSE = 0.02
+"""By so much may the time of a file be behind the clock. A model refuses right after a hook."""
+Decide = Callable[[Agent, Mapping[str, Any]], Mapping[str, Any]]
+"""Given a tool call, says `{"behavior": "allow"}` or `{"behavior": "deny", "message": ...}`."""
+
+
+class Printed(NamedTuple):
+    """How much output there was at one moment, and when the last of it was printed."""
+
+    size: int
+    at: float
+
+
+class Results(Protocol):
+    """What is interested in how turns ended."""
+
+    def take_result(
+        self, writing: Writing, agent: Agent, session: Session, result: Mapping[str, Any]
+    ) -> None:
+        """Takes one result line, in the transaction that marks it as read."""
+
+
+class Hearing:
+    """Reads the output of headless sessions, each line once."""
+
+    def __init__(self, context: Context, results: Results, decide: Decide) -> None:
+        self._context = context
+        self._results = results
+        self._decide = decide
+
+    def printed(self, agent: Agent, session: Session) -> Printed:
+        """How much there is to be read; costs a look at a file."""
+        path = self._context.folders.session(agent.uid, session.number) / record.OUTPUT
+        try:
+            found = os.stat(path)  # noqa: PTH116 - one call, no object
+        except FileNotFoundError:
+            return Printed(0, 0.0)
+        return Printed(found.st_size, min(self._context.clock.now(), found.st_mtime))
+
+    def behind(self, agent: Agent, session: Session) -> bool:
+        """Whether there is output that was not read."""
+        return bool(self.printed(agent, session).size > session.marks.get(MARK, 0))
+
+    def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Reads what was printed by then; returns the session with its marks moved."""
+        folder = self._context.folders.session(agent.uid, session.number)
+        while True:
+            offset = session.marks.get(MARK, 0)
+            lines, end = _read(folder, offset, printed)
+            if end == offset:
+                return session
+            said = [_decoded(line) for line in lines if line.strip()]
+            for line in said:
+                self._answer(agent, session, line)
+            session = self._keep(agent, session, said, at=printed.at, end=end)
+
+    def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Reads up to the end of the turn; for when hooks tell only of that.
+
+        A model that answers again after it refused is told of by no hook but the last of the turn.
+        """
+        folder = self._context.folders.session(agent.uid, session.number)
+        offset = session.marks.get(MARK, 0)
+        lines, _ = _read(folder, offset, printed)
+        ahead = [_decoded(line) for line in lines]
+        ends = next((n for n, line in enumerate(ahead) if _is_boundary(line)), len(ahead))
+        for line in ahead[:ends]:
+            self._answer(agent, session, line)
+        end = offset + sum(len(line) + 1 for line in lines[:ends])
+        seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
+        before = [one.at for one in seen if one.source is Source.OUTPUT]
+        # Of what is not the last of the output is known only what it came after.
+        at = printed.at if ends == len(ahead) or not before else before[0]
+        said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
+        return self._keep(agent, session, said, at=at, end=end) if end > offset else session
+
+    def _keep(
+        self, agent: Agent, session: Session, said: list[Any], *, at: float, end: int
+    ) -> Session:
+        def change(writing: Writing) -> Session:
+            for line in said:
+                self._take(writing, agent, session, line, at=at)
+            # Others move marks of their own in the same row.
+            latest = rows.session(writing.connection, agent.uid, session.number)
+            kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
+            rows.put_session(writing, kept)
+            watching.settle(writing, agent.uid)
+            return kept
+
+        return self._context.store.write(change)
+
+    def _take(
+        self, writing: Writing, agent: Agent, session: Session, line: Any, *, at: float
+    ) -> None:
+        if not isinstance(line, dict):
+            writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
+            return
+        if line.get("subtype") == "api_retry":
+            at += _COARSE
+        seen = states.from_output(line, at=at, session=session.number)
+        if seen is not None:
+            tools = rows.session(writing.connection, agent.uid, session.number).marks
+            doubted = states.claimed(seen, tools=tools.get(watching.TOOLS, 0))
+            rows.put_observation(writing, agent.uid, doubted)
+        if _is_result(line):
+            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **_summary(line))
+            self._results.take_result(writing, agent, session, line)
+
+    def _answer(self, agent: Agent, session: Session, line: Any) -> None:
+        if not isinstance(line, dict) or line.get("type") != "control_request":
+            return
+        request = line.get("request")
+        if not isinstance(request, dict) or request.get("subtype") != "can_use_tool":
+            return
+        call = {
+            "hook_event_name": "PermissionRequest",
+            "tool_name": request.get("tool_name"),
+            "tool_input": request.get("input"),
+            "cwd": agent.workspace,
+        }
+        decided = dict(self._decide(agent, call))
+        if decided.get("behavior") == "allow":
+            decided["updatedInput"] = request.get("input")
+        response = {
+            "subtype": "success",
+            "request_id": line.get("request_id"),
+            "response": decided,
+        }
+        answer = msgspec.json.encode({"type": "control_response", "response": response})
+        folder = self._context.folders.session(agent.uid, session.number)
+        with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer
+            streams.write(folder, answer + b"\n")
+
+
+def _read(folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int]:
+    left = printed.size - offset
+    return (
+        streams.read_lines(folder, offset, min(_READ_AT_ONCE, left)) if left > 0 else ([], offset)
+    )
+
+
+def _is_result(line: Any) -> bool:
+    return isinstance(line, dict) and line.get("type") == "result"
+
+
+def _is_boundary(line: Any) -> bool:
+    """Whether a turn ends here, or begins."""
+    return _is_result(line) or (isinstance(line, dict) and line.get("subtype") == "init")
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return line.decode(errors="replace")
+
+
+def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("subtype", "is_error", "api_error_status", "num_turns", "total_cost_usd", "duration_ms")
+    said = {key: result[key] for key in kept if result.get(key) is not None}
+    if isinstance(text := result.get("result"), str):
+        said["result"] = text[:4096]
+    return said

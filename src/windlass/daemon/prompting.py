@@ -1,0 +1,126 @@
+"""Typing into a live session: only into a prompt that is there and empty, and never at a dialog."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from windlass.core import screen
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict
+from windlass.core.screen import Reading
+from windlass.core.states import State
+from windlass.daemon.context import Context, session_name
+from windlass.store import rows
+
+PATIENCE = 15.0
+_PAUSE = 0.05
+_SHOWN_WITHIN = 3.0
+_TAKEN_WITHIN = 1.0
+_ENTERS = 10
+
+
+def require_empty_prompt(context: Context, agent: Agent) -> None:
+    """Waits for a prompt to type into; Conflict where a dialog is open or somebody is typing.
+
+    A prompt that is drawn before the session has said a word loses what is typed into it: measured.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        reading = _see(context, agent)
+        starting = _state(context, agent) is State.CREATING
+        if reading.dialog is not None:
+            raise Conflict(
+                f"{agent.id} asks something; nothing is typed at a question: {reading.evidence}",
+                f"answer it: wl attach {agent.id}",
+            )
+        if reading.draft == "" and not starting:
+            return
+        if time.monotonic() > end:
+            break
+        time.sleep(_PAUSE)
+    if reading.draft:
+        raise Conflict(
+            f"somebody is typing to {agent.id}: {reading.draft[:80]!r} stands in its prompt",
+            f"send or clear that first: wl attach {agent.id}",
+        )
+    if starting:
+        raise Conflict(
+            f"{agent.id} is still starting and cannot hear you",
+            f"wait for it: wl wait {agent.id} --for running,waiting",
+        )
+    raise Conflict(
+        f"{agent.id} shows no prompt to type into ({reading.rule})", f"look: wl look {agent.id}"
+    )
+
+
+def say(context: Context, agent: Agent, text: str) -> None:
+    """Types a text into an empty prompt and sends it off; returns when it has left the prompt.
+
+    An Enter that comes before the text is drawn is lost: measured, one time in six on a busy
+    machine. So the text is seen first, and Enter pressed again while it still stands there.
+    """
+    context.sessions.tmux.paste(session_name(agent), _typed(text), submit=False)
+    _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN)
+    for _ in range(_ENTERS):
+        context.sessions.tmux.keys(session_name(agent), "Enter")
+        if _see_until(context, agent, lambda seen: not seen.draft, within=_TAKEN_WITHIN):
+            return
+    raise Conflict(
+        f"{agent.id} does not take it: it still stands in its prompt",
+        f"send or clear it there: wl attach {agent.id}",
+    )
+
+
+def _typed(text: str) -> str:
+    """What to type so that a text is taken for a text.
+
+    After a first `!` the rest would run in a shell that no policy sees; Enter after a backslash is
+    a new line. Blanks help against both, and the one at the end is cut off again: measured.
+    """
+    return (" " if text.startswith("!") else "") + text + (" " if text.endswith("\\") else "")
+
+
+def _see_until(
+    context: Context, agent: Agent, true: Callable[[Reading], bool], *, within: float
+) -> bool:
+    end = time.monotonic() + within
+    while not true(_see(context, agent)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def interrupt(context: Context, agent: Agent) -> None:
+    """Presses Escape and waits for the turn to end; clears what the CLI puts back in its prompt.
+
+    Escape before the first answer puts the old prompt back in the box, and what is typed next would
+    be appended to it.
+    """
+    before = _see(context, agent)
+    if before.dialog is not None:
+        raise Conflict(
+            f"{agent.id} asks something, and Escape would answer it: {before.evidence}",
+            f"answer it: wl attach {agent.id}",
+        )
+    context.sessions.tmux.keys(session_name(agent), "Escape")
+    end = time.monotonic() + PATIENCE
+    while (reading := _see(context, agent)).state in (State.RUNNING, State.RATE_LIMITED):
+        if time.monotonic() > end:
+            raise Conflict(
+                f"{agent.id} goes on in spite of Escape: {reading.evidence}",
+                f"look: wl look {agent.id}; pause it: wl pause {agent.id}",
+            )
+        time.sleep(_PAUSE)
+    if reading.draft and not before.draft:
+        context.sessions.tmux.keys(session_name(agent), "C-c")
+
+
+def _state(context: Context, agent: Agent) -> State:
+    now = context.store.read(lambda c: rows.agent(c, agent.uid))
+    return now.state if now else State.STOPPED
+
+
+def _see(context: Context, agent: Agent) -> Reading:
+    return screen.read(context.sessions.tmux.capture(session_name(agent)))

@@ -1,0 +1,312 @@
+"""The driver of Claude Code: its command line, its files, and what it asks of the person.
+
+Two ways with the person's configuration. *Inherit*: their login, memory, skills and servers; what
+is ours comes in through `--plugin-dir` and `--settings`, and no file of theirs is written. *Own*:
+a folder of ours per agent, with a token or a key that the person names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass import __version__
+from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
+from windlass.core.errors import ConfigError, DriverError, UserError
+from windlass.core.launch import Launch, Receiver
+from windlass.drivers import hooking
+from windlass.drivers.files import write
+
+OLDEST = (2, 1, 150)
+INSTALL = "install it: npm install -g @anthropic-ai/claude-code"
+LONGEST_PROMPT = 60_000
+"""A longer one goes by file: neither an argument nor a pipe is sure to hold it."""
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_VERSION_TIMEOUT = 30.0
+
+
+class ClaudeDriver:
+    """Builds the command of a Claude Code session and the files that it reads."""
+
+    name = "claude"
+    abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
+
+    def check(self) -> str:
+        """Returns the version of the `claude` on PATH; refuses one that is too old."""
+        program = shutil.which("claude")
+        if program is None:
+            raise DriverError("Claude Code is not installed: no `claude` on PATH", INSTALL)
+        found = Path(program).stat()
+        return _version(program, found.st_mtime_ns, found.st_ino)
+
+    def require_ready(self, request: SessionRequest) -> None:
+        """Refuses what would stop at a dialog: no login, nobody's trust, nothing to pay with."""
+        if _own(request):
+            if not _credentials(request) and not _secrets(request):
+                raise ConfigError(
+                    "Claude Code has nothing to log in with in a configuration folder of its own",
+                    "make a token with `claude setup-token`, save it in a file that only you can"
+                    " read, then: wl config set claude.token_file FILE --global",
+                )
+            return
+        if request.mode == "live":
+            self._require_trust(request)
+
+    def _require_trust(self, request: SessionRequest) -> None:
+        path = _global_file(request)
+        if not _read(path).get("hasCompletedOnboarding"):
+            raise ConfigError(
+                f"Claude Code has never been set up here: {path} knows of no onboarding",
+                "run `claude` once and log in; or give agents a folder of their own:"
+                " wl config set claude.config own --global",
+            )
+        if not self.trusts(request):
+            root = request.trusted_root or request.workspace
+            raise ConfigError(
+                f"Claude Code has not been told to trust {root}, where agents work",
+                "let Windlass accept it for you, once: wl drivers trust claude",
+            )
+
+    def trusts(self, request: SessionRequest) -> bool:
+        """Returns whether the workspace is trusted; what is ours alone is seeded so."""
+        return _own(request) or _trusts(_read(_global_file(request)), request.workspace)
+
+    def asks_for_trust(self, request: SessionRequest) -> Launch | None:
+        """Returns the plain command: it asks at its start."""
+        if _own(request):
+            return None
+        return Launch(
+            argv=(_program(request),), cwd=request.workspace, env=_environment(request), mode="live"
+        )
+
+    def metered(self, request: SessionRequest) -> bool:
+        """Returns whether a key pays; a login or a long-lived token is a subscription's."""
+        if request.options.get("api_key_file"):
+            return True
+        return any(request.env.get(name) for name in (*CREDENTIALS[:2], *CLOUDS))
+
+    def launch(self, request: SessionRequest) -> Launch:
+        """Writes plugin, settings and prompt, and returns how to start the session."""
+        folder = Path(request.folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        permissions = {"allow": [*request.allow], "deny": [*request.deny]}
+        write(folder / "settings.json", {"permissions": permissions})
+        hooks = _write_plugin(folder / "plugin", request)
+        if _own(request):
+            _seed(folder / "config", request)
+        said = _first_words(folder, request)
+        return Launch(
+            argv=(_program(request), *_arguments(request, folder, said)),
+            cwd=request.workspace,
+            env=_environment(request),
+            mode=request.mode,
+            columns=request.columns,
+            lines=request.lines,
+            receiver=Receiver(
+                token=request.hooks.token, events=request.hooks.events, files=(str(hooks),)
+            ),
+            secrets=_secrets(request) if _own(request) else {},
+            stdin=user_line(said) if said and request.mode == "headless" else "",
+        )
+
+    def transcript(self, request: SessionRequest) -> str:
+        """Returns where the session's conversation is kept."""
+        cwd = os.path.realpath(request.workspace)
+        return str(_config(request) / transcript_name(cwd, request.session_id))
+
+    def status_file(self, request: SessionRequest, pid: int) -> str | None:
+        """Returns where a live session tells its status; undocumented, so never the only source."""
+        return str(_config(request) / "sessions" / f"{pid}.json")
+
+
+@lru_cache(maxsize=8)
+def _version(program: str, _changed: int, _inode: int) -> str:
+    """Asks once per installed binary, so an upgrade under us is noticed and a spawn stays cheap."""
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_TIMEOUT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DriverError(f"`{program} --version` does not answer: {error}", INSTALL) from None
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
+    if found is None:
+        said = (done.stdout + done.stderr).strip()[:200]
+        raise DriverError(f"`{program}` is no Claude Code: {said or 'no output'}", INSTALL)
+    version = found[0]
+    if tuple(int(part) for part in found.groups()) < OLDEST:
+        oldest = ".".join(str(part) for part in OLDEST)
+        raise DriverError(
+            f"Claude Code {version} is too old: {oldest} or newer is needed",
+            "upgrade it: claude update, or npm install -g @anthropic-ai/claude-code",
+        )
+    return version
+
+
+def _program(request: SessionRequest) -> str:
+    program = shutil.which("claude", path=request.env.get("PATH"))
+    if program is None:
+        raise DriverError("Claude Code is gone: no `claude` on PATH any more", INSTALL)
+    return program
+
+
+def _own(request: SessionRequest) -> bool:
+    return request.options.get("config") == "own"
+
+
+def _config(request: SessionRequest) -> Path:
+    if _own(request):
+        return Path(request.folder) / "config"
+    given = request.env.get("CLAUDE_CONFIG_DIR")
+    return Path(given) if given else Path(request.env.get("HOME", "/")) / ".claude"
+
+
+def _global_file(request: SessionRequest) -> Path:
+    """Where the CLI keeps onboarding and trust: beside its folder, unless that was moved."""
+    given = request.env.get("CLAUDE_CONFIG_DIR")
+    home = Path(request.env.get("HOME", "/"))
+    return Path(given) / ".claude.json" if given else home / ".claude.json"
+
+
+def _trusts(known: dict[str, Any], folder: str) -> bool:
+    """Trust in a folder is trust in everything below it."""
+    projects = known.get("projects")
+    if not isinstance(projects, dict):
+        return False
+    real = Path(os.path.realpath(folder))
+    return any(
+        isinstance(entry := projects.get(str(place)), dict) and entry.get("hasTrustDialogAccepted")
+        for place in (real, *real.parents)
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        known = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        hint = "run `claude` once to mend it"
+        raise ConfigError(f"{path} cannot be read: {error}", hint) from None
+    return known if isinstance(known, dict) else {}
+
+
+def _credentials(request: SessionRequest) -> list[str]:
+    return [name for name in (*CREDENTIALS, *CLOUDS) if request.env.get(name)]
+
+
+def _secrets(request: SessionRequest) -> dict[str, str]:
+    named = {
+        "CLAUDE_CODE_OAUTH_TOKEN": request.options.get("token_file", ""),
+        "ANTHROPIC_API_KEY": request.options.get("api_key_file", ""),
+    }
+    home = request.env.get("HOME", "/")
+    return {name: re.sub(r"^~(?=/)", home, path) for name, path in named.items() if path}
+
+
+def _write_plugin(folder: Path, request: SessionRequest) -> Path:
+    """Writes the plugin anew, hooks last; returns the file that needs the receiver's port."""
+    about = {"name": "windlass", "version": __version__, "description": "This agent's crew."}
+    write(folder / ".claude-plugin" / "plugin.json", about)
+    shipped = resources.files("windlass") / "data" / "claude"
+    with resources.as_file(shipped) as source:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    path = folder / "hooks" / "hooks.json"
+    write(path, {"hooks": hooking.settings(request.hooks, request.rewake)})
+    return path
+
+
+def _seed(config: Path, request: SessionRequest) -> None:
+    """Answers, in a folder of ours, what the CLI would ask a person at its first start."""
+    path = config / ".claude.json"
+    if path.exists():
+        return
+    known: dict[str, Any] = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "projects": {os.path.realpath(request.workspace): {"hasTrustDialogAccepted": True}},
+    }
+    if key := _api_key(request):
+        # As the CLI itself remembers an approved key: by its end.
+        known["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
+    write(path, known)
+
+
+def _api_key(request: SessionRequest) -> str | None:
+    path = _secrets(request).get("ANTHROPIC_API_KEY")
+    if path is None:
+        return request.env.get("ANTHROPIC_API_KEY")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"claude.api_key_file: {path} cannot be read: {error}",
+            "name a file that holds the key alone: wl config set claude.api_key_file FILE",
+        ) from None
+
+
+def _first_words(folder: Path, request: SessionRequest) -> str | None:
+    """The prompt; one that no argument could carry goes by file."""
+    if request.prompt is None:
+        return None
+    path = folder / "prompt.md"
+    path.write_text(request.prompt, encoding="utf-8")
+    path.chmod(0o600)
+    if "\0" in request.prompt:
+        raise UserError(f"the goal of {request.agent} has a NUL in it", "take it out")
+    if len(request.prompt.encode()) > LONGEST_PROMPT:
+        return f"Your goal is in the file {path}. Read all of it, then do what it says."
+    return request.prompt
+
+
+def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[str]:
+    arguments = ["--plugin-dir", str(folder / "plugin")]
+    arguments += ["--settings", str(folder / "settings.json"), "--permission-mode", "default"]
+    if request.mode == "headless":
+        arguments += ["--print", "--verbose", "--replay-user-messages"]
+        arguments += ["--input-format", "stream-json", "--output-format", "stream-json"]
+        arguments += ["--permission-prompt-tool", "stdio"]
+        if request.max_turns is not None:
+            arguments += ["--max-turns", str(request.max_turns)]
+        if request.max_usd is not None:
+            arguments += ["--max-budget-usd", f"{request.max_usd:.4f}"]
+    if request.fork_of is not None and not request.resume:
+        arguments += ["--resume", request.fork_of, "--fork-session"]
+    arguments += ["--resume" if request.resume else "--session-id", request.session_id]
+    for flag, value in (
+        ("--model", request.model),
+        ("--append-system-prompt-file", request.system_prompt_file),
+    ):
+        if value is not None:
+            arguments += [flag, value]
+    if said is not None and request.mode == "live":
+        arguments += ["--", said]
+    return arguments
+
+
+def _environment(request: SessionRequest) -> dict[str, str]:
+    env = dict(request.env)
+    if _own(request):
+        env["CLAUDE_CONFIG_DIR"] = str(_config(request))
+    for name in ("NO_PROXY", "no_proxy"):
+        there = [part for part in env.get(name, "").split(",") if part]
+        env[name] = ",".join(dict.fromkeys([*there, *_LOOPBACK]))
+    env["DISABLE_AUTOUPDATER"] = "1"  # a crew is upgraded by a person, between sessions
+    env["WINDLASS_AGENT"] = request.agent
+    if request.resume and request.prompt is None:
+        env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
+    return {**env, **request.extra_env}

@@ -1,0 +1,73 @@
+"""Which driver an agent gets, and what people are told about drivers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.ground import Done, Ground
+
+pytestmark = pytest.mark.slow
+
+
+def chosen(ground: Ground, *flags: str, env: dict[str, str] | None = None) -> str:
+    """The driver that `wl new` looked for; none of these exists."""
+    refused: Done = ground.wl("new", *flags, "x", env=env).failed(5)
+    return refused.err.split("'")[1]
+
+
+def test_flag_variable_role_project_and_user_name_the_driver_in_this_order(ground: Ground) -> None:
+    ground.wl("config", "set", "driver", "of-user", "--global").ok()
+    assert chosen(ground) == "of-user"
+    ground.wl("config", "set", "driver", "of-project").ok()
+    assert chosen(ground) == "of-project"
+    ground.wl("config", "set", "roles.worker.driver", "of-role").ok()
+    assert chosen(ground) == "of-role"
+    assert chosen(ground, "--manager") == "of-project"
+    assert chosen(ground, env={"WINDLASS_DRIVER": "of-shell"}) == "of-shell"
+    assert chosen(ground, "--driver", "of-flag", env={"WINDLASS_DRIVER": "of-shell"}) == "of-flag"
+
+
+def test_without_a_word_it_is_claude_and_a_missing_one_comes_with_its_install_line(
+    ground: Ground,
+) -> None:
+    there = [Path(part) for part in ground.env["PATH"].split(os.pathsep)]
+    kept = [str(part) for part in there if not (part / "claude").exists()]
+    ground.env["PATH"] = os.pathsep.join(kept)
+    refused = ground.wl("new", "x").failed(5)
+    assert "Claude Code is not installed" in refused.err
+    assert "npm install -g" in refused.err
+    assert ground.wl("list", "--json").ok().json() == []
+
+
+def test_drivers_are_listed_with_version_and_abilities(ground: Ground) -> None:
+    listed = {one["name"]: one for one in ground.wl("drivers", "--json").ok().json()}
+    assert set(listed) == {"claude", "standin"}
+    assert listed["standin"]["version"]
+    assert listed["standin"]["abilities"]["scripts"]
+    assert listed["claude"]["default"]
+    assert not listed["claude"]["abilities"]["scripts"]
+
+
+def test_trust_is_only_for_drivers_that_ask_and_only_for_people(ground: Ground) -> None:
+    assert ground.wl("drivers", "trust", "standin", "--force", "--json").ok().json()["already"]
+    ground.wl("drivers", "trust", "hal", "--force").failed(5)
+    ground.wl("drivers", "trust", "standin").failed(2)  # nobody is there to consent
+    ground.new("fox", {"tool": "Bash", "input": {"command": "wl drivers trust standin --force"}})
+    ground.wait("fox", states="waiting")
+    told = str(ground.events("fox"))
+    assert "agents do not accept what people are asked" in told
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--max-turns", "3"), ("--max-budget", "-1"), ("--time-limit", "soon"), ("--fork", "nobody")],
+)
+def test_limits_that_make_no_sense_are_refused_and_nobody_starts(
+    ground: Ground, flags: tuple[str, ...]
+) -> None:
+    done = ground.wl("new", "--driver", "standin", *flags, "x")
+    assert done.code in (2, 8), done.err
+    assert done.err.startswith("wl: ")
+    assert ground.wl("list", "--json").ok().json() == []
