@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.ground import Ground
+
+pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
+
+from tests.support.ground import Ground  # noqa: E402 - after the line above, which is about it
 
 
 @pytest.fixture

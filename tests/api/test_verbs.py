@@ -13,8 +13,13 @@ from windlass.core.errors import UserError
 from windlass.daemon.verbs import Verbs
 
 NOBODY: Any = None
-TABLE = Verbs(NOBODY, NOBODY).table()
+TABLE = {
+    name: verb
+    for name, verb in Verbs(NOBODY, NOBODY).table().items()
+    if verb.request is not wire.HookInput  # an agent CLI's own words, of which no type is trusted
+}
 NEEDED: dict[str, dict[str, Any]] = {
+    "drivers.trust": {"driver": "claude"},
     "end": {"agents": ["a"]},
     "note": {"text": "x"},
     "reassign": {"agent": "a", "parent": None},

@@ -32,7 +32,9 @@ OPERATIONS = {
 }
 HELLO = (
     {"tool": "Write", "input": {"file_path": "hello.txt", "content": "hello\n"}},
-    {"tool": "Bash", "input": {"command": "git add hello.txt && git commit -q -m hello"}},
+    # Plain lines: while no daemon answers, the policy hook allows nothing else.
+    {"tool": "Bash", "input": {"command": "git add hello.txt"}},
+    {"tool": "Bash", "input": {"command": "git commit -q -m hello"}},
     {"text": "I HAVE COMPLETED THE GOAL"},
 )
 

@@ -128,3 +128,162 @@ def test_the_last_line_of_the_last_message_decides(
 def test_a_hook_event_means_a_state_or_nothing(event: dict[str, str], state: State | None) -> None:
     found = states.from_hook(event, at=NOW, session=1)
     assert (found.value if found else None) is state
+
+
+def test_an_interrupted_turn_shows_in_a_newer_status_file() -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=5)
+    idle = seen(Source.STATUS, State.WAITING, ago=2)
+    assert fold([busy, idle], now=NOW).state is State.WAITING
+    assert fold([busy, idle], now=NOW).winner == idle
+
+
+def test_an_older_status_file_does_not_correct_a_hook() -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=2)
+    idle = seen(Source.STATUS, State.WAITING, ago=5)
+    assert fold([busy, idle], now=NOW).winner == busy
+
+
+@pytest.mark.parametrize("source", [Source.STATUS, Source.SCREEN])
+def test_being_idle_does_not_contradict_a_goal_that_a_hook_called_complete(source: Source) -> None:
+    done = seen(Source.HOOK, State.COMPLETE, ago=5)
+    idle = seen(source, State.WAITING, ago=1)
+    assert fold([done, idle], now=NOW).state is State.COMPLETE
+
+
+@pytest.mark.parametrize("value", [State.RATE_LIMITED, State.COMPACTING, State.ASKING])
+def test_what_only_a_screen_shows_is_believed_over_an_older_hook(value: State) -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=5)
+    status = seen(Source.STATUS, State.RUNNING, ago=5)
+    shown = seen(Source.SCREEN, value, ago=1)
+    assert fold([busy, status, shown], now=NOW).winner == shown
+    later = seen(Source.HOOK, State.RUNNING, ago=0.5)
+    assert fold([later, status, shown], now=NOW).winner == later
+
+
+def test_a_screen_says_nothing_about_busy_and_idle_where_there_is_a_status_file() -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=5)
+    status = seen(Source.STATUS, State.RUNNING, ago=5)
+    shown = seen(Source.SCREEN, State.WAITING, ago=1)
+    assert fold([busy, status, shown], now=NOW).winner == busy
+    assert fold([busy, shown], now=NOW).winner == shown
+
+
+def test_a_dialog_at_the_start_is_seen_at_once_and_an_idle_prompt_only_after_a_while() -> None:
+    ours = seen(Source.WINDLASS, State.CREATING, ago=10)
+    asks = seen(Source.SCREEN, State.ASKING, ago=1)
+    assert fold([ours, asks], now=NOW).state is State.ASKING
+    idle = seen(Source.SCREEN, State.WAITING, ago=1)
+    assert fold([ours, idle], now=NOW).state is State.CREATING
+    unheard = seen(Source.SCREEN, State.WAITING, ago=states.UNHEARD_AFTER + 1)
+    assert fold([ours, unheard], now=NOW).state is State.WAITING
+
+
+def test_a_sign_of_life_keeps_what_is_busy_from_fading() -> None:
+    old = seen(Source.HOOK, State.RUNNING, ago=states.FADES_AFTER + 60)
+    sign = seen(Source.PROCESS, State.RUNNING, ago=30)
+    verdict = fold([old, sign], now=NOW)
+    assert (verdict.state, verdict.winner) == (State.RUNNING, old)
+
+
+def test_a_clock_that_jumped_back_makes_nothing_fade_or_fail() -> None:
+    future = seen(Source.HOOK, State.RUNNING, ago=-3600)
+    assert fold([future], now=NOW).state is State.RUNNING
+
+
+@given(st.lists(ANY, min_size=1))
+def test_unknown_or_a_picture_never_completes_a_goal(observations: list[Observation]) -> None:
+    verdict = fold(observations, now=NOW)
+    if verdict.state is State.COMPLETE:
+        assert verdict.winner is not None
+        assert verdict.winner.value is State.COMPLETE
+
+
+def hook(name: str, **more: object) -> Observation | None:
+    return states.from_hook({"hook_event_name": name, **more}, at=NOW, session=1)
+
+
+def test_compacting_ends_idle_where_a_person_asked_and_goes_on_where_nobody_did() -> None:
+    manual, alone = hook("PostCompact", trigger="manual"), hook("PostCompact", trigger="auto")
+    assert manual is not None
+    assert alone is not None
+    assert (manual.value, alone.value) == (State.WAITING, State.RUNNING)
+    assert hook("SessionStart", source="compact") is None
+
+
+def test_what_still_runs_in_the_background_is_part_of_the_evidence() -> None:
+    tasks = [{"id": "b1", "status": "running", "description": "make serve"}, "garbage"]
+    stopped = hook("Stop", last_assistant_message="WAITING", background_tasks=tasks)
+    assert stopped is not None
+    assert stopped.value is State.WAITING
+    assert "make serve" in stopped.evidence
+
+
+def test_a_goal_completed_without_a_tool_call_is_doubted() -> None:
+    done = hook("Stop", last_assistant_message="I HAVE COMPLETED THE GOAL")
+    assert done is not None
+    assert states.claimed(done, tools=1) == done
+    doubted = states.claimed(done, tools=0)
+    assert doubted.value is State.WAITING
+    assert "not called a single tool" in doubted.evidence
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [("idle", State.WAITING), ("busy", State.RUNNING), ("shell", State.WAITING)],
+)
+def test_the_status_file_is_read_with_its_own_time(status: str, state: State) -> None:
+    found = states.from_status({"status": status, "statusUpdatedAt": 1_500_000}, session=3)
+    assert found is not None
+    assert (found.value, found.at, found.session) == (state, 1500.0, 3)
+
+
+def test_a_status_that_waits_says_for_what() -> None:
+    told = {"status": "waiting", "waitingFor": "permission prompt", "statusUpdatedAt": 1}
+    found = states.from_status(told, session=1)
+    assert found is not None
+    assert found.value is State.ASKING
+    assert "permission prompt" in found.evidence
+
+
+@pytest.mark.parametrize("told", [{}, {"status": "idle"}, {"status": "new", "statusUpdatedAt": 1}])
+def test_a_status_file_of_another_shape_says_nothing(told: dict[str, object]) -> None:
+    assert states.from_status(told, session=1) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ({"type": "assistant"}, State.RUNNING),
+        ({"type": "system", "subtype": "api_retry", "error_status": 429}, State.RATE_LIMITED),
+        (
+            {"type": "control_request", "request": {"subtype": "can_use_tool", "tool_name": "X"}},
+            State.ASKING,
+        ),
+        (
+            {"type": "result", "subtype": "success", "result": "I HAVE COMPLETED THE GOAL"},
+            State.COMPLETE,
+        ),
+        (
+            {"type": "result", "subtype": "success", "is_error": True, "result": "API Error"},
+            State.WAITING,
+        ),
+        (
+            {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 429},
+            State.RATE_LIMITED,
+        ),
+        ({"type": "result", "subtype": "error_max_turns", "is_error": True}, State.WAITING),
+        (
+            {"type": "result", "is_error": True, "terminal_reason": "aborted_tools"},
+            State.WAITING,
+        ),
+    ],
+)
+def test_a_line_of_output_is_judged_by_is_error(line: dict[str, object], state: State) -> None:
+    found = states.from_output(line, at=NOW, session=1)
+    assert found is not None
+    assert found.value is state
+
+
+@pytest.mark.parametrize("line", [{"type": "system", "subtype": "init"}, {"type": "user"}, {}])
+def test_other_output_says_nothing_about_the_state(line: dict[str, object]) -> None:
+    assert states.from_output(line, at=NOW, session=1) is None

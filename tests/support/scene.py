@@ -1,0 +1,122 @@
+"""A ground on which agents of one driver play scripts: the stand-in, or the real Claude Code.
+
+The same script goes to a stand-in as a file and to Claude Code through the scripted model, so one
+test can say what both have to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.claude import claude_binary, claude_environment
+from tests.support.ground import Done, Ground, until
+
+from windlass.model.server import Model
+
+Turn = Mapping[str, Any]
+_SWITCHES = ("CLAUDE_CODE_", "DISABLE_", "ANTHROPIC_")
+
+
+class Scene:
+    """One driver, one ground, and the model that it asks if it asks one."""
+
+    def __init__(self, ground: Ground, driver: str, model: Model | None) -> None:
+        self.ground = ground
+        self.driver = driver
+        self._model = model
+
+    @property
+    def model(self) -> Model:
+        """The scripted model; only where there is one."""
+        assert self._model is not None
+        return self._model
+
+    def wl(self, *args: str, **how: Any) -> Done:
+        """Runs `wl` as a person would."""
+        return self.ground.wl(*args, **how)
+
+    def script(self, name: str, *turns: Turn, on: Sequence[Any] = ()) -> list[str]:
+        """Sees to it that the agent of that name plays this; returns the flags that it takes."""
+        if self._model is None:
+            return ["--script", self.ground.script(name, *turns, on=on)]
+        self._model.for_prompt(f"be {name}\\b", {"turns": list(turns), "on": list(on)})
+        return []
+
+    def new(
+        self, name: str, *turns: Turn, on: Sequence[Any] = (), flags: Sequence[str] = ()
+    ) -> Path:
+        """Starts an agent on its script and returns its workspace."""
+        chosen = self.script(name, *turns, on=on) if turns or on else []
+        made = self.wl(
+            *("new", "--driver", self.driver, "--name", name, *chosen, *flags, "--json"),
+            f"be {name}",
+        )
+        return Path(made.ok().json()["workspace"])
+
+    def wait(self, name: str, states: str = "complete,waiting,stopped") -> None:
+        """Waits until an agent reaches one of the states."""
+        self.ground.wait(name, states=states)
+
+    def history(self, name: str) -> list[tuple[str, str]]:
+        """Every state that an agent has been in, with the source of each."""
+        found = self.wl("why", name, "--history", "--json").ok().json()["history"]
+        return [(one["state"], one["source"]) for one in found]
+
+    def evidence(self, name: str) -> str:
+        """What the present state is believed on."""
+        return str(self.wl("why", name, "--json").ok().json()["winner"]["evidence"])
+
+    def wait_for_history(self, name: str, expected: Sequence[tuple[str, str]]) -> None:
+        """Waits until the history is exactly this, and shows both where it never is."""
+        end = list(expected)
+        try:
+            until(lambda: self.history(name) == end, within=30)
+        except AssertionError:
+            assert self.history(name) == end
+
+    def pid(self, name: str) -> int:
+        """The process of an agent's CLI."""
+        return int(self.wl("info", name, "--json").ok().json()["pid"])
+
+    def transcript(self, name: str) -> list[dict[str, Any]]:
+        """An agent's conversation, line by line."""
+        path = Path(self.wl("info", name, "--json").ok().json()["transcript"])
+        if not path.exists():
+            return []
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def texts(self, name: str) -> list[str]:
+        """What was said to an agent and by it, in order."""
+        found = []
+        for line in self.transcript(name):
+            content = line.get("message", {}).get("content", [])
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            found += [str(part["text"]) for part in parts if part.get("type") == "text"]
+        return found
+
+
+@contextmanager
+def scene(ground: Ground, driver: str) -> Iterator[Scene]:
+    """Prepares a ground for a driver."""
+    if driver != "claude":
+        yield Scene(ground, driver, None)
+        return
+    programs = ground.folder / "bin"
+    programs.mkdir()
+    (programs / "claude").symlink_to(claude_binary())
+    with Model() as model:
+        built = claude_environment(ground.home, model.url)
+        ground.env |= {name: text for name, text in built.items() if name.startswith(_SWITCHES)}
+        ground.env["PATH"] = os.pathsep.join((str(programs), ground.env["PATH"]))
+        ground.wl("config", "set", "claude.config", "own", "--global").ok()
+        try:
+            yield Scene(ground, driver, model)
+        finally:
+            # Sessions end before the model: none of them shall see an address that is gone.
+            ground.leave()
