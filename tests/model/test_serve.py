@@ -84,3 +84,12 @@ def test_a_taken_port_and_bad_scripts_are_clear_errors(tmp_path: Path) -> None:
     assert fails("none.json")[0] == 2
     assert "bad.json: turns[0]" in fails("bad.json")[1]
     assert "expected REGEX=SCRIPT" in fails("--for", "bad.json")[1]
+
+
+def test_with_json_every_line_is_one_object(tmp_path: Path) -> None:
+    (tmp_path / "all.json").write_text(json.dumps({"turns": [text("all")]}))
+    with serving("all.json", "--json", cwd=tmp_path) as process:
+        assert process.stdout
+        port = json.loads(process.stdout.readline())["port"]
+        assert ask(port, "go") == "all"
+        assert json.loads(process.stdout.readline())["texts"] == ["go"]

@@ -41,11 +41,11 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One session to start.
 
     `folder` is the agent's own (settings, prompt and conversation go there), `workspace` its
-    checkout, below `trusted_root`; all are absolute. `prompt` is None when a resumed session shall
-    just go on. `fork_of` is the transcript of a conversation to begin with. `options` are the
-    driver's own configuration, `env` the environment to start from and `extra_env` what wins over
-    everything. `rewake`, where given, is
-    the argv of a hook that waits while the session is idle and wakes it by exiting with 2.
+    checkout of `repo`, below `trusted_root`; all are absolute. `prompt` is None when a resumed
+    session shall just go on. `fork_of` is the transcript of a conversation to begin with.
+    `options` are the driver's own configuration, `env` the environment to start from and
+    `extra_env` what wins over everything. `rewake`, where given, is the argv of a hook that waits
+    while the session is idle and wakes it by exiting with 2.
     """
 
     agent: str
@@ -67,6 +67,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_usd: float | None = None
     trusted_root: str | None = None
+    repo: str | None = None
     options: dict[str, str] = {}
     env: dict[str, str] = {}
     extra_env: dict[str, str] = {}

@@ -126,7 +126,8 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
     """Everything that a driver needs to know to start or find a session."""
     resume = session.number > 1
     sockets = context.folders.sockets(agent.uid)
-    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+    repo = repos.by_id(context, agent.repo).root
+    config = settings.load(context.folders.home, repo)
     request = SessionRequest(
         agent=agent.id,
         folder=str(context.folders.agent(agent.uid)),
@@ -146,6 +147,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         max_turns=agent.limits.turns,
         max_usd=agent.limits.usd,
         trusted_root=str(context.folders.workspaces) if agent.owns_workspace else agent.workspace,
+        repo=repo,
         options=options(config, agent.driver),
         env=for_session(context.env, home=context.folders.home),
         extra_env={

@@ -16,13 +16,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.launch import Launch, Receiver
-from windlass.drivers import hooking
+from windlass.drivers import claude_config, hooking
 from windlass.drivers.files import write
 
 OLDEST = (2, 1, 150)
@@ -51,7 +49,7 @@ class ClaudeDriver:
 
     def require_ready(self, request: SessionRequest) -> None:
         """Refuses what would stop at a dialog: no login, nobody's trust, nothing to pay with."""
-        if _own(request):
+        if claude_config.is_own(request):
             if not _credentials(request) and not _secrets(request):
                 raise ConfigError(
                     "Claude Code has nothing to log in with in a configuration folder of its own",
@@ -63,8 +61,8 @@ class ClaudeDriver:
             self._require_trust(request)
 
     def _require_trust(self, request: SessionRequest) -> None:
-        path = _global_file(request)
-        if not _read(path).get("hasCompletedOnboarding"):
+        if not claude_config.is_onboarded(request):
+            path = claude_config.global_file(request)
             raise ConfigError(
                 f"Claude Code has never been set up here: {path} knows of no onboarding",
                 "run `claude` once and log in; or give agents a folder of their own:"
@@ -79,11 +77,11 @@ class ClaudeDriver:
 
     def trusts(self, request: SessionRequest) -> bool:
         """Returns whether the workspace is trusted; what is ours alone is seeded so."""
-        return _own(request) or _trusts(_read(_global_file(request)), request.workspace)
+        return claude_config.is_own(request) or claude_config.trusts(request)
 
     def asks_for_trust(self, request: SessionRequest) -> Launch | None:
         """Returns the plain command: it asks at its start."""
-        if _own(request):
+        if claude_config.is_own(request):
             return None
         return Launch(
             argv=(_program(request),), cwd=request.workspace, env=_environment(request), mode="live"
@@ -100,9 +98,10 @@ class ClaudeDriver:
         folder = Path(request.folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         permissions = {"allow": [*request.allow], "deny": [*request.deny]}
-        write(folder / "settings.json", {"permissions": permissions})
+        mcp = claude_config.mcp_settings(request)
+        write(folder / "settings.json", {"permissions": permissions, **mcp})
         hooks = _write_plugin(folder / "plugin", request)
-        if _own(request):
+        if claude_config.is_own(request):
             _seed(folder / "config", request)
         said = _first_words(folder, request)
         return Launch(
@@ -115,18 +114,18 @@ class ClaudeDriver:
             receiver=Receiver(
                 token=request.hooks.token, events=request.hooks.events, files=(str(hooks),)
             ),
-            secrets=_secrets(request) if _own(request) else {},
+            secrets=_secrets(request) if claude_config.is_own(request) else {},
             stdin=user_line(said) if said and request.mode == "headless" else "",
         )
 
     def transcript(self, request: SessionRequest) -> str:
         """Returns where the session's conversation is kept."""
         cwd = os.path.realpath(request.workspace)
-        return str(_config(request) / transcript_name(cwd, request.session_id))
+        return str(claude_config.folder(request) / transcript_name(cwd, request.session_id))
 
     def status_file(self, request: SessionRequest, pid: int) -> str | None:
         """Returns where a live session tells its status; undocumented, so never the only source."""
-        return str(_config(request) / "sessions" / f"{pid}.json")
+        return str(claude_config.folder(request) / "sessions" / f"{pid}.json")
 
 
 @lru_cache(maxsize=8)
@@ -162,47 +161,6 @@ def _program(request: SessionRequest) -> str:
     if program is None:
         raise DriverError("Claude Code is gone: no `claude` on PATH any more", INSTALL)
     return program
-
-
-def _own(request: SessionRequest) -> bool:
-    return request.options.get("config") == "own"
-
-
-def _config(request: SessionRequest) -> Path:
-    if _own(request):
-        return Path(request.folder) / "config"
-    given = request.env.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else Path(request.env.get("HOME", "/")) / ".claude"
-
-
-def _global_file(request: SessionRequest) -> Path:
-    """Where the CLI keeps onboarding and trust: beside its folder, unless that was moved."""
-    given = request.env.get("CLAUDE_CONFIG_DIR")
-    home = Path(request.env.get("HOME", "/"))
-    return Path(given) / ".claude.json" if given else home / ".claude.json"
-
-
-def _trusts(known: dict[str, Any], folder: str) -> bool:
-    """Trust in a folder is trust in everything below it."""
-    projects = known.get("projects")
-    if not isinstance(projects, dict):
-        return False
-    real = Path(os.path.realpath(folder))
-    return any(
-        isinstance(entry := projects.get(str(place)), dict) and entry.get("hasTrustDialogAccepted")
-        for place in (real, *real.parents)
-    )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        known = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        hint = "run `claude` once to mend it"
-        raise ConfigError(f"{path} cannot be read: {error}", hint) from None
-    return known if isinstance(known, dict) else {}
 
 
 def _credentials(request: SessionRequest) -> list[str]:
@@ -300,8 +258,8 @@ def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[
 
 def _environment(request: SessionRequest) -> dict[str, str]:
     env = dict(request.env)
-    if _own(request):
-        env["CLAUDE_CONFIG_DIR"] = str(_config(request))
+    if claude_config.is_own(request):
+        env["CLAUDE_CONFIG_DIR"] = str(claude_config.folder(request))
     for name in ("NO_PROXY", "no_proxy"):
         there = [part for part in env.get(name, "").split(",") if part]
         env[name] = ",".join(dict.fromkeys([*there, *_LOOPBACK]))

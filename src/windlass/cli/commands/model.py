@@ -7,10 +7,11 @@ docs/scripts.md describes scripts.
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from windlass.cli.call import Call
+from windlass.cli.call import Call, write
 from windlass.core.errors import UserError
 from windlass.core.printable import printable_line
 
@@ -56,7 +57,7 @@ def run(call: Call) -> int:
     with Model(script, port=call.args.port, told=came.put) as model:
         for pattern, one in reversed(prompts):
             model.for_prompt(pattern, one)
-        call.data({"url": model.url, "port": model.port})
+        _line(call, {"url": model.url, "port": model.port})
         call.say(f"listening on {model.url}; Ctrl-C ends it. Where Claude Code starts:")
         call.say()
         call.say(f"export ANTHROPIC_BASE_URL={model.url} ANTHROPIC_AUTH_TOKEN=windlass")
@@ -66,11 +67,17 @@ def run(call: Call) -> int:
             _tell(call, came.get())
 
 
+def _line(call: Call, value: dict[str, Any]) -> None:
+    """One object a line, because what follows never ends."""
+    if call.json:
+        write(json.dumps(value) + "\n")
+
+
 def _tell(call: Call, request: Request) -> None:
     if call.json:
         import msgspec  # noqa: PLC0415 - the path to other commands does without
 
-        call.data(msgspec.to_builtins(request))
+        _line(call, msgspec.to_builtins(request))
         return
     said = [*request.texts, *(f"result: {result.text}" for result in request.results)]
     words = printable_line(" | ".join(said))

@@ -1,0 +1,100 @@
+"""What a person's own Claude configuration says about agents. Read here, and never written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.core.driving import SessionRequest
+from windlass.core.errors import ConfigError
+
+_LARGEST = 16 << 20
+
+
+def is_own(request: SessionRequest) -> bool:
+    """Returns whether an agent has a configuration folder of ours instead of the person's."""
+    return request.options.get("config") == "own"
+
+
+def folder(request: SessionRequest) -> Path:
+    """Returns the configuration folder that a session uses."""
+    if is_own(request):
+        return Path(request.folder) / "config"
+    given = request.env.get("CLAUDE_CONFIG_DIR")
+    return Path(given) if given else Path(request.env.get("HOME", "/")) / ".claude"
+
+
+def global_file(request: SessionRequest) -> Path:
+    """Returns where onboarding and trust are kept: beside the folder, unless that was moved."""
+    given = request.env.get("CLAUDE_CONFIG_DIR")
+    home = Path(request.env.get("HOME", "/"))
+    return Path(given) / ".claude.json" if given else home / ".claude.json"
+
+
+def is_onboarded(request: SessionRequest) -> bool:
+    """Returns whether the person has been through the first start."""
+    return bool(_read(global_file(request)).get("hasCompletedOnboarding"))
+
+
+def trusts(request: SessionRequest) -> bool:
+    """Returns whether the workspace is trusted: trust in a folder is trust in all below it."""
+    real = Path(os.path.realpath(request.workspace))
+    projects = _table(_read(global_file(request)), "projects")
+    return any(
+        _table(projects, str(place)).get("hasTrustDialogAccepted")
+        for place in (real, *real.parents)
+    )
+
+
+def mcp_settings(request: SessionRequest) -> dict[str, Any]:
+    """Returns the settings by which nobody is asked about the servers of the repository.
+
+    Those that the person approved in the repository itself are used; an agent's checkout is another
+    folder, so they would be asked about again. The others are left out.
+    """
+    offered = _offered(Path(request.workspace) / ".mcp.json")
+    if not offered:
+        return {}
+    approved: set[str] = set()
+    if not is_own(request):
+        settings = _read(folder(request) / "settings.json")
+        if settings.get("enableAllProjectMcpServers"):
+            return {}
+        project = _table(
+            _table(_read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
+        )
+        for told in (settings, project):
+            named = told.get("enabledMcpjsonServers")
+            approved |= set(named if isinstance(named, list) else ())
+    return {
+        "enabledMcpjsonServers": [name for name in offered if name in approved],
+        "disabledMcpjsonServers": [name for name in offered if name not in approved],
+    }
+
+
+def _offered(path: Path) -> list[str]:
+    """The servers that a repository brings; a file that Claude Code cannot read brings none."""
+    try:
+        return list(_table(_read(path), "mcpServers"))
+    except ConfigError:
+        return []
+
+
+def _table(of: dict[str, Any], name: str) -> dict[str, Any]:
+    found = of.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            known = msgspec.json.decode(file.read(_LARGEST))
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        hint = "run `claude` once to mend it"
+        raise ConfigError(f"{path} cannot be read: {error}", hint) from None
+    return known if isinstance(known, dict) else {}

@@ -1,0 +1,270 @@
+"""What the Claude driver writes, asks for and refuses, on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from windlass import drivers
+from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.errors import ConfigError, DriverError, UserError
+from windlass.core.launch import HOOK_PORT
+from windlass.core.ports import Driver
+from windlass.drivers import claude_config
+
+TOKEN = {"token_file": "/somewhere"}
+SESSION = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return drivers.get("claude")
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> SessionRequest:
+    """A live session in a person's own configuration; `claude` is a program that is never run."""
+    for name in ("home", "bin", "workspaces/fox", "repo"):
+        (tmp_path / name).mkdir(parents=True)
+    program = tmp_path / "bin/claude"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    hooks = Hooks(
+        observe=("observe",),
+        policy=("policy", "a b"),
+        url=f"http://127.0.0.1:{HOOK_PORT}/hook",
+        token="secret-token",  # noqa: S106 - a made-up one
+        events="events",
+    )
+    return SessionRequest(
+        agent="fox",
+        folder=str(tmp_path / "agents/fox"),
+        workspace=str(tmp_path / "workspaces/fox"),
+        session_id=SESSION,
+        mode="live",
+        hooks=hooks,
+        prompt="-be a fox",
+        trusted_root=str(tmp_path / "workspaces"),
+        repo=str(tmp_path / "repo"),
+        env={"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home")},
+        extra_env={"WINDLASS_SLOT": "0"},
+    )
+
+
+def replace(request: SessionRequest, **changes: Any) -> SessionRequest:
+    return msgspec.structs.replace(request, **changes)
+
+
+def know(request: SessionRequest, **known: Any) -> None:
+    """Writes what Claude Code would have written about a person."""
+    told = {"hasCompletedOnboarding": True, **known}
+    (Path(request.env["HOME"]) / ".claude.json").write_text(json.dumps(told))
+
+
+def trusting(*folders: str) -> dict[str, Any]:
+    return {os.path.realpath(folder): {"hasTrustDialogAccepted": True} for folder in folders}
+
+
+def test_a_live_session_gets_its_prompt_whole_as_the_last_argument(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    launch = driver.launch(request_)
+    assert launch.argv[-2:] == ("--", "-be a fox")
+    assert ("--session-id", SESSION) in zip(launch.argv, launch.argv[1:], strict=False)
+    assert launch.stdin == ""
+
+
+def test_a_headless_session_finds_its_prompt_in_its_input(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    launch = driver.launch(replace(request_, mode="headless", max_turns=3, max_usd=0.5))
+    assert "-be a fox" not in launch.argv
+    assert json.loads(launch.stdin)["message"]["content"][0]["text"] == "-be a fox"
+    pairs = list(zip(launch.argv, launch.argv[1:], strict=False))
+    assert ("--max-turns", "3") in pairs
+    assert ("--max-budget-usd", "0.5000") in pairs
+
+
+def test_a_prompt_that_no_argument_could_carry_goes_by_file(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    long = "word " * 50_000
+    launch = driver.launch(replace(request_, prompt=long))
+    assert max(map(len, launch.argv)) < 1000
+    (named,) = [word for word in launch.argv[-1].split() if word.endswith("prompt.md.")]
+    assert Path(named.rstrip(".")).read_text() == long
+
+
+def test_a_prompt_with_a_nul_is_refused(driver: Driver, request_: SessionRequest) -> None:
+    with pytest.raises(UserError, match="NUL"):
+        driver.launch(replace(request_, prompt="a\0b"))
+
+
+def test_a_resumed_session_goes_on_with_what_was_cut_off(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    launch = driver.launch(replace(request_, resume=True, prompt=None))
+    assert ("--resume", SESSION) in zip(launch.argv, launch.argv[1:], strict=False)
+    assert launch.env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] == "1"
+
+
+def test_hooks_come_in_a_plugin_whose_port_is_filled_in_later(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    launch = driver.launch(request_)
+    assert launch.receiver is not None
+    (path,) = launch.receiver.files
+    hooks = json.loads(Path(path).read_text())["hooks"]
+    assert hooks["Stop"][0]["hooks"][0]["url"] == f"http://127.0.0.1:{HOOK_PORT}/hook"
+    assert hooks["PreToolUse"][0]["hooks"][0] == {
+        "type": "command",
+        "command": "policy 'a b'",
+        "timeout": 10,
+    }
+    assert hooks["SessionStart"][0]["hooks"][0]["type"] == "command"
+    plugin = Path(path).parents[1]
+    assert (plugin / ".claude-plugin/plugin.json").is_file()
+    assert (plugin / "skills/crew/SKILL.md").is_file()
+    assert oct(Path(path).stat().st_mode & 0o777) == "0o600"
+
+
+def test_loopback_never_goes_through_a_proxy(driver: Driver, request_: SessionRequest) -> None:
+    env = {**request_.env, "NO_PROXY": "example.invalid", "HTTPS_PROXY": "http://127.0.0.1:1"}
+    told = driver.launch(replace(request_, env=env)).env
+    assert told["NO_PROXY"].split(",")[:2] == ["example.invalid", "127.0.0.1"]
+    assert "127.0.0.1" in told["no_proxy"]
+
+
+def test_in_a_persons_configuration_nothing_is_written(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    know(request_, projects=trusting(request_.workspace))
+    home = Path(request_.env["HOME"])
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    driver.require_ready(request_)
+    launch = driver.launch(request_)
+    assert "CLAUDE_CONFIG_DIR" not in launch.env
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+
+
+def test_nobody_who_was_never_asked_is_ready(driver: Driver, request_: SessionRequest) -> None:
+    with pytest.raises(ConfigError, match="never been set up"):
+        driver.require_ready(request_)
+    know(request_, projects=trusting("/elsewhere"))
+    with pytest.raises(ConfigError, match="trust") as refused:
+        driver.require_ready(request_)
+    assert "wl drivers trust claude" in refused.value.hint
+    driver.require_ready(replace(request_, mode="headless"))
+
+
+def test_trust_in_a_folder_is_trust_in_all_below_it(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    assert request_.trusted_root is not None
+    know(request_, projects=trusting(request_.trusted_root))
+    driver.require_ready(request_)
+    know(request_, projects=trusting(request_.trusted_root + "/fo"))
+    assert not driver.trusts(request_)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"projects": 3}', '{"projects": {"/": true}}', ""])
+def test_a_configuration_of_another_shape_is_told_or_trusts_nobody(
+    driver: Driver, request_: SessionRequest, content: str
+) -> None:
+    (Path(request_.env["HOME"]) / ".claude.json").write_text(content)
+    with pytest.raises(ConfigError):
+        driver.require_ready(request_)
+
+
+def own(request: SessionRequest, **options: str) -> SessionRequest:
+    return replace(request, options={"config": "own", **options})
+
+
+def test_an_own_folder_needs_something_to_log_in_with(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    with pytest.raises(ConfigError, match="log in") as refused:
+        driver.require_ready(own(request_))
+    assert "claude setup-token" in refused.value.hint
+    driver.require_ready(own(request_, **TOKEN))
+    driver.require_ready(replace(own(request_), env={**request_.env, "ANTHROPIC_API_KEY": "k"}))
+
+
+def test_an_own_folder_is_seeded_once_and_then_left_to_the_program(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    asked = own(request_, **TOKEN)
+    launch = driver.launch(asked)
+    config = Path(launch.env["CLAUDE_CONFIG_DIR"])
+    seeded = json.loads((config / ".claude.json").read_text())
+    assert seeded["hasCompletedOnboarding"]
+    assert driver.trusts(asked)
+    (config / ".claude.json").write_text('{"its": "own"}')
+    driver.launch(asked)
+    assert (config / ".claude.json").read_text() == '{"its": "own"}'
+
+
+def test_secrets_are_named_to_the_holder_and_never_read_into_the_launch(
+    driver: Driver, request_: SessionRequest, tmp_path: Path
+) -> None:
+    key = tmp_path / "home/key"
+    key.write_text("sk-ant-" + "x" * 40 + "END\n")
+    launch = driver.launch(own(request_, api_key_file="~/key"))
+    assert launch.secrets == {"ANTHROPIC_API_KEY": str(key)}
+    assert "sk-ant" not in msgspec.json.encode(launch).decode()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        driver.launch(replace(own(request_, api_key_file="~/none"), folder=str(tmp_path / "new")))
+
+
+@pytest.mark.parametrize(
+    ("env", "options", "metered"),
+    [
+        ({}, {}, False),
+        ({"ANTHROPIC_API_KEY": "k"}, {}, True),
+        ({"ANTHROPIC_AUTH_TOKEN": "t"}, {}, True),
+        ({"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, False),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, True),
+        ({}, {"api_key_file": "/k"}, True),
+        ({}, {"token_file": "/t"}, False),
+    ],
+)
+def test_a_key_is_metered_and_a_subscription_is_not(
+    driver: Driver,
+    request_: SessionRequest,
+    env: dict[str, str],
+    options: dict[str, str],
+    metered: bool,
+) -> None:
+    asked = replace(request_, env={**request_.env, **env}, options=options)
+    assert driver.metered(asked) is metered
+
+
+def test_servers_that_were_approved_in_the_repository_are_used_and_others_left_out(
+    request_: SessionRequest,
+) -> None:
+    assert claude_config.mcp_settings(request_) == {}
+    servers = {"mcpServers": {"known": {"command": "x"}, "new": {"command": "x"}}}
+    (Path(request_.workspace) / ".mcp.json").write_text(json.dumps(servers))
+    assert request_.repo is not None
+    project = {os.path.realpath(request_.repo): {"enabledMcpjsonServers": ["known", "gone"]}}
+    know(request_, projects=project)
+    assert claude_config.mcp_settings(request_) == {
+        "enabledMcpjsonServers": ["known"],
+        "disabledMcpjsonServers": ["new"],
+    }
+    assert claude_config.mcp_settings(own(request_))["enabledMcpjsonServers"] == []
+    (Path(request_.workspace) / ".mcp.json").write_text("{ not JSON")
+    assert claude_config.mcp_settings(request_) == {}
+
+
+def test_a_program_that_is_gone_is_an_error_with_its_install_line(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    with pytest.raises(DriverError) as refused:
+        driver.launch(replace(request_, env={**request_.env, "PATH": "/nowhere"}))
+    assert "npm install" in refused.value.hint
