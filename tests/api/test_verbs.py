@@ -20,6 +20,7 @@ TABLE = {
 }
 NEEDED: dict[str, dict[str, Any]] = {
     "drivers.trust": {"driver": "claude"},
+    "drivers.trusted": {"driver": "claude"},
     "end": {"agents": ["a"]},
     "note": {"text": "x"},
     "reassign": {"agent": "a", "parent": None},

@@ -13,7 +13,7 @@ import pytest
 
 from windlass.api import asking
 from windlass.cli.call import Call
-from windlass.cli.commands import demo, kill, look, merge, new, nuke, wait
+from windlass.cli.commands import demo, drivers, kill, look, merge, model, new, nuke, resume, wait
 from windlass.cli.commands import exec as exec_
 from windlass.cli.index import NAMES
 from windlass.cli.main import parser_of
@@ -130,6 +130,72 @@ def test_the_driver_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
     assert meant(monkeypatch, "x", stdin=io.StringIO())["driver"] == "standin"
     assert meant(monkeypatch, "x", "--driver", "other", stdin=io.StringIO())["driver"] == "other"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("--max-budget", amount) for amount in ("nan", "inf", "1e400", "abc", "", "0", "-1")),
+        *(("--time-limit", limit) for limit in ("", "0", "soon", "9" * 400, "-1")),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(("module", "rest"), [(new, "a goal"), (resume, "fox")])
+def test_a_limit_that_limits_nothing_is_refused_before_anybody_is_asked(
+    module: Any, rest: str, words: tuple[str, str]
+) -> None:
+    with pytest.raises(UserError, match=words[0][2:] if words[1] == "nan" else "") as refused:
+        Told(module, *words, rest)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "many", "1" * 5000])
+def test_a_number_of_turns_is_above_zero(number: str) -> None:
+    with pytest.raises(UserError, match="max-turns"):
+        Told(new, "--max-turns", number, "a goal")
+
+
+@pytest.mark.parametrize("port", ["99999999", "65536", "-1", "http"])
+def test_a_port_is_a_port(port: str) -> None:
+    with pytest.raises(UserError, match="is no port"):
+        Told(model, "serve", "--port", port)
+
+
+def test_limits_are_asked_for_in_dollars_and_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--max-budget", "5", "--time-limit", "2h")
+    asked = meant(monkeypatch, *words, "x", stdin=io.StringIO())
+    assert (asked["max_usd"], asked["max_seconds"]) == (5.0, 7200.0)
+    call = Told(resume, "fox", *words, resume=lambda _: {"id": "fox", "state": "running"})
+    resume.run(call)
+    assert call.asked == [("resume", {"agent": "fox", "max_usd": 5.0, "max_seconds": 7200.0})]
+
+
+@pytest.mark.parametrize(
+    ("flags", "there", "absent"),
+    [(["--print"], "wl log a --follow", "attach"), ([], "wl attach a", "--follow")],
+)
+def test_who_starts_an_agent_is_told_of_what_it_has(
+    flags: list[str],
+    there: str,
+    absent: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    meant(monkeypatch, *flags, "x", stdin=io.StringIO())
+    said = capsysbinary.readouterr().out.decode()
+    assert "wl look a " in said
+    assert there in said
+    assert absent not in said
+
+
+def test_listing_drivers_tells_the_daemon_of_our_own_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = Told(drivers, drivers=lambda _: [])
+    drivers.run(call)
+    monkeypatch.setenv("WINDLASS_DRIVER", "standin")
+    drivers.run(call)
+    assert [request["driver"] for _, request in call.asked] == [None, "standin"]
 
 
 def test_a_script_is_a_file_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def row(name: str, usd: float = 0.0, notional: float = 0.0, **more: Any) -> dict
         (1.2, 0.0, "$1.20"),
         (0.0, 1.2, "~$1.20 (subscription)"),
         (1.0, 1.2, "$1.00 + ~$1.20 (subscription)"),
+        (0.0042, 0.25, "$0.0042 + ~$0.2500 (subscription)"),
     ],
 )
 def test_money_that_nobody_owes_is_marked(owed: float, notional: float, said: str) -> None:
@@ -31,11 +32,23 @@ def test_money_that_nobody_owes_is_marked(owed: float, notional: float, said: st
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
-    [(0, "0"), (9_999, "9999"), (10_000, "10k"), (999_499, "999k"), (999_500, "1.0M")],
+    ("largest", "said"),
+    [
+        (9_999, ["0", "3", "9999"]),
+        (12_345, ["0", "<1k", "10k"]),
+        (9_999_999, ["0", "<1k", "10k"]),
+        (10_000_000, ["0", "<0.1M", "<0.1M"]),
+    ],
 )
-def test_tokens_are_rounded_for_people(tokens: int, said: str) -> None:
-    assert costs.count(tokens) == said
+def test_tokens_of_a_column_share_a_unit(largest: int, said: list[str]) -> None:
+    assert [costs.count(tokens, largest) for tokens in (0, 3, 9_999)] == said
+    assert costs.count(1_234_567, 20_000_000) == "1.2M"
+
+
+def test_small_amounts_add_up() -> None:
+    """Two agents that took a third of a cent each have not spent nothing."""
+    shown = [costs.usd(row("x", amount)) for amount in (0.0033, 0.0034, 0.0067)]
+    assert shown == ["$0.0033", "$0.0034", "$0.0067"]
 
 
 def test_the_table_has_a_line_for_each_and_the_sum_last(
@@ -52,6 +65,6 @@ def test_the_table_has_a_line_for_each_and_the_sum_last(
     assert costs.run(call) == 0
     head, fox, owl, total = capsysbinary.readouterr().out.decode().splitlines()
     assert head.split() == ["AGENT", "IN", "OUT", "CACHE", "WRITE", "CACHE", "READ", "COST"]
-    assert fox.split() == ["fox", "1.2M", "12k", "0", "0", "$1.50"]
+    assert fox.split() == ["fox", "1235k", "12k", "0", "0", "$1.50"]
     assert owl.startswith("owl (ended)")
-    assert total.endswith("$1.50 + ~$0.25 (subscription)")
+    assert total.endswith("$1.50 + ~$0.2500 (subscription)")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from windlass.api import client
 from windlass.cli import completing
 from windlass.cli.commands import new
 from windlass.cli.index import ALL, NAMES, SHORT
@@ -41,13 +42,74 @@ def test_no_two_commands_share_a_name() -> None:
     [
         (["me"], ["merge", "merge-check"]),
         (["trash", "re"], ["restore"]),
-        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["completion", ""], ["bash", "fish", "zsh"]),
+        (["drivers", ""], ["list", "trust"]),
+        (["drivers", "trust", "--f"], ["--force"]),
+        (["drivers", "--j"], ["--json"]),
+        (["model", ""], ["serve"]),
+        (["model", "serve", "--p"], ["--port"]),
+        (["explain", ""], ["screen"]),
+        (["explain", "screen", ""], []),
+        (["costs", "--by", ""], ["agent", "role", "task", "day", "model"]),
+        (["costs", ""], []),
+        (["config", "s"], ["set"]),
+        (["config", "set", "claude.config", ""], ["inherit", "own"]),
+        (["config", "set", "--global", "claude.config", "o"], ["own"]),
+        (["config", "nonsense", ""], []),
+        (["exec", "fox", "--", ""], []),
         (["nope", ""], []),
         (["help", "trash"], ["trash"]),
         (["merge", "--in"], ["--into"]),
     ],
 )
 def test_a_shell_is_offered_what_fits(typed: list[str], offered: list[str]) -> None:
+    assert completing.offers(typed) == offered
+
+
+_KNOWN = {
+    "agents": [{"id": "fox"}, {"id": "owl"}],
+    "archives": [{"id": "old"}],
+    "config": {"driver": {"value": "claude"}, "permissions.worker.allow": {"value": ["Read"]}},
+    "drivers": [{"name": "claude"}, {"name": "standin"}],
+    "repos": [{"id": "here"}],
+    "trash": [{"id": "fox-1"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["look", ""], ["fox", "owl"]),
+        (["look", "-n", "5", "f"], ["fox"]),
+        (["kill", "fox", ""], ["owl"]),
+        (["kill", "--", ""], ["fox", "owl"]),
+        (["reassign", "fox", ""], ["owl"]),
+        (["new", ""], []),
+        (["new", "--fork", ""], ["fox", "owl"]),
+        (["new", "--fork", "fox", ""], []),
+        (["new", "--parent", "o"], ["owl"]),
+        (["new", "--driver", ""], ["claude", "standin"]),
+        (["new", "--manager", ""], ["fox", "owl"]),
+        (["list", "--manager", ""], ["fox", "owl"]),
+        (["drivers", "trust", ""], ["claude", "standin"]),
+        (["drivers", "trust", "claude", ""], []),
+        (["trash", "restore", ""], ["fox-1"]),
+        (["archive", "show", ""], ["old"]),
+        (["repo", "remove", ""], ["here"]),
+        (["config", "get", ""], ["driver", "permissions.worker.allow"]),
+        (["config", "get", "driver", ""], []),
+        (["config", "set", "driver", "s"], ["standin"]),
+        (["config", "remove", "permissions.worker.allow", ""], ["Read"]),
+    ],
+)
+def test_a_shell_is_offered_what_the_daemon_knows(
+    typed: list[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(verb: str, _: object, *, timeout: float) -> object:
+        del timeout
+        return _KNOWN[verb]
+
+    monkeypatch.setattr(client, "ask", ask)
     assert completing.offers(typed) == offered
 
 

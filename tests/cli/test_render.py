@@ -96,12 +96,16 @@ def test_a_terminal_that_is_too_narrow_loses_whole_columns_before_names(
     assert "a-rather-long-name" in line
 
 
-def test_nothing_is_cut_where_there_is_no_terminal(
+def test_where_there_is_no_terminal_only_goals_are_cut(
     call: Call, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    render.agents(call, [agent("1", "a", goal="g" * 300)])
-    assert "g" * 300 in capsysbinary.readouterr().out.decode()
+    render.agents(call, [agent("1", "a" * 90, branch="b" * 90, goal="g\n" * 35_000)])
+    _, line = capsysbinary.readouterr().out.decode().splitlines()
+    assert "a" * 90 in line
+    assert "b" * 90 in line
+    assert line.endswith("…")
+    assert len(line) < 400
 
 
 @pytest.mark.parametrize(

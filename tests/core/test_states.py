@@ -287,3 +287,25 @@ def test_a_line_of_output_is_judged_by_is_error(line: dict[str, object], state: 
 @pytest.mark.parametrize("line", [{"type": "system", "subtype": "init"}, {"type": "user"}, {}])
 def test_other_output_says_nothing_about_the_state(line: dict[str, object]) -> None:
     assert states.from_output(line, at=NOW, session=1) is None
+
+
+def test_a_resumed_session_whose_last_one_was_cut_off_is_not_idle_yet() -> None:
+    started = hook("SessionStart", source="resume")
+    assert started is not None
+    second = Observation(
+        source=Source.HOOK, value=started.value, at=NOW, evidence=started.evidence, session=2
+    )
+    cut_off = seen(Source.HOOK, State.RUNNING, ago=9)
+    assert states.resumed(second, [cut_off]).value is State.CREATING
+    interrupted = seen(Source.OUTPUT, State.WAITING, ago=5)
+    assert states.resumed(second, [cut_off, interrupted]) == second
+    assert states.resumed(second, [seen(Source.HOOK, State.COMPLETE)]) == second
+    assert states.resumed(second, []) == second
+
+
+def test_a_failed_turn_says_what_it_failed_with() -> None:
+    failed = hook("StopFailure", error="invalid_request", last_assistant_message="too long")
+    assert failed is not None
+    assert failed.value is State.WAITING
+    assert "invalid_request" in failed.evidence
+    assert "too long" in failed.evidence

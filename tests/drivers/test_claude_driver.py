@@ -191,7 +191,11 @@ def test_an_own_folder_needs_something_to_log_in_with(
     with pytest.raises(ConfigError, match="log in") as refused:
         driver.require_ready(own(request_))
     assert "claude setup-token" in refused.value.hint
-    driver.require_ready(own(request_, **TOKEN))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        driver.require_ready(own(request_, **TOKEN))
+    token = Path(request_.env["HOME"]) / "token"
+    token.write_text("t\n")
+    driver.require_ready(own(request_, token_file="~/token"))  # noqa: S106 - a path
     driver.require_ready(replace(own(request_), env={**request_.env, "ANTHROPIC_API_KEY": "k"}))
 
 
@@ -229,8 +233,9 @@ def test_secrets_are_named_to_the_holder_and_never_read_into_the_launch(
         ({"ANTHROPIC_AUTH_TOKEN": "t"}, {}, True),
         ({"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, False),
         ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, True),
-        ({}, {"api_key_file": "/k"}, True),
-        ({}, {"token_file": "/t"}, False),
+        ({}, {"config": "own", "api_key_file": "/k"}, True),
+        ({}, {"config": "inherit", "api_key_file": "/k"}, False),
+        ({}, {"config": "own", "token_file": "/t"}, False),
     ],
 )
 def test_a_key_is_metered_and_a_subscription_is_not(
@@ -268,3 +273,34 @@ def test_a_program_that_is_gone_is_an_error_with_its_install_line(
     with pytest.raises(DriverError) as refused:
         driver.launch(replace(request_, env={**request_.env, "PATH": "/nowhere"}))
     assert "npm install" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "told", [{"apiKeyHelper": "cat key"}, {"env": {"ANTHROPIC_API_KEY": "k"}}, {}]
+)
+def test_a_key_in_a_persons_settings_is_metered(
+    driver: Driver, request_: SessionRequest, told: dict[str, Any]
+) -> None:
+    settings = Path(request_.env["HOME"]) / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps(told))
+    assert driver.metered(request_) is bool(told)
+
+
+def test_a_new_key_is_approved_in_the_folder_that_is_ours(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    for key in ("first-key-of-this-test", "second-key-of-this-test"):
+        env = {**request_.env, "ANTHROPIC_API_KEY": key}
+        launch = driver.launch(replace(own(request_), env=env))
+        known = json.loads((Path(launch.env["CLAUDE_CONFIG_DIR"]) / ".claude.json").read_text())
+        assert known["customApiKeyResponses"]["approved"] == [key[-20:]]
+        assert known["hasCompletedOnboarding"]
+
+
+def test_a_question_is_offered_so_that_its_denial_can_say_what_to_do(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    driver.launch(replace(request_, deny=("AskUserQuestion", "ExitPlanMode")))
+    settings = json.loads((Path(request_.folder) / "settings.json").read_text())
+    assert settings["permissions"]["deny"] == ["ExitPlanMode"]

@@ -23,6 +23,13 @@ class AgentRequest(Scope):
     agent: NotRequired[str]
 
 
+class ResumeRequest(AgentRequest):
+    """Goes on with an agent, with other limits where they are given."""
+
+    max_usd: NotRequired[float | None]
+    max_seconds: NotRequired[float | None]
+
+
 class AgentView(TypedDict):
     """An agent as listings show it."""
 
@@ -105,6 +112,12 @@ class WhyRequest(Scope):
 
     agent: NotRequired[str | None]
     history: NotRequired[bool]
+
+
+class DriversRequest(Scope):
+    """Lists the drivers; `driver` is the one that the caller's environment names."""
+
+    driver: NotRequired[str | None]
 
 
 class DriverRequest(Scope):

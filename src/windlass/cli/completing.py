@@ -1,26 +1,22 @@
-"""What a shell offers after TAB: commands, then options, agents, trash entries or keys."""
+"""What a shell offers after TAB: commands, then what the parser of a command says may come next.
+
+Sub-commands, options and choices are read off the parser, so a new command needs nothing here;
+only what a daemon knows (agents, trash entries, keys ...) is told apart by the argument's name.
+"""
 
 from __future__ import annotations
 
 import os
+from argparse import ONE_OR_MORE, OPTIONAL, REMAINDER, ZERO_OR_MORE, Action, ArgumentParser
+from argparse import _SubParsersAction as SubCommands
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from windlass.api import client
 from windlass.cli.call import write
 from windlass.cli.index import ALL, NAMES
 from windlass.core.errors import WindlassError
-
-_TRASH_VERBS = ("list", "show", "restore", "empty")
-_VERBS = {
-    "archive": ("list", "show"),
-    "completion": ("bash", "zsh", "fish"),
-    "config": ("list", "get", "set", "add", "remove"),
-    "daemon": ("start", "stop", "status", "logs", "run"),
-    "repo": ("list", "add", "remove"),
-    "trash": _TRASH_VERBS,
-}
-_TAKE_NO_AGENT = frozenset({"init", "new", "demo", "list", "undo", "doctor", "version"})
 
 
 def complete(words: list[str]) -> int:
@@ -38,33 +34,152 @@ def offers(words: list[str]) -> list[str]:
     entry = NAMES.get(words[0])
     if entry is None:
         return []
-    if typed.startswith("-"):
-        return [option for option in _options(words[0]) if option.startswith(typed)]
-    return [offer for offer in _words(entry.name, words[1:-1]) if offer.startswith(typed)]
+    from windlass.cli.main import parser_of  # noqa: PLC0415 - main imports this module
+
+    place = _place(parser_of(entry, import_module(entry.module)), words[1:-1])
+    return [offer for offer in _possible(place, typed) if offer.startswith(typed)]
 
 
-def _words(name: str, before: list[str]) -> list[str]:
-    if name == "help":
-        return [entry.name for entry in ALL]
-    if name in _VERBS:
-        if not before:
-            return list(_VERBS[name])
-        if name == "trash" and before[0] in _TRASH_VERBS[1:]:
-            return [entry["id"] for entry in _asked("trash")]
-        if name == "config" and before[0] != "list":
-            return list(_asked("config"))
+class _Place(NamedTuple):
+    """Where the words before the last have led."""
+
+    parser: ArgumentParser
+    option: Action | None
+    """The option whose value comes next."""
+    before: list[str]
+    """The plain words since the last sub-command."""
+    plain: bool
+    """Whether `--` has said that no options follow."""
+
+
+def _place(parser: ArgumentParser, words: Iterable[str]) -> _Place:
+    place = _Place(parser, None, [], plain=False)
+    for word in words:
+        if place.option is not None and not word.startswith("-"):
+            place = place._replace(option=None)
+        elif word == "--":
+            place = place._replace(option=None, plain=True)
+        elif word.startswith("-") and not place.plain:
+            place = place._replace(option=_valued(place.parser, word))
+        elif isinstance(below := _positional(place), SubCommands):
+            into = below.choices.get(word)
+            place = _Place(into or ArgumentParser(add_help=False), None, [], plain=place.plain)
+        else:
+            place = place._replace(before=[*place.before, word])
+    return place
+
+
+def _valued(parser: ArgumentParser, word: str) -> Action | None:
+    """The option that this word is, if a value follows it."""
+    found = (a for a in _actions(parser) if word in a.option_strings and a.nargs != 0)
+    return next(found, None)
+
+
+def _positional(place: _Place) -> Action | None:
+    """The argument that comes next."""
+    taken = len(place.before)
+    for action in _actions(place.parser):
+        if action.option_strings:
+            continue
+        if taken == 0 or action.nargs in (ZERO_OR_MORE, ONE_OR_MORE, REMAINDER):
+            return action
+        taken -= 1
+    return None
+
+
+def _actions(parser: ArgumentParser) -> list[Action]:
+    return parser._actions  # noqa: SLF001 - argparse has no public way
+
+
+def _possible(place: _Place, typed: str) -> list[str]:
+    if typed.startswith("-") and not place.plain:
+        named = {name for action in _actions(place.parser) for name in action.option_strings}
+        return sorted(named)
+    action = place.option or _positional(place)
+    if action is None:
         return []
-    if name in _TAKE_NO_AGENT:
+    found = _values(action, place)
+    # Whoever may leave the value of an option out may go on with what comes after it.
+    if place.option is not None and place.option.nargs == OPTIONAL:
+        found += _possible(place._replace(option=None), typed)
+    return [offer for offer in dict.fromkeys(found) if offer not in place.before]
+
+
+def _values(action: Action, place: _Place) -> list[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    if action.nargs == REMAINDER:  # somebody else's command
         return []
+    for name in (action.metavar, action.dest):
+        known = _KNOWN.get(name) if isinstance(name, str) else None
+        if known is not None:
+            return known(place)
+    return []
+
+
+def _commands(_: _Place) -> list[str]:
+    return [entry.name for entry in ALL]
+
+
+def _agents(_: _Place) -> list[str]:
     return [agent["id"] for agent in _asked("agents")]
 
 
-def _options(name: str) -> list[str]:
-    from windlass.cli.main import parser_of  # noqa: PLC0415 - main imports this module
+def _archives(_: _Place) -> list[str]:
+    return [archive["id"] for archive in _asked("archives")]
 
-    entry = NAMES[name]
-    found = parser_of(entry, import_module(entry.module))._actions  # noqa: SLF001 - no public way
-    return sorted({option for action in found for option in action.option_strings})
+
+def _drivers(_: _Place) -> list[str]:
+    return [driver["name"] for driver in _asked("drivers")]
+
+
+def _entries(_: _Place) -> list[str]:
+    return [entry["id"] for entry in _asked("trash")]
+
+
+def _keys(_: _Place) -> list[str]:
+    return list(_asked("config"))
+
+
+def _repos(_: _Place) -> list[str]:
+    return [repo["id"] for repo in _asked("repos")]
+
+
+def _settings(place: _Place) -> list[str]:
+    """What a key can be set to, or what its list holds."""
+    key = place.before[0]
+    if key.rpartition(".")[2] == "driver":
+        return _drivers(place)
+    held = dict(_asked("config")).get(key, {}).get("value")
+    return [str(one) for one in held] if isinstance(held, list) else _literals(key)
+
+
+def _literals(key: str) -> list[str]:
+    from windlass.core import config  # noqa: PLC0415 - with msgspec, too slow for other offers
+
+    if key not in config.ABOUT:
+        return []
+    kind: Any = config.Config
+    for part in key.split("."):
+        kind = get_type_hints(kind)[part]
+    return list(get_args(kind)) if get_origin(kind) is Literal else []
+
+
+_KNOWN: dict[str, Callable[[_Place], list[str]]] = {
+    "AGENT": _agents,
+    "PARENT": _agents,
+    "agent": _agents,
+    "archive": _archives,
+    "command": _commands,
+    "driver": _drivers,
+    "entries": _entries,
+    "entry": _entries,
+    "key": _keys,
+    "manager": _agents,
+    "repo": _repos,
+    "value": _settings,
+}
+"""What the daemon knows, by the name that an argument has in help, or else in code."""
 
 
 def _asked(verb: str) -> Any:

@@ -27,6 +27,8 @@ STATE_COLOURS = {
 }
 _LEAST = 12
 """What a text that is cut should keep."""
+_GOAL = 120
+"""What a goal may take where no terminal says: some are whole files. `--json` has them whole."""
 
 
 def table(
@@ -40,7 +42,7 @@ def table(
     """Prints columns; on a terminal they are made to fit it.
 
     The column `grow` is cut first, then those of `spare` are left out in their order, then the
-    widest is cut. Somewhere else than on a terminal nothing is cut.
+    widest is cut. Somewhere else than on a terminal columns have the room that they need.
     """
     rows = [[printable_line(cell) for cell in row] for row in (head, *lines)]
     widths = {column: max(width(row[column]) for row in rows) for column in range(len(head))}
@@ -135,13 +137,19 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
             agent["branch"] or "(your checkout)",
             age(agent["age"]),
             *((agent["repo"],) if several else ()),
-            agent["goal"],
+            goal(call, agent["goal"]),
         )
         for agent in listed
     ]
     where = ("REPO",) if several else ()
     head = ("AGENT", "STATE", "FOR", "ROLE", "LIMIT", "BRANCH", "AGE", *where, "GOAL")
     table(call, head, lines, grow=len(head) - 1, spare=(6, 5, 3, 4, 2))
+
+
+def goal(call: Call, text: str) -> str:
+    """A goal as a cell of a table, which a terminal cuts."""
+    line = printable_line(text)
+    return line if call.terminal else fit(line, _GOAL)
 
 
 def depths(listed: list[dict[str, Any]]) -> dict[str, int]:

@@ -49,6 +49,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     base_from: str
     policy: Policy
     script: str | None
+    options: dict[str, str] = {}
+    """What its driver was configured with and it keeps for life."""
     fork_of: str | None = None
     """The transcript of the conversation that its own began with."""
     limits: Limits = Limits()

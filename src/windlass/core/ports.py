@@ -26,6 +26,10 @@ class Driver(Protocol):
     def abilities(self) -> Abilities:
         """Returns what this CLI offers."""
 
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """Returns the options that an agent keeps: its conversation lies where they say."""
+
     def check(self) -> str:
         """Returns the CLI's version; raises DriverError or ConfigError with how to install it."""
 

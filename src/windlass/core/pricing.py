@@ -153,7 +153,7 @@ def judge(
         Exceeded(
             budget=name,
             sentence=f"{who} {spent:.2f} of {limit:.2f} USD ({_SAID.get(name, name)})",
-            hint=_raising(name, spent, limit),
+            hint=_raising(name, spent, limit, agent),
         )
         for name, who, spent, limit in checks
         if limit and spent >= limit
@@ -165,11 +165,11 @@ def sentences(exceeded: Iterable[Exceeded]) -> str:
     return "; ".join(one.sentence for one in exceeded)
 
 
-def _raising(name: str, spent: float, limit: float) -> str:
-    if name == "limits.usd":
-        return "it was started with that limit; start another one with a higher --max-budget"
+def _raising(name: str, spent: float, limit: float, agent: str | None) -> str:
     higher = limit
     while higher <= spent:
         higher *= 2
+    if name == "limits.usd":
+        return f"raise it: wl resume {agent} --max-budget {higher:g}"
     where = " --global" if name == "budget.day" else ""
     return f"raise it: wl config set {name} {higher:g}{where}"

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _BETWEEN = re.compile(r"[;&|\n\r(){}`$<>!]+")
+_WORD = re.compile(r"[^\s;&|(){}`$<>!=]+")
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*")
 _BEFORE = frozenset(
     (
@@ -21,6 +22,10 @@ _BEFORE = frozenset(
 """Words that the command proper may follow, after options and settings of theirs."""
 
 
+_STARTERS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "busybox", "find", "su", "watch"))
+"""Programs that start what their arguments name."""
+
+
 def covers(line: str, content: str) -> bool:
     """Whether a pattern allows a whole line: `prefix:*`, `prefix *` or the exact words."""
     words = line.split()
@@ -28,10 +33,22 @@ def covers(line: str, content: str) -> bool:
 
 
 def mentions(line: str, content: str) -> bool:
-    """Whether a pattern denies any command that a line may run."""
+    """Whether a pattern denies any command that a line may run.
+
+    In a line that is not plain, or that starts a program which starts others, it is enough that its
+    words stand there in order, whatever is between them: that is how `bash -c 'git push'`, `git -C
+    . push` and `$(echo git) push` are caught, and more than those.
+    """
     bare = re.sub(r"[\"'\\]", "", line.replace("\\\n", " "))
     commands = [part.split() for part in (*_BETWEEN.split(bare), line)]
-    return any(_fits(form, content) for words in commands for form in _forms(words))
+    if any(_fits(form, content) for words in commands for form in _forms(words)):
+        return True
+    wanted = content.removesuffix(":*").removesuffix("*").split()
+    said = [word.rpartition("/")[2] or word for word in _WORD.findall(bare)]
+    starts = said[0] if said else ""
+    loose = not _PLAIN.fullmatch(line) or starts in (*_BEFORE, *_STARTERS, *wanted[:1])
+    rest = iter(said)
+    return bool(wanted) and loose and all(word in rest for word in wanted)
 
 
 def suggestion(line: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -67,9 +68,6 @@ FADES_AFTER = 15 * 60.0
 """A running agent that said nothing for so long is unknown, not running."""
 UNHEARD_AFTER = 5.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
-RESUMED = "idle: session start (resume)"
-RESUMES = 3.0
-"""A resumed session may go on by itself; one that took no prompt for so long is idle."""
 
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
 _IDLE = frozenset({State.WAITING, State.COMPLETE})
@@ -90,14 +88,17 @@ def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     if not seen:
         return Verdict(state=State.UNKNOWN, winner=None)
     newest = max(o.session for o in seen)
-    current = sorted((o for o in seen if o.session == newest), key=lambda o: (o.at, o.value))
+    current = sorted((o for o in seen if o.session == newest), key=partial(_order, now=now))
     winner = _settled(current) or _strongest(current, now=now)
     others = tuple(o for o in reversed(seen) if o is not winner)
     fresh = any(now - o.at <= FADES_AFTER for o in current if o.value in _FADING)
-    state = State.UNKNOWN if winner.value in _FADING and not fresh else winner.value
-    if winner.evidence == RESUMED and now - winner.at < RESUMES:
-        state = State.CREATING
-    return Verdict(state=state, winner=winner, losers=others)
+    faded = winner.value in _FADING and not fresh
+    return Verdict(state=State.UNKNOWN if faded else winner.value, winner=winner, losers=others)
+
+
+def _order(observation: Observation, *, now: float) -> tuple[float, State]:
+    """By time; what seems to come from the future was said before the clock went back."""
+    return (observation.at if observation.at <= now + 1 else 0.0), observation.value
 
 
 def _settled(current: list[Observation]) -> Observation | None:
@@ -125,7 +126,9 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
         if winner is None:
             if weaker.value in _SEEN_ONLY_ON_SCREEN or now - weaker.at > UNHEARD_AFTER:
                 winner = weaker
-        elif weaker.at > winner.at and _corrects(weaker, winner, told=Source.STATUS in latest):
+        elif _order(weaker, now=now) > _order(winner, now=now) and _corrects(
+            weaker, winner, told=Source.STATUS in latest
+        ):
             winner = weaker
     return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]
 
@@ -135,6 +138,8 @@ def _corrects(weaker: Observation, winner: Observation, *, told: bool) -> bool:
         return weaker.value is not winner.value
     if weaker.source is Source.SCREEN and told:
         return False
+    if winner.value is State.RATE_LIMITED and winner.source in (Source.HOOK, Source.OUTPUT):
+        return weaker.value is State.RUNNING  # a turn that a limit ended is idle, and says why
     return _kind(weaker.value) != _kind(winner.value)
 
 
@@ -188,7 +193,7 @@ def _started(how: str) -> tuple[State, str] | None:
     if how == "compact":
         return None
     if how in ("resume", "clear"):
-        return State.WAITING, RESUMED if how == "resume" else f"idle: session start ({how})"
+        return State.WAITING, f"idle: session start ({how})"
     return State.CREATING, f"session start ({how})"
 
 
@@ -224,8 +229,10 @@ def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
 
     It takes that turn up by itself; where it does not, its status says so.
     """
-    told = [o for o in before if o.source is Source.HOOK and o.session < seen.session]
-    if seen.value is not State.WAITING or not told or told[-1].value in _IDLE:
+    reports = (Source.HOOK, Source.OUTPUT)
+    told = [o for o in before if o.source in reports and o.session < seen.session]
+    last = max(told, key=lambda o: o.at, default=None)
+    if seen.value is not State.WAITING or last is None or last.value in _IDLE:
         return seen
     return msgspec.structs.replace(
         seen, value=State.CREATING, evidence="session start, with a turn to go on with"
@@ -237,7 +244,8 @@ def from_last_message(text: str) -> tuple[State, str]:
     lines = [line.strip().strip("*_`#>").strip() for line in text.splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     bare = last.rstrip(".!* ")
-    if bare.endswith(COMPLETE_PHRASE):
+    before = bare.removesuffix(COMPLETE_PHRASE).rstrip(" *_`")
+    if before != bare and not before[-1:].isalnum():  # not "I cannot yet say I HAVE COMPLETED ..."
         return State.COMPLETE, COMPLETE_PHRASE
     if bare == WAITING_PHRASE:
         return State.WAITING, WAITING_PHRASE

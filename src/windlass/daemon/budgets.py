@@ -198,7 +198,10 @@ def _overtime(connection: Any, agent: Agent, now: float) -> list[Exceeded]:
     )
     if taken < limit:
         return []
-    hint = "it was started with that limit; start another one with a higher --time-limit"
+    higher = limit
+    while higher <= taken:
+        higher *= 2
+    hint = f"raise it: wl resume {agent.id} --time-limit {_duration(higher)}"
     sentence = f"its time limit of {_duration(limit)} is over"
     return [Exceeded(budget="limits.seconds", sentence=sentence, hint=hint)]
 

@@ -49,6 +49,10 @@ class Folders:
         """What an agent's policy hook decides by when no daemon answers."""
         return self.agent(uid) / "policy.json"
 
+    def fork(self, uid: Uid) -> Path:
+        """The conversation that an agent began with, as it was then."""
+        return self.agent(uid) / "fork.jsonl"
+
     def instructions(self, uid: Uid) -> Path:
         """What an agent is told about itself."""
         return self.agent(uid) / "instructions.md"

@@ -63,7 +63,7 @@ class Costs:
     def __init__(self, context: Context, find: Find = find) -> None:
         self._context = context
         self._find = find
-        self._sources: dict[Uid, tuple[int, Source]] = {}
+        self._sources: dict[Uid, tuple[tuple[int, str], Source]] = {}
         self._bundled: Table | None = None
         self._complained: object = None
 
@@ -165,10 +165,11 @@ class Costs:
 
     def _source(self, agent: Agent, session: Session) -> Source:
         """Asks once a session: the answer takes a git, and we are asked at every look."""
-        number, source = self._sources.get(agent.uid, (0, None))
-        if source is None or number != session.number:
+        known = (session.number, agent.conversation)  # a person may clear it within a session
+        asked, source = self._sources.get(agent.uid, (None, None))
+        if source is None or asked != known:
             source = self._find(self._context, agent, session)
-            self._sources[agent.uid] = (session.number, source)
+            self._sources[agent.uid] = (known, source)
         return source
 
     def _count_some(self, agent: Agent, session: Session, source: Source) -> bool:

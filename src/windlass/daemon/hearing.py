@@ -18,7 +18,6 @@ import msgspec
 from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
-from windlass.core.states import Source
 from windlass.daemon import watching
 from windlass.daemon.context import Context
 from windlass.sessions import record, streams
@@ -28,6 +27,7 @@ from windlass.store.store import Writing
 
 MARK = "output"
 _READ_AT_ONCE = 1 << 20
+_MOMENT = 1e-6
 _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
 Decide = Callable[[Agent, Mapping[str, Any]], Mapping[str, Any]]
@@ -85,7 +85,7 @@ class Hearing:
             session = self._keep(agent, session, said, at=printed.at, end=end)
 
     def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
-        """Reads up to the end of the turn; for when hooks tell only of that.
+        """Reads up to the end of the turn or a request; for when hooks tell only of that.
 
         A model that answers again after it refused is told of by no hook but the last of the turn.
         """
@@ -94,13 +94,11 @@ class Hearing:
         lines, _ = _read(folder, offset, printed)
         ahead = [_decoded(line) for line in lines]
         ends = next((n for n, line in enumerate(ahead) if _is_boundary(line)), len(ahead))
-        for line in ahead[:ends]:
-            self._answer(agent, session, line)
         end = offset + sum(len(line) + 1 for line in lines[:ends])
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
-        before = [one.at for one in seen if one.source is Source.OUTPUT]
-        # Of what is not the last of the output is known only what it came after.
-        at = printed.at if ends == len(ahead) or not before else before[0]
+        # Of what is not the last of the output is known only that it came after what we know.
+        known = max((one.at for one in seen if one.session == session.number), default=printed.at)
+        at = max(known + _MOMENT, printed.at if ends == len(ahead) else 0.0)
         said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
         return self._keep(agent, session, said, at=at, end=end) if end > offset else session
 
@@ -174,8 +172,11 @@ def _is_result(line: Any) -> bool:
 
 
 def _is_boundary(line: Any) -> bool:
-    """Whether a turn ends here, or begins."""
-    return _is_result(line) or (isinstance(line, dict) and line.get("subtype") == "init")
+    """Whether a turn ends here, or begins, or waits for us."""
+    if not isinstance(line, dict):
+        return False
+    waits = line.get("type") == "control_request"
+    return waits or _is_result(line) or line.get("subtype") == "init"
 
 
 def _decoded(line: bytes) -> Any:

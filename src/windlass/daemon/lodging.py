@@ -6,6 +6,7 @@ The daemon's main module opens sockets on the event loop; services ask for it th
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
 import uuid
 from importlib import resources
@@ -96,6 +97,8 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         deciding.write_policy_file(context, agent)
         _write_instructions(context, agent)
         request = session_request(context, agent, session)
+        if session.number > 1 and not request.resume:
+            _tell_of_new_start(context, agent)
         context.sessions.start(
             folder=folder,
             name=session_name(agent),
@@ -143,12 +146,12 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         deny=agent.policy.deny,
         yolo=agent.policy.yolo,
         script=agent.script,
-        fork_of=agent.fork_of,
+        fork_of=str(context.folders.fork(agent.uid)) if agent.fork_of else None,
         max_turns=agent.limits.turns,
         max_usd=agent.limits.usd,
-        trusted_root=str(context.folders.workspaces) if agent.owns_workspace else agent.workspace,
+        trusted_root=str(context.folders.workspaces) if agent.owns_workspace else None,
         repo=repo,
-        options=options(config, agent.driver),
+        options={**options(config, agent.driver), **agent.options},
         env=for_session(context.env, home=context.folders.home),
         extra_env={
             **environment(context, agent),
@@ -168,7 +171,7 @@ def require_ready(context: Context, driver: str, *, mode: Mode, root: str, confi
 def draft(
     context: Context, driver: str, *, mode: Mode, root: str, config: Config
 ) -> SessionRequest:
-    """What is known of a session in `root` before there is an agent."""
+    """What is known of a session in or below `root` before there is an agent."""
     nothing = Hooks(observe=(), policy=(), url="", token="", events="")
     return SessionRequest(
         agent="",
@@ -177,7 +180,7 @@ def draft(
         session_id="",
         mode=mode,
         hooks=nothing,
-        trusted_root=root,
+        trusted_root=root if root == str(context.folders.workspaces) else None,
         options=options(config, driver),
         env=for_session(context.env, home=context.folders.home),
     )
@@ -191,6 +194,23 @@ def transcript(context: Context, agent: Agent) -> str:
     return drivers.get(agent.driver).transcript(session_request(context, agent, session[0]))
 
 
+def keep_fork(context: Context, agent: Agent) -> None:
+    """Copies the conversation to begin with, as it is now: the other agent goes on talking."""
+    copy = context.folders.fork(agent.uid)
+    if agent.fork_of is None or copy.exists():
+        return
+    copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = copy.with_name(f"{copy.name}.new")
+    try:
+        shutil.copyfile(agent.fork_of, fresh)
+    except OSError as error:
+        raise Conflict(
+            f"the conversation to fork cannot be read: {agent.fork_of}: {error.strerror}",
+            "fork an agent that has said something",
+        ) from None
+    fresh.replace(copy)
+
+
 def _write_instructions(context: Context, agent: Agent) -> None:
     """What an agent is told about itself and its crew, by its role."""
     text = (resources.files("windlass.data") / "roles" / f"{agent.role}.md").read_text("utf-8")
@@ -200,6 +220,7 @@ def _write_instructions(context: Context, agent: Agent) -> None:
     path = context.folders.instructions(agent.uid)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(told, encoding="utf-8")
+    path.chmod(0o600)
 
 
 def options(config: Config, driver: str) -> dict[str, str]:
@@ -240,6 +261,13 @@ def _unless_unheard(agent: Agent, request: SessionRequest) -> SessionRequest:
     if heard:
         return request
     return msgspec.structs.replace(request, resume=False, prompt=agent.goal)
+
+
+def _tell_of_new_start(context: Context, agent: Agent) -> None:
+    lost = transcript(context, agent)
+    context.store.write(
+        lambda w: w.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost)
+    )
 
 
 def stop_session(context: Context, agent: Agent) -> None:

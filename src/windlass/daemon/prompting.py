@@ -15,6 +15,7 @@ from windlass.store import rows
 
 PATIENCE = 15.0
 _PAUSE = 0.05
+_DRAWN = 0.4
 _SHOWN_WITHIN = 3.0
 _TAKEN_WITHIN = 1.0
 _ENTERS = 10
@@ -113,8 +114,20 @@ def interrupt(context: Context, agent: Agent) -> None:
                 f"look: wl look {agent.id}; pause it: wl pause {agent.id}",
             )
         time.sleep(_PAUSE)
-    if reading.draft and not before.draft:
+    if before.draft == "" and _puts_something_back(context, agent):
         context.sessions.tmux.keys(session_name(agent), "C-c")
+        while _see(context, agent).draft != "" and time.monotonic() < end:
+            time.sleep(_PAUSE)
+
+
+def _puts_something_back(context: Context, agent: Agent) -> bool:
+    """Whether the prompt is empty no more; a long one leaves no box to be seen at all."""
+    end = time.monotonic() + _DRAWN
+    while time.monotonic() < end:
+        if _see(context, agent).draft != "":
+            return True
+        time.sleep(_PAUSE)
+    return False
 
 
 def _state(context: Context, agent: Agent) -> State:

@@ -67,6 +67,8 @@ class Spawning:
         root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
         lodging.require_ready(context, driver, mode=mode, root=root, config=config)
         limits = _limits(request, driver, mode)
+        configured_so = lodging.options(config, driver)
+        pinned = {key: configured_so[key] for key in drivers.get(driver).pinned}
         budgets.refuse_spent(context, repo.id)
         configured = _configured(config, role)
         given = _policy(request, configured, where.caller)
@@ -76,7 +78,7 @@ class Spawning:
             finding.reachable(where, parent, finding.live(context, where), doing="start agents for")
         fork_of = self._fork(where, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
-        script = _script(request.get("script"), request.get("cwd", repo.root))
+        script = _script(request.get("script"), request.get("cwd", repo.root), driver)
         branch = _person_branch(repo, where, request)
         base, base_from = _base(git, head, parent, branch)
         branches = repos.agent_branches(git)
@@ -106,6 +108,7 @@ class Spawning:
                 base_from=base_from,
                 policy=given,
                 script=script,
+                options=pinned,
                 fork_of=fork_of,
                 limits=limits,
                 slot=crew.free_slot(rows.agents(writing.connection)),
@@ -182,6 +185,7 @@ class Spawning:
 
     def _workspace(self, work: Work) -> None:
         agent, repo = self._agent(work)
+        lodging.keep_fork(self._context, agent)
         if agent.branch is None:
             return
         git = repos.git(repo)
@@ -274,9 +278,14 @@ def _person_branch(repo: Repo, where: finding.Scope, request: SpawnRequest) -> s
     return repos.current_branch(repo, request.get("cwd", repo.root))
 
 
-def _script(given: str | None, cwd: str) -> str | None:
+def _script(given: str | None, cwd: str, driver: str) -> str | None:
     if given is None:
         return None
+    if not drivers.get(driver).abilities.scripts:
+        raise UserError(
+            f"{driver} asks a model, and plays no scripts",
+            f"wl model serve {given} plays it to {driver}; or take --driver standin",
+        )
     path = Path(cwd) / given
     if not path.is_file():
         raise UserError(f"no script {given}", "docs/scripts.md describes the format")

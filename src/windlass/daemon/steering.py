@@ -9,10 +9,10 @@ import msgspec
 
 from windlass import drivers
 from windlass.api.server import Caller
-from windlass.api.wire import AgentRequest, ReassignRequest
+from windlass.api.wire import AgentRequest, ReassignRequest, ResumeRequest
 from windlass.core import crew
-from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied
+from windlass.core.crew import Agent, Limits
+from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import budgets, ending, finding, lodging, repos, watching
@@ -44,13 +44,16 @@ class Steering:
             Operation("reassign", (), lambda _: [], _reassigned),
         )
 
-    def begin(self, kind: str, caller: Caller, request: AgentRequest) -> Begin:
+    def begin(self, kind: str, caller: Caller, request: AgentRequest | ResumeRequest) -> Begin:
         """Finds the agent, and says where it stands already."""
         where = finding.scope(self._context, caller, request)
         agent = finding.agent(self._context, where, request.get("agent"))
         finding.reachable(where, agent, finding.live(self._context, where), doing=kind)
         if kind == "pause" and where.caller is not None and where.caller.uid == agent.uid:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
+        limits = _limits(agent, request)
+        if limits != agent.limits and where.caller is not None and where.caller.uid == agent.uid:
+            raise Denied("an agent cannot raise its own limits", "ask the person, or its manager")
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         alive = bool(sessions) and sessions[0].ended_at is None
         if agent.session == 0 and agent.state is State.CREATING:
@@ -58,18 +61,25 @@ class Steering:
                 f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"
             )
         if kind == "resume" and alive and Path(agent.workspace).is_dir():
+            talk = f"talk to it: wl send {agent.id} '...'"
             raise Conflict(
                 f"{agent.id} is not stopped: it is {agent.state}",
-                f"talk to it: wl send {agent.id} '...'",
+                talk if limits == agent.limits else f"wl pause {agent.id} first",
             )
         if kind == "pause" and agent.state is State.PAUSED:
             raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
         if kind == "resume":
             drivers.get(agent.driver).check()  # before a session is recorded that cannot start
-            budgets.refuse_spent(self._context, agent.repo, agent)
-        uid = where.caller_uid
+            raised = msgspec.structs.replace(agent, limits=limits)
+            budgets.refuse_spent(self._context, agent.repo, raised)
         number = agent.session + 1
-        return Begin(agent.repo, uid, lambda _: {"uid": agent.uid, "number": number})
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            if limits != agent.limits:
+                _limit(writing, agent.uid, limits)
+            return {"uid": agent.uid, "number": number}
+
+        return Begin(agent.repo, where.caller_uid, prepare)
 
     def begin_reassign(self, caller: Caller, request: ReassignRequest) -> Begin:
         """Gives an agent another parent, or none, in the transaction that records it."""
@@ -111,6 +121,25 @@ class Steering:
     def _result(self, work: Work) -> dict[str, Any]:
         agent = self._live(work)
         return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
+
+
+def _limits(agent: Agent, request: AgentRequest | ResumeRequest) -> Limits:
+    """The limits that an agent has, but for those that are asked for."""
+    asked = {"usd": request.get("max_usd"), "seconds": request.get("max_seconds")}
+    given = {name: limit for name, limit in asked.items() if limit is not None}
+    for name, limit in given.items():
+        if not isinstance(limit, int | float) or not 0 < limit < 1e9:
+            raise UserError(f"a limit of {limit} {name} makes no sense", "give more than 0")
+    return msgspec.structs.replace(agent.limits, **given)
+
+
+def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
+    agent = rows.agent(writing.connection, uid)
+    if agent is None or agent.ended_at is not None:
+        raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
+    rows.put_agent(writing, msgspec.structs.replace(agent, limits=limits))
+    told = msgspec.to_builtins(limits)
+    writing.emit("agent.limited", repo=agent.repo, agent=uid, id=agent.id, **told)
 
 
 def _say_paused(writing: Writing, agent: Agent, why: str) -> None:

@@ -7,6 +7,7 @@ every workspace, and its dialog is answered when it is recognised, never blindly
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 import uuid
 from typing import Any
@@ -27,9 +28,11 @@ PATIENCE = 30.0
 _PAUSE = 0.1
 
 
-def listed(context: Context, config: Config) -> list[dict[str, Any]]:
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def listed(chosen: str) -> list[dict[str, Any]]:
     """Every driver with its version and abilities, or with what is wrong with it."""
-    chosen = context.env.get("WINDLASS_DRIVER") or config.driver
     return [_described(name, default=name == chosen) for name in drivers.known()]
 
 
@@ -51,15 +54,28 @@ def _described(name: str, *, default: bool) -> dict[str, Any]:
 
 def trust(context: Context, name: str, config: Config) -> dict[str, Any]:
     """Has the driver's CLI trust the folder of all workspaces; needs the person's consent."""
+    with _ONE_AT_A_TIME:
+        found = trusted(context, name, config)
+        if not found["already"]:
+            context.folders.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _accept(context, drivers.get(name), _request(context, name, config))
+        return found
+
+
+def trusted(context: Context, name: str, config: Config) -> dict[str, Any]:
+    """Whether the driver's CLI trusts that folder already; raises where it could not be asked."""
     driver = drivers.get(name)
     driver.check()
-    root = context.folders.workspaces
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    request = lodging.draft(context, name, mode="live", root=str(root), config=config)
+    request = _request(context, name, config)
     already = driver.trusts(request)
     if not already:
-        _accept(context, driver, request)
-    return {"driver": name, "root": str(root), "already": already}
+        driver.asks_for_trust(request)
+    return {"driver": name, "root": request.workspace, "already": already}
+
+
+def _request(context: Context, name: str, config: Config) -> SessionRequest:
+    root = str(context.folders.workspaces)
+    return lodging.draft(context, name, mode="live", root=root, config=config)
 
 
 def _accept(context: Context, driver: Driver, request: SessionRequest) -> None:
@@ -73,7 +89,7 @@ def _accept(context: Context, driver: Driver, request: SessionRequest) -> None:
         _answer(context, driver, request)
     finally:
         context.sessions.stop(folder=folder, name=SESSION, marker=marker)
-        shutil.rmtree(folder.parent, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:

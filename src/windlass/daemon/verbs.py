@@ -68,8 +68,8 @@ class Verbs:
             "costs": Verb(wire.CostsRequest, self.costs.view),
             "diff": Verb(wire.DiffRequest, views.diff),
             "doctor": Verb(wire.Scope, self._doctor),
-            "drivers": Verb(wire.Scope, self._drivers),
-            "drivers.root": Verb(wire.Scope, self._trusted_root),
+            "drivers": Verb(wire.DriversRequest, self._drivers),
+            "drivers.trusted": Verb(wire.DriverRequest, self._trusted),
             "drivers.trust": Verb(wire.DriverRequest, self._trust),
             "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
             "info": Verb(wire.AgentRequest, views.info),
@@ -86,7 +86,7 @@ class Verbs:
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
             "repos": Verb(wire.Scope, kept.repos),
-            "resume": Verb(wire.AgentRequest, self._steers("resume")),
+            "resume": Verb(wire.ResumeRequest, self._steers("resume")),
             "send": Verb(wire.SendRequest, self._does("send", telling.begin_send)),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
             "status": Verb(wire.AgentRequest, views.status),
@@ -127,11 +127,13 @@ class Verbs:
     def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         return doctor.examine(self._context, self._root(caller, request))
 
-    def _drivers(self, caller: Caller, request: wire.Scope) -> list[dict[str, Any]]:
-        return trusting.listed(self._context, self._settings(caller, request))
+    def _drivers(self, caller: Caller, request: wire.DriversRequest) -> list[dict[str, Any]]:
+        configured = self._settings(caller, request).driver
+        return trusting.listed(request.get("driver") or configured)
 
-    def _trusted_root(self, _: Caller, __: wire.Scope) -> dict[str, Any]:
-        return {"root": str(self._context.folders.workspaces)}
+    def _trusted(self, caller: Caller, request: wire.DriverRequest) -> dict[str, Any]:
+        _only_a_person(caller, "accept what people are asked")
+        return trusting.trusted(self._context, request["driver"], self._settings(caller, request))
 
     def _trust(self, caller: Caller, request: wire.DriverRequest) -> dict[str, Any]:
         _only_a_person(caller, "accept what people are asked")

@@ -23,7 +23,7 @@ from windlass.api.wire import (
     LookRequest,
     WhyRequest,
 )
-from windlass.core import crew, ids, states
+from windlass.core import crew, ids, states, stream
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
@@ -41,6 +41,7 @@ from windlass.store.store import Event
 ISOLATION = "hooks"
 """The one level there is so far: advisory, and every listing says so."""
 _TAIL_BYTES = 1 << 20
+_LEAST_LINES = 40
 
 
 class Views:
@@ -205,7 +206,9 @@ class Views:
         live = sessions[0].ended_at is None
         folder = self._folder(agent, sessions[0].number)
         lines = request.get("lines", 0)
-        if live and agent.mode == "live":
+        if agent.mode == "headless":
+            return {"id": agent.id, "live": live, "mode": agent.mode, **_said(folder, lines)}
+        if live:
             text = self._context.sessions.tmux.capture(
                 session_name(agent), scrollback=lines, colour=colour
             )
@@ -302,6 +305,12 @@ class Views:
         """How a terminal attaches to an agent's session."""
         where = finding.scope(self._context, caller, request)
         agent = finding.agent(self._context, where, request.get("agent"))
+        if agent.mode == "headless":
+            raise Conflict(
+                f"{agent.id} is headless: there is no terminal to join",
+                f"wl look {agent.id} shows what it says, wl log {agent.id} --follow what happens;"
+                f" wl send {agent.id} '...' tells it more",
+            )
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         if not sessions or sessions[0].ended_at is not None:
             raise Conflict(
@@ -399,9 +408,30 @@ def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] 
 def _tail(folder: Path, lines: int | None) -> str:
     """The last lines of what a session wrote; of a live one's log only what a screen would show."""
     path = next((p for p in (folder / record.SCREEN, folder / record.OUTPUT) if p.exists()), None)
-    if path is None:
-        return ""
+    wanted = _end_of(path)[0].splitlines() if path else []
+    return "\n".join(_last(wanted, lines))
+
+
+def _said(folder: Path, lines: int | None) -> dict[str, str]:
+    """What a headless session said, for people and as it stands."""
+    path = folder / record.OUTPUT
+    text, cut = _end_of(path) if path.exists() else ("", False)
+    if cut:
+        text = text.partition("\n")[2]
+    raw = text.removesuffix("\n").split("\n")
+    return {
+        "screen": "\n".join(_last(stream.shown(text), lines)),
+        "raw": without_escapes("\n".join(_last(raw, lines))),
+    }
+
+
+def _last(lines: list[str], wanted: int | None) -> list[str]:
+    return lines if wanted is None else lines[-max(wanted, _LEAST_LINES) :]
+
+
+def _end_of(path: Path) -> tuple[str, bool]:
+    """The end of a file, and whether there is more before it."""
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        wanted = file.read().decode(errors="replace").splitlines()
-    return "\n".join(wanted if lines is None else wanted[-max(lines, 40) :])
+        start = max(0, path.stat().st_size - _TAIL_BYTES)
+        file.seek(start)
+        return file.read().decode(errors="replace"), start > 0

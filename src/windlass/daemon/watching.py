@@ -187,7 +187,10 @@ class Watching:
         # Output is looked at first and read last: what hooks said about it is there by then.
         printed = self._senses.printed(agent, session) if headless else None
         if headless and agent.state in (State.RATE_LIMITED, State.ASKING):
-            session = self._senses.hear_ahead(agent, session, printed)
+            before = None
+            while printed != before:
+                session = self._senses.hear_ahead(agent, session, printed)
+                before, printed = printed, self._senses.printed(agent, session)
         while self._take_events(agent, session):
             session = self._context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
         return self._senses.hear(agent, session, printed) if headless else session
@@ -337,9 +340,11 @@ def _take(writing: Writing, agent: Agent, session: Session, line: bytes) -> Sess
         session = msgspec.structs.replace(session, marks=marks)
     if name == "SessionStart":
         _follow_conversation(writing, agent, event)
+        if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
+            event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
     seen = states.from_hook(event, at=at, session=session.number)
     if seen is not None:
-        if name == "SessionStart" and agent.mode == "live":
+        if name == "SessionStart":
             seen = states.resumed(seen, rows.observations(writing.connection, agent.uid))
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.

@@ -14,7 +14,6 @@ import subprocess
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
@@ -29,6 +28,7 @@ LONGEST_PROMPT = 60_000
 """A longer one goes by file: neither an argument nor a pipe is sure to hold it."""
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+QUESTION = "AskUserQuestion"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _VERSION_TIMEOUT = 30.0
 
@@ -38,6 +38,7 @@ class ClaudeDriver:
 
     name = "claude"
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
+    pinned = ("config",)
 
     def check(self) -> str:
         """Returns the version of the `claude` on PATH; refuses one that is too old."""
@@ -50,17 +51,12 @@ class ClaudeDriver:
     def require_ready(self, request: SessionRequest) -> None:
         """Refuses what would stop at a dialog: no login, nobody's trust, nothing to pay with."""
         if claude_config.is_own(request):
-            if not _credentials(request) and not _secrets(request):
-                raise ConfigError(
-                    "Claude Code has nothing to log in with in a configuration folder of its own",
-                    "make a token with `claude setup-token`, save it in a file that only you can"
-                    " read, then: wl config set claude.token_file FILE --global",
-                )
+            _require_credentials(request)
             return
         if request.mode == "live":
             self._require_trust(request)
 
-    def _require_trust(self, request: SessionRequest) -> None:
+    def _require_onboarding(self, request: SessionRequest) -> None:
         if not claude_config.is_onboarded(request):
             path = claude_config.global_file(request)
             raise ConfigError(
@@ -68,12 +64,20 @@ class ClaudeDriver:
                 "run `claude` once and log in; or give agents a folder of their own:"
                 " wl config set claude.config own --global",
             )
-        if not self.trusts(request):
-            root = request.trusted_root or request.workspace
+
+    def _require_trust(self, request: SessionRequest) -> None:
+        self._require_onboarding(request)
+        if self.trusts(request):
+            return
+        if request.trusted_root is None:
             raise ConfigError(
-                f"Claude Code has not been told to trust {root}, where agents work",
-                "let Windlass accept it for you, once: wl drivers trust claude",
+                f"Claude Code has not been told to trust {request.workspace}",
+                f"start it there once and accept: cd {request.workspace} && claude",
             )
+        raise ConfigError(
+            f"Claude Code has not been told to trust {request.trusted_root}, where agents work",
+            "let Windlass accept it for you, once: wl drivers trust claude",
+        )
 
     def trusts(self, request: SessionRequest) -> bool:
         """Returns whether the workspace is trusted; what is ours alone is seeded so."""
@@ -83,21 +87,27 @@ class ClaudeDriver:
         """Returns the plain command: it asks at its start."""
         if claude_config.is_own(request):
             return None
+        self._require_onboarding(request)
         return Launch(
             argv=(_program(request),), cwd=request.workspace, env=_environment(request), mode="live"
         )
 
     def metered(self, request: SessionRequest) -> bool:
         """Returns whether a key pays; a login or a long-lived token is a subscription's."""
-        if request.options.get("api_key_file"):
+        if any(request.env.get(name) for name in (*CREDENTIALS[:2], *CLOUDS)):
             return True
-        return any(request.env.get(name) for name in (*CREDENTIALS[:2], *CLOUDS))
+        if claude_config.is_own(request):
+            return "ANTHROPIC_API_KEY" in _secrets(request)
+        return claude_config.pays_by_key(request)
 
     def launch(self, request: SessionRequest) -> Launch:
         """Writes plugin, settings and prompt, and returns how to start the session."""
         folder = Path(request.folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        permissions = {"allow": [*request.allow], "deny": [*request.deny]}
+        # A tool that is denied by its bare name is not offered at all. A question is: the hook that
+        # denies it says what to do instead.
+        denied = [pattern for pattern in request.deny if pattern != QUESTION]
+        permissions = {"allow": [*request.allow], "deny": denied}
         mcp = claude_config.mcp_settings(request)
         write(folder / "settings.json", {"permissions": permissions, **mcp})
         hooks = _write_plugin(folder / "plugin", request)
@@ -163,6 +173,23 @@ def _program(request: SessionRequest) -> str:
     return program
 
 
+def _require_credentials(request: SessionRequest) -> None:
+    named = _secrets(request)
+    if not named and not _credentials(request):
+        raise ConfigError(
+            "Claude Code has nothing to log in with in a configuration folder of its own",
+            "make a token with `claude setup-token`, save it in a file that only you can"
+            " read, then: wl config set claude.token_file FILE --global",
+        )
+    for name, path in named.items():
+        key = "token_file" if name == "CLAUDE_CODE_OAUTH_TOKEN" else "api_key_file"
+        if not os.access(path, os.R_OK) or not Path(path).is_file():
+            raise ConfigError(
+                f"claude.{key}: {path} cannot be read",
+                f"name a file that holds it alone: wl config set claude.{key} FILE --global",
+            )
+
+
 def _credentials(request: SessionRequest) -> list[str]:
     return [name for name in (*CREDENTIALS, *CLOUDS) if request.env.get(name)]
 
@@ -173,7 +200,11 @@ def _secrets(request: SessionRequest) -> dict[str, str]:
         "ANTHROPIC_API_KEY": request.options.get("api_key_file", ""),
     }
     home = request.env.get("HOME", "/")
-    return {name: re.sub(r"^~(?=/)", home, path) for name, path in named.items() if path}
+    return {
+        name: home + path[1:] if path.startswith("~/") else path
+        for name, path in named.items()
+        if path
+    }
 
 
 def _write_plugin(folder: Path, request: SessionRequest) -> Path:
@@ -191,16 +222,18 @@ def _write_plugin(folder: Path, request: SessionRequest) -> Path:
 def _seed(config: Path, request: SessionRequest) -> None:
     """Answers, in a folder of ours, what the CLI would ask a person at its first start."""
     path = config / ".claude.json"
-    if path.exists():
-        return
-    known: dict[str, Any] = {
+    key = _api_key(request)
+    known = claude_config.read(path) or {
         "hasCompletedOnboarding": True,
         "theme": "dark",
         "projects": {os.path.realpath(request.workspace): {"hasTrustDialogAccepted": True}},
     }
-    if key := _api_key(request):
-        # As the CLI itself remembers an approved key: by its end.
-        known["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
+    # As the CLI itself remembers an approved key: by its end.
+    approved = {"approved": [key[-20:]], "rejected": []} if key else None
+    if approved is not None and known.get("customApiKeyResponses") != approved:
+        known["customApiKeyResponses"] = approved
+    elif path.exists():
+        return
     write(path, known)
 
 
@@ -221,11 +254,11 @@ def _first_words(folder: Path, request: SessionRequest) -> str | None:
     """The prompt; one that no argument could carry goes by file."""
     if request.prompt is None:
         return None
+    if "\0" in request.prompt:
+        raise UserError(f"the goal of {request.agent} has a NUL in it", "take it out")
     path = folder / "prompt.md"
     path.write_text(request.prompt, encoding="utf-8")
     path.chmod(0o600)
-    if "\0" in request.prompt:
-        raise UserError(f"the goal of {request.agent} has a NUL in it", "take it out")
     if len(request.prompt.encode()) > LONGEST_PROMPT:
         return f"Your goal is in the file {path}. Read all of it, then do what it says."
     return request.prompt

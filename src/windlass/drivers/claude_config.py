@@ -36,16 +36,26 @@ def global_file(request: SessionRequest) -> Path:
 
 def is_onboarded(request: SessionRequest) -> bool:
     """Returns whether the person has been through the first start."""
-    return bool(_read(global_file(request)).get("hasCompletedOnboarding"))
+    return bool(read(global_file(request)).get("hasCompletedOnboarding"))
 
 
 def trusts(request: SessionRequest) -> bool:
     """Returns whether the workspace is trusted: trust in a folder is trust in all below it."""
     real = Path(os.path.realpath(request.workspace))
-    projects = _table(_read(global_file(request)), "projects")
+    projects = _table(read(global_file(request)), "projects")
     return any(
         _table(projects, str(place)).get("hasTrustDialogAccepted")
         for place in (real, *real.parents)
+    )
+
+
+def pays_by_key(request: SessionRequest) -> bool:
+    """Returns whether the person's login is a key that is billed, rather than a subscription."""
+    settings = read(folder(request) / "settings.json")
+    env = _table(settings, "env")
+    named = any(env.get(name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
+    return bool(
+        named or settings.get("apiKeyHelper") or read(global_file(request)).get("primaryApiKey")
     )
 
 
@@ -60,11 +70,11 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
         return {}
     approved: set[str] = set()
     if not is_own(request):
-        settings = _read(folder(request) / "settings.json")
+        settings = read(folder(request) / "settings.json")
         if settings.get("enableAllProjectMcpServers"):
             return {}
         project = _table(
-            _table(_read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
+            _table(read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
         )
         for told in (settings, project):
             named = told.get("enabledMcpjsonServers")
@@ -78,7 +88,7 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
 def _offered(path: Path) -> list[str]:
     """The servers that a repository brings; a file that Claude Code cannot read brings none."""
     try:
-        return list(_table(_read(path), "mcpServers"))
+        return list(_table(read(path), "mcpServers"))
     except ConfigError:
         return []
 
@@ -88,7 +98,8 @@ def _table(of: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """Reads a JSON file of Claude Code's; one that is not there says nothing."""
     try:
         with path.open("rb") as file:
             known = msgspec.json.decode(file.read(_LARGEST))

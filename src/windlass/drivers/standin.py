@@ -24,7 +24,8 @@ class StandinDriver:
     """Builds the command of a stand-in session and the files that it reads."""
 
     name = "standin"
-    abilities = Abilities(rewake=True, scripts=True)
+    abilities = Abilities(rewake=True, scripts=True, models=True)
+    pinned = ()
 
     def check(self) -> str:
         """Returns the version: the stand-in comes with Windlass."""

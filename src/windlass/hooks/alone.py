@@ -211,7 +211,9 @@ def _forbids(pattern: str, tool: str, given: "dict[str, Any]", cwd: str) -> bool
         return True
     content = content.removesuffix(")").removesuffix(":*")
     literal = _flat(max(_WILD.split(content), key=len)).strip("~./ ")
-    return not literal or any(literal in _flat(one) for one in said)
+    # Word by word: options may stand between those of a command.
+    words = literal.split() if tool == "Bash" else [literal]
+    return not literal or any(all(word in _flat(one) for word in words) for one in said)
 
 
 def _texts(value: object) -> "Iterator[str]":

@@ -24,6 +24,7 @@ def m001_foundation(connection: sa.Connection) -> None:
 def m002_real_agents(connection: sa.Connection) -> None:
     """What agents spend, the limits they have, and how far each session's files were read."""
     t.usage.create(connection)
+    _add_column(connection, t.agents.c.options)
     _add_column(connection, t.agents.c.fork_of)
     _add_column(connection, t.agents.c.limits)
     _add_column(connection, t.sessions.c.marks)

@@ -37,6 +37,7 @@ agents = sa.Table(
     sa.Column("base_from", sa.Text, nullable=False),
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("script", sa.Text),
+    sa.Column("options", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("fork_of", sa.Text),
     sa.Column("limits", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("slot", sa.Integer, nullable=False),

@@ -26,7 +26,7 @@ def run(call: Call) -> int:
     if wanted is None:
         call.data(found)
         lines = [
-            (one["id"], one["agent"], one["how"], printable_line(one["goal"])) for one in found
+            (one["id"], one["agent"], one["how"], render.goal(call, one["goal"])) for one in found
         ]
         if lines and not call.json:
             render.table(call, ("ARCHIVE", "AGENT", "BY", "GOAL"), lines, grow=3, spare=(2, 1))

@@ -48,14 +48,16 @@ def _print(call: Call, found: dict[str, Any]) -> None:
     several = len({row.get("repo") for row in found["rows"]}) > 1
     where = ("REPO",) if several else ()
     head = (found["by"].upper(), *_TOKENS, "COST", *where)
+    everything = (*found["rows"], found["total"])
+    largest = {field: max(row[field] for row in everything) for field in _TOKENS.values()}
     lines = [
         (
             row["name"] + (" (ended)" if row.get("ended") else ""),
-            *(count(row[field]) for field in _TOKENS.values()),
+            *(count(row[field], most) for field, most in largest.items()),
             usd(row),
             *((row.get("repo", ""),) if several else ()),
         )
-        for row in (*found["rows"], found["total"])
+        for row in everything
     ]
     wide = {
         column: max(len(line[column]) for line in (head, *lines))
@@ -71,16 +73,21 @@ def _print(call: Call, found: dict[str, Any]) -> None:
 def usd(row: dict[str, Any]) -> str:
     """Money for people: what is owed, and what a subscription covers, marked as such."""
     owed, notional = row["usd"], row["notional_usd"]
-    covered = f"~${notional:.2f} (subscription)"
+    covered = f"~{_amount(notional)} (subscription)"
     if notional and owed:
-        return f"${owed:.2f} + {covered}"
-    return covered if notional else f"${owed:.2f}"
+        return f"{_amount(owed)} + {covered}"
+    return covered if notional else _amount(owed)
 
 
-def count(tokens: int) -> str:
-    """A number of tokens for people."""
-    if tokens < 10_000:
+def _amount(dollars: float) -> str:
+    """Cents of one call are too small to be seen, and rows of zeros would not add up."""
+    return f"${dollars:.4f}" if 0 < dollars < 1 else f"${dollars:.2f}"
+
+
+def count(tokens: int, largest: int) -> str:
+    """A number of tokens for people, in the unit that suits the largest of its column."""
+    if largest < 10_000 or tokens == 0:
         return str(tokens)
-    if tokens < 999_500:
-        return f"{tokens / 1000:.0f}k"
-    return f"{tokens / 1_000_000:.1f}M"
+    if largest < 10_000_000:
+        return f"{tokens / 1000:.0f}k" if tokens >= 500 else "<1k"
+    return f"{tokens / 1_000_000:.1f}M" if tokens >= 50_000 else "<0.1M"

@@ -7,6 +7,7 @@ CLI writes that down itself; no file of yours is edited.
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from typing import Any
 
@@ -31,7 +32,7 @@ def run(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    found = call.ask("drivers")
+    found = call.ask("drivers", driver=os.environ.get("WINDLASS_DRIVER") or None)
     call.data(found)
     if call.json:
         return 0
@@ -52,7 +53,12 @@ def _problem(driver: dict[str, Any]) -> str:
 
 def _trust(call: Call) -> int:
     name = call.args.driver
-    root = call.ask("drivers.root")["root"]
+    found = call.ask("drivers.trusted", driver=name)
+    root = found["root"]
+    if found["already"]:
+        call.data(found)
+        call.tell(f"{name} asks for nothing: agents can start")
+        return 0
     if not call.args.force:
         call.confirm(
             f"{name} will be started in {root} and told to trust it and everything below:\n"
@@ -61,6 +67,5 @@ def _trust(call: Call) -> int:
     call.progress(f"starting {name} ...")
     done = call.ask("drivers.trust", driver=name)
     call.data(done)
-    was = "trusted already" if done["already"] else "trusts it now"
-    call.tell(f"{name} {was}: {done['root']}")
+    call.tell(f"{name} trusts it now: {done['root']}")
     return 0

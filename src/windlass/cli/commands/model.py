@@ -26,6 +26,7 @@ EXAMPLES = (
 )
 
 _WIDTH = 60
+_LAST_PORT = 65535
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -33,7 +34,9 @@ def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="serve", required=True)
     serve = verbs.add_parser("serve", help="listen until Ctrl-C and play scripts")
     serve.add_argument("script", nargs="?", metavar="SCRIPT", help="what every session plays")
-    serve.add_argument("--port", type=int, default=0, help="where to listen; 0 means any free port")
+    serve.add_argument(
+        "--port", type=_port, default=0, help="where to listen; 0 means any free port"
+    )
     serve.add_argument(
         "--for",
         dest="prompts",
@@ -86,6 +89,16 @@ def _tell(call: Call, request: Request) -> None:
     again = " (again)" if request.again else ""
     session = request.session[:8] or "-"
     call.tell(f"{request.kind:<8} {session:<8} {answer}{again}  {shown}".rstrip())
+
+
+def _port(text: str) -> int:
+    try:
+        port = int(text)
+    except ValueError:
+        port = -1
+    if not 0 <= port <= _LAST_PORT:
+        raise UserError(f"--port {text!r} is no port", f"0 to {_LAST_PORT}; 0 means any free one")
+    return port
 
 
 def _given(words: str) -> tuple[str, Script]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser
 
+from windlass.cli import limits
 from windlass.cli.call import Call, piped
-from windlass.core.ages import seconds
 from windlass.core.errors import UserError
 
 EXAMPLES = (
@@ -51,11 +51,10 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--allow-tools", metavar="LIST", help="tool patterns, comma separated")
     parser.add_argument("--deny-tools", metavar="LIST", help="tool patterns, comma separated")
     parser.add_argument("--fork", metavar="AGENT", help="begin with this agent's conversation")
-    parser.add_argument("--max-turns", type=int, metavar="N", help="model calls per turn (--print)")
     parser.add_argument(
-        "--max-budget", type=float, metavar="USD", help="pause it when it spent this"
+        "--max-turns", type=limits.turns, metavar="N", help="model calls per turn (--print)"
     )
-    parser.add_argument("--time-limit", metavar="TIME", help="pause it after 90s, 30m, 2h ...")
+    limits.take(parser)
     parser.add_argument("--yolo", action="store_true", help="allow every tool")
 
 
@@ -83,7 +82,7 @@ def run(call: Call) -> int:
         fork=args.fork,
         max_turns=args.max_turns,
         max_usd=args.max_budget,
-        max_seconds=seconds(args.time_limit) if args.time_limit else None,
+        max_seconds=args.time_limit,
     )
     call.data(made)
     if call.quiet:
@@ -95,7 +94,9 @@ def run(call: Call) -> int:
         call.say(f"  on {made['branch']}, from {made['base_from']} {made['base'][:10]}")
     else:
         call.say(f"  in your own checkout {made['workspace']}")
-    call.say(f"  wl look {name}   wl send {name} '...'   wl attach {name}")
+    # A headless agent has no terminal to join.
+    more = f"wl log {name} --follow" if args.print else f"wl attach {name}"
+    call.say(f"  wl look {name}   wl send {name} '...'   {more}")
     return 0
 
 

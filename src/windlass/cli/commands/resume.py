@@ -1,22 +1,32 @@
-"""Goes on with paused or stopped agents, in the conversation that they had."""
+"""Goes on with paused or stopped agents, in the conversation that they had.
+
+--max-budget and --time-limit replace the limits that they were started with; both count from an
+agent's beginning, with what it has spent and taken so far.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.cli import limits
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl resume api",)
+EXAMPLES = ("wl resume api", "wl resume api --max-budget 5 --time-limit 2h")
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes agents."""
     parser.add_argument("agents", nargs="+", metavar="AGENT")
+    limits.take(parser)
 
 
 def run(call: Call) -> int:
     """Does it to each."""
-    done = [call.ask("resume", agent=name) for name in call.args.agents]
+    args = call.args
+    done = [
+        call.ask("resume", agent=name, max_usd=args.max_budget, max_seconds=args.time_limit)
+        for name in args.agents
+    ]
     call.data(done)
     for agent in done:
         call.tell(f"{agent['id']} is {agent['state']}")
