@@ -37,19 +37,21 @@ def listed(chosen: str) -> list[dict[str, Any]]:
 
 
 def _described(name: str, *, default: bool) -> dict[str, Any]:
-    driver = drivers.get(name)
     found: dict[str, Any] = {
         "name": name,
         "version": None,
         "default": default,
-        "abilities": msgspec.to_builtins(driver.abilities),
+        "abilities": {},
         "problem": None,
         "hint": None,
     }
     try:
-        return {**found, "version": driver.check()}
+        driver = drivers.get(name)
+        found["abilities"] = msgspec.to_builtins(driver.abilities)
+        found["version"] = driver.check()
     except WindlassError as error:
         return {**found, "problem": error.message, "hint": error.hint}
+    return found
 
 
 def trust(context: Context, name: str, config: Config) -> dict[str, Any]:
