@@ -49,7 +49,7 @@ def test_a_turn_reads_like_a_terminal() -> None:
         {"type": "result", "subtype": "success", "num_turns": 3, "total_cost_usd": 0.0213},
     )
     assert stream.shown(said) == [
-        "❯ be quick",
+        "\u276f be quick",
         "● Let me see.",
         "  There:",
         "● Bash(ls -l)",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
 from typing import Any
 
+import psutil
 import pytest
 from tests.support.ground import WL, Ground, until
 
@@ -98,3 +100,102 @@ def test_a_question_on_a_terminal_names_the_agent(ground: Ground) -> None:
 def test_a_command_of_an_agent_gets_its_own_options(ground: Ground) -> None:
     workspace = ground.new("a1", STAY)
     assert ground.wl("exec", "a1", "--json", "--", "pwd").ok().out.strip() == str(workspace)
+
+
+def test_a_headless_agent_is_looked_at_like_a_terminal(ground: Ground) -> None:
+    ground.new("fox", bash("echo one; echo two"), STAY, flags=["--print"])
+    ground.wait("fox", states="waiting")
+    shown = ground.wl("look", "fox").ok().out.splitlines()
+    assert "● Bash(echo one; echo two)" in shown
+    assert shown[shown.index("  ⎿  one") + 1] == "     two"
+    assert "● WAITING" in shown
+    assert shown[-1].startswith("✻ turn ended: 2 calls, $")
+    told = ground.wl("look", "fox", "--json").ok().json()
+    assert told["screen"].splitlines() == shown
+    assert json.loads(told["raw"].splitlines()[-1])["type"] == "result"
+
+
+def test_who_would_join_a_headless_agent_is_told_what_there_is(ground: Ground) -> None:
+    ground.new("fox", STAY, flags=["--print"])
+    ground.wait("fox", states="waiting")
+    for paused in (False, True):
+        if paused:
+            ground.wl("pause", "fox").ok()
+        refused = ground.wl("attach", "fox").failed(1).err
+        assert "fox is headless" in refused
+        for command in ("wl look fox", "wl log fox --follow", "wl send fox"):
+            assert command in refused
+
+
+def test_a_limit_is_raised_by_who_resumes(ground: Ground) -> None:
+    ground.new("fox", STAY, flags=["--time-limit", "1s", "--max-budget", "3"])
+    ground.wait("fox", states="paused")
+    until(lambda: "session.ended" in _kinds(ground, "fox"), what="the end of the session")
+    refused = ground.wl("resume", "fox").failed(7).err
+    assert "raise it: wl resume fox --time-limit " in refused
+    ground.wl("resume", "fox", "--time-limit", "1.1s").failed(7)
+    assert ground.wl("info", "fox", "--json").ok().json()["limits"] == {"usd": 3.0, "seconds": 1.0}
+    ground.wl("resume", "fox", "--time-limit", "2h").ok()
+    limits = ground.wl("info", "fox", "--json").ok().json()["limits"]
+    assert limits == {"usd": 3.0, "seconds": 7200.0}
+    ground.wait("fox", states="waiting")
+    ground.wl("send", "fox", "go on").ok()
+    until(lambda: "message.received" in _kinds(ground, "fox"), what="the message")
+    assert _kinds(ground, "fox").count("budget.exceeded") == 1
+    assert _kinds(ground, "fox").count("agent.limited") == 1
+    running = ground.wl("resume", "fox", "--max-budget", "5").failed(1).err
+    assert "wl pause fox first" in running
+
+
+def test_an_agent_cannot_raise_its_own_limits(ground: Ground) -> None:
+    ground.new("fox", bash("wl resume fox --max-budget 5"), STAY, flags=["--max-budget", "3"])
+    ground.wait("fox", states="waiting")
+    assert "an agent cannot raise its own limits" in str(ground.events("fox"))
+    assert ground.wl("info", "fox", "--json").ok().json()["limits"] == {"usd": 3.0}
+
+
+def test_a_manager_raises_the_limits_of_who_is_below_it(ground: Ground) -> None:
+    ground.new("lead", bash("true"), STAY, flags=["--manager"])
+    ground.wait("lead", states="waiting")
+    ground.new("fox", STAY, flags=["--parent", "lead"])
+    ground.wait("fox", states="waiting")
+    ground.wl("pause", "fox").ok()
+    socket = {"WINDLASS_SOCKET": _socket(ground, "lead")}
+    ground.wl("resume", "fox", "--max-budget", "5", env=socket).ok()
+    assert ground.wl("info", "fox", "--json").ok().json()["limits"] == {"usd": 5.0}
+
+
+def test_nobody_starts_with_a_limit_that_limits_nothing(ground: Ground) -> None:
+    for flags in (("--time-limit", ""), ("--max-budget", "nan"), ("--max-budget", "1e400")):
+        ground.wl(*NEW, *flags, "x").failed(2)
+    assert ground.daemon_pid() is None
+
+
+def test_a_driver_chosen_by_the_environment_is_the_default_in_the_list(ground: Ground) -> None:
+    for env, chosen in (({}, "claude"), ({"WINDLASS_DRIVER": "standin"}, "standin")):
+        listed = ground.wl("drivers", "--json", env=env).ok().json()
+        assert [one["name"] for one in listed if one["default"]] == [chosen]
+
+
+def test_a_goal_of_many_lines_takes_one_where_it_is_listed(ground: Ground) -> None:
+    goal = "a line\n" * 10_000
+    ground.wl(*NEW, "--name", "fox", stdin=goal).ok()
+    listed = ground.wl("list").ok().out
+    assert len(listed.splitlines()) == 2
+    assert len(listed) < 1000
+    assert ground.wl("list", "--json").ok().json()[0]["goal"].strip() == goal.strip()
+
+
+def bash(command: str) -> dict[str, Any]:
+    """A turn that runs a command."""
+    return {"tool": "Bash", "input": {"command": command}}
+
+
+def _kinds(ground: Ground, name: str) -> list[str]:
+    return [event["kind"] for event in ground.events(name)]
+
+
+def _socket(ground: Ground, name: str) -> str:
+    """Where an agent talks to the daemon."""
+    pid = ground.wl("info", name, "--json").ok().json()["pid"]
+    return str(psutil.Process(pid).environ()["WINDLASS_SOCKET"])

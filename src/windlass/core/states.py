@@ -66,7 +66,7 @@ COMPLETE_PHRASE = "I HAVE COMPLETED THE GOAL"
 WAITING_PHRASE = "WAITING"
 FADES_AFTER = 15 * 60.0
 """A running agent that said nothing for so long is unknown, not running."""
-UNHEARD_AFTER = 5.0
+UNHEARD_AFTER = 10.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
 
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
@@ -123,11 +123,14 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
         weaker = latest.get(source)
         if weaker is None or weaker.value is State.UNKNOWN:
             continue
-        if winner is None:
-            if weaker.value in _SEEN_ONLY_ON_SCREEN or now - weaker.at > UNHEARD_AFTER:
+        starting = winner is None or winner.value is State.CREATING
+        if starting and weaker.value not in _SEEN_ONLY_ON_SCREEN:
+            # It shows its prompt before it takes one up, on a busy machine for seconds.
+            if now - weaker.at > UNHEARD_AFTER:
                 winner = weaker
-        elif _order(weaker, now=now) > _order(winner, now=now) and _corrects(
-            weaker, winner, told=Source.STATUS in latest
+        elif winner is None or (
+            _order(weaker, now=now) > _order(winner, now=now)
+            and _corrects(weaker, winner, told=Source.STATUS in latest)
         ):
             winner = weaker
     return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]

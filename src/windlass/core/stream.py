@@ -61,7 +61,7 @@ def _said(line: str) -> Iterator[str]:
 def _block(block: Any, who: str) -> Iterator[str]:
     match block:
         case {"type": "text", "text": str(text)} if who == "user":
-            yield from _below("❯ ", "  ", text, most=_USER_LINES)
+            yield from _below("\u276f ", "  ", text, most=_USER_LINES)
         case {"type": "text", "text": str(text)}:
             yield from _below("● ", "  ", text)
         case {"type": "tool_use"}:

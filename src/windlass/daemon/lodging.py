@@ -27,6 +27,7 @@ from windlass.daemon import deciding, hearing, repos, settings, watching
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.environment import for_session
 from windlass.git import repository
+from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -286,3 +287,11 @@ def stop_session(context: Context, agent: Agent) -> None:
     facts = context.sessions.facts(folder, session_name(agent))
     context.store.write(lambda w: watching.record_end(w, agent, session, facts))
     context.look(agent.uid)  # what it said and spent last
+
+
+def give_up_session(context: Context, agent: Agent, why: str) -> None:
+    """Records that the session that was begun last could not be started."""
+    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+    if session.started_at is None:
+        facts = Facts(alive=False, reason=why)
+        context.store.write(lambda w: watching.record_end(w, agent, session, facts))

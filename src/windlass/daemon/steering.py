@@ -12,7 +12,7 @@ from windlass.api.server import Caller
 from windlass.api.wire import AgentRequest, ReassignRequest, ResumeRequest
 from windlass.core import crew
 from windlass.core.crew import Agent, Limits
-from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import budgets, ending, finding, lodging, repos, watching
@@ -113,7 +113,12 @@ class Steering:
         if agent.session < work.data["number"]:
             lodging.stop_session(self._context, agent)  # strays of a session that lost its holder
             agent = lodging.begin_session(self._context, agent)
-        lodging.start_session(self._context, self._doors, agent)
+        try:
+            lodging.start_session(self._context, self._doors, agent)
+        except WindlassError as error:
+            # Else it would be "creating" for ever, and nobody could resume it.
+            lodging.give_up_session(self._context, agent, error.message)
+            raise
 
     def _live(self, work: Work) -> Agent:
         return ending.still_live(self._context, Uid(work.data["uid"]))

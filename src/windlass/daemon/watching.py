@@ -265,6 +265,7 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
         else f"ended with exit code {facts.exit_code}"
     )
     if facts.reason:
+        how = "could not be started" if facts.exit_code is None else how
         how = f"{how}: {facts.reason}"
     writing.emit(
         "session.ended",
