@@ -47,7 +47,7 @@ def spent(on: Scene) -> float:
     return float(on.wl("costs", "--json").ok().json()["total"]["usd"])
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", WAYS[:1])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_turn_goes_on_without_a_daemon_and_its_end_is_read_once(
     on: Scene, mode: list[str], how: str

@@ -216,34 +216,35 @@ def test_a_killed_session_is_stopped_and_goes_on_by_itself_when_it_is_resumed(
 LONG = "\n".join(f"{number:03} {'~' * 96}" for number in range(300))
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        pytest.param(LONG, id="30 KB in 300 lines"),
-        pytest.param("ends with a backslash \\", id="backslash"),
-        pytest.param("/tmp/x is a path; so is /etc", id="slash"),
-        pytest.param("! is no command", id="bang"),
-        pytest.param("# is no memory", id="hash"),
-        pytest.param("?", id="question mark"),
-        pytest.param("@README is no mention; $(no) `shell` ${HOME} 'q' \"d\" ~ * \\n", id="shell"),
-        pytest.param("grüße, 世界, 👩‍🚀", id="unicode"),
-        pytest.param("one\n\n  two\n    three", id="lines"),
-    ],
+MESSAGES = (
+    LONG,
+    "ends with a backslash \\",
+    "/tmp/x is a path; so is /etc",
+    "! is no command",
+    "# is no memory",
+    "?",
+    "@README is no mention; $(no) `shell` ${HOME} 'q' \"d\" ~ * \\n",
+    "grüße, 世界, 👩‍🚀",
+    "one\n\n  two\n    three",
 )
-def test_a_message_arrives_whole_and_once(on: Scene, said: str) -> None:
+
+
+def test_messages_arrive_whole_and_once_and_in_order(on: Scene) -> None:
     on.new("fox", REST)
     on.wait("fox", "waiting")
-    on.wl("send", "fox", "--", said).ok()
-    on.wait_for_history(
-        "fox", [*BEGUN, ("waiting", "hook"), ("running", "hook"), ("waiting", "hook")]
-    )
+    history = [*BEGUN, ("waiting", "hook")]
+    for said in MESSAGES:
+        on.wl("send", "fox", "--", said).ok()
+        history += [("running", "hook"), ("waiting", "hook")]
+        on.wait_for_history("fox", history)
     # What it answered may be written down after it said that it is done.
-    until(lambda: "Noted.\n\nWAITING" in on.texts("fox"), what="an answer in the transcript")
-    heard = [text.strip() for text in on.texts("fox") if text != REST["text"]]
-    assert heard == ["be fox", said, "Noted.\n\nWAITING"]
+    answer = "Noted.\n\nWAITING"
+    until(lambda: on.texts("fox").count(answer) == len(MESSAGES), what="the answers")
+    heard = [text.strip() for text in on.texts("fox") if text not in (REST["text"], answer)]
+    assert heard == ["be fox", *MESSAGES]
     if on.driver == "claude":
         told = [text.strip() for one in on.model.requests for text in one.texts]
-        assert told == ["be fox", said]
+        assert told == ["be fox", *MESSAGES]
 
 
 def test_a_prompt_that_is_put_back_is_not_mixed_with_the_next_message(on: Scene) -> None:

@@ -243,7 +243,7 @@ def test_a_daemon_of_another_version_is_replaced_and_agents_stay(ground: Ground)
     assert psutil.pid_exists(agent)
 
 
-@pytest.mark.parametrize("count", [64])
+@pytest.mark.parametrize("count", [32, pytest.param(64, marks=pytest.mark.soak)])
 def test_many_spawns_at_once_all_succeed(ground: Ground, count: int) -> None:
     script = ground.script("idle", STAY)
     ground.wl("init").ok()
