@@ -155,11 +155,16 @@ def _kind(state: State) -> State:
 
 def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
     """Reads a hook event as an observation; None where it says nothing about the state."""
-    meaning = _meaning(event)
+    return _observed(Source.HOOK, _meaning(event), at=at, session=session)
+
+
+def _observed(
+    source: Source, meaning: tuple[State, str] | None, *, at: float, session: int
+) -> Observation | None:
     if meaning is None:
         return None
     value, evidence = meaning
-    return Observation(source=Source.HOOK, value=value, at=at, evidence=evidence, session=session)
+    return Observation(source=source, value=value, at=at, evidence=evidence, session=session)
 
 
 def _meaning(event: Mapping[str, Any]) -> tuple[State, str] | None:
@@ -280,11 +285,7 @@ _STATUSES: dict[str, tuple[State | None, str]] = {
 
 def from_output(line: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
     """Reads one line of a headless session's output."""
-    meaning = _said(line)
-    if meaning is None:
-        return None
-    value, evidence = meaning
-    return Observation(source=Source.OUTPUT, value=value, at=at, evidence=evidence, session=session)
+    return _observed(Source.OUTPUT, _said(line), at=at, session=session)
 
 
 def _said(line: Mapping[str, Any]) -> tuple[State, str] | None:

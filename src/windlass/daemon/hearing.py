@@ -106,8 +106,10 @@ class Hearing:
         self, agent: Agent, session: Session, said: list[Any], *, at: float, end: int
     ) -> Session:
         def change(writing: Writing) -> Session:
+            marks = rows.session(writing.connection, agent.uid, session.number).marks
+            tools = marks.get(watching.TOOLS, 0)
             for line in said:
-                self._take(writing, agent, session, line, at=at)
+                self._take(writing, agent, session, line, at=at, tools=tools)
             # Others move marks of their own in the same row.
             latest = rows.session(writing.connection, agent.uid, session.number)
             kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
@@ -118,7 +120,7 @@ class Hearing:
         return self._context.store.write(change)
 
     def _take(
-        self, writing: Writing, agent: Agent, session: Session, line: Any, *, at: float
+        self, writing: Writing, agent: Agent, session: Session, line: Any, *, at: float, tools: int
     ) -> None:
         if not isinstance(line, dict):
             writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
@@ -127,9 +129,7 @@ class Hearing:
             at += _COARSE
         seen = states.from_output(line, at=at, session=session.number)
         if seen is not None:
-            tools = rows.session(writing.connection, agent.uid, session.number).marks
-            doubted = states.claimed(seen, tools=tools.get(watching.TOOLS, 0))
-            rows.put_observation(writing, agent.uid, doubted)
+            rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
         if _is_result(line):
             writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **_summary(line))
             self._results.take_result(writing, agent, session, line)

@@ -124,7 +124,7 @@ class Watching:
             if agent.mode == "live":
                 self._safely(agent.uid, partial(self._peek, agent, session))
             elif agent.state is State.CREATING or self._senses.waiting(agent, session):
-                self._safely(agent.uid, partial(self.look, agent.uid))
+                self.try_to_look(agent.uid)
             if (left := self._to_count.pop(agent.uid, 0)) > 0:
                 self._safely(agent.uid, partial(self._senses.count, agent, session))
                 self._to_count.setdefault(agent.uid, left - 1)

@@ -18,7 +18,7 @@ from pathlib import Path
 from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import ConfigError, DriverError, UserError
-from windlass.core.launch import Launch, Receiver
+from windlass.core.launch import Launch
 from windlass.drivers import claude_config, hooking
 from windlass.drivers.files import write
 
@@ -121,9 +121,7 @@ class ClaudeDriver:
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
-            receiver=Receiver(
-                token=request.hooks.token, events=request.hooks.events, files=(str(hooks),)
-            ),
+            receiver=hooking.receiver(request.hooks, hooks),
             secrets=_secrets(request) if claude_config.is_own(request) else {},
             stdin=user_line(said) if said and request.mode == "headless" else "",
         )

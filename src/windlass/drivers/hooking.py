@@ -7,10 +7,12 @@ are commands.
 
 from __future__ import annotations
 
+from pathlib import Path
 from shlex import join
 from typing import Any
 
 from windlass.core.driving import Hooks
+from windlass.core.launch import Receiver
 
 OVER_HTTP = (
     "UserPromptSubmit",
@@ -28,6 +30,11 @@ ASKING = ("PreToolUse", "PermissionRequest")
 REWAKING = ("SessionStart", "Stop", "StopFailure")
 _TIMEOUT = 10
 _WAITS_AT_MOST = 86_400
+
+
+def receiver(hooks: Hooks, path: Path) -> Receiver:
+    """Returns the listener for the hooks that `settings` put into that file."""
+    return Receiver(token=hooks.token, events=hooks.events, files=(str(path),))
 
 
 def settings(hooks: Hooks, rewake: tuple[str, ...]) -> dict[str, Any]:

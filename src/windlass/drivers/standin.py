@@ -11,7 +11,7 @@ from typing import Any
 from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import UserError
-from windlass.core.launch import Launch, Receiver
+from windlass.core.launch import Launch
 from windlass.core.script import parse
 from windlass.drivers import hooking
 from windlass.drivers.files import write
@@ -68,9 +68,7 @@ class StandinDriver:
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
-            receiver=Receiver(
-                token=request.hooks.token, events=request.hooks.events, files=(str(settings),)
-            ),
+            receiver=hooking.receiver(request.hooks, settings),
             stdin=_first_words(request),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.cli import steered
 from windlass.cli.call import Call
 
 EXAMPLES = ("wl interrupt api", "wl interrupt api && wl send api 'do the tests first'")
@@ -11,13 +12,9 @@ EXAMPLES = ("wl interrupt api", "wl interrupt api && wl send api 'do the tests f
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes agents."""
-    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    steered.take(parser)
 
 
 def run(call: Call) -> int:
     """Does it to each."""
-    done = [call.ask("interrupt", agent=name) for name in call.args.agents]
-    call.data(done)
-    for agent in done:
-        call.tell(f"{agent['id']} is {agent['state']}")
-    return 0
+    return steered.each(call, "interrupt")

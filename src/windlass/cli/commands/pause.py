@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.cli import steered
 from windlass.cli.call import Call
 
 EXAMPLES = ("wl pause api",)
@@ -11,13 +12,9 @@ EXAMPLES = ("wl pause api",)
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes agents."""
-    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    steered.take(parser)
 
 
 def run(call: Call) -> int:
     """Does it to each."""
-    done = [call.ask("pause", agent=name) for name in call.args.agents]
-    call.data(done)
-    for agent in done:
-        call.tell(f"{agent['id']} is {agent['state']}")
-    return 0
+    return steered.each(call, "pause")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from windlass.cli import limits
+from windlass.cli import limits, steered
 from windlass.cli.call import Call
 
 EXAMPLES = ("wl resume api", "wl resume api --max-budget 5 --time-limit 2h")
@@ -16,18 +16,11 @@ EXAMPLES = ("wl resume api", "wl resume api --max-budget 5 --time-limit 2h")
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes agents."""
-    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    steered.take(parser)
     limits.take(parser)
 
 
 def run(call: Call) -> int:
     """Does it to each."""
     args = call.args
-    done = [
-        call.ask("resume", agent=name, max_usd=args.max_budget, max_seconds=args.time_limit)
-        for name in args.agents
-    ]
-    call.data(done)
-    for agent in done:
-        call.tell(f"{agent['id']} is {agent['state']}")
-    return 0
+    return steered.each(call, "resume", max_usd=args.max_budget, max_seconds=args.time_limit)
