@@ -5,17 +5,20 @@ Everything is a real agent's: its sockets, its policy file and its receiver.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import psutil
@@ -28,6 +31,7 @@ from windlass.model.server import Model
 HOOKS = Path(windlass.hooks.__file__).parent
 RUNS = 40
 CALLS = 40
+ROUNDS = 6
 
 
 class Measured(NamedTuple):
@@ -114,18 +118,29 @@ def _cpu_of_an_event(ground: Ground, hooked: Hooked) -> float:
 
 
 def _real_calls(ground: Ground, hooked: Hooked) -> Measured:
-    """What an http hook adds to each of many Read calls of the real Claude Code."""
+    """What our http hook adds to each of many Read calls of the real Claude Code.
+
+    Beside one that answers without a look at what it is told: what such a hook costs the program
+    itself, before anybody hears it, is not ours.
+    """
     home = ground.folder / "claude"
     home.mkdir()
     call = {"tool": "Read", "input": {"file_path": str(hooked.workspace / "README")}}
-    plain, heard = home / "plain.json", home / "heard.json"
-    plain.write_text("{}")
-    heard.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [hooked.over_http]}]}}))
-    came: list[float] = []
-    rounds: dict[Path, list[float]] = {plain: [], heard: []}
     script = {"turns": [*[call] * CALLS, {"text": "done"}]}
-    with Model(script, told=lambda _: came.append(time.perf_counter())) as model:
-        for settings in [plain, heard] * 4:
+    came: list[float] = []
+    with (
+        _Deaf() as deaf,
+        Model(script, told=lambda _: came.append(time.perf_counter())) as model,
+    ):
+        rounds: dict[Path, list[float]] = {}
+        for name, hook in (
+            ("deaf", {**hooked.over_http, "url": deaf.url}),
+            ("ours", hooked.over_http),
+        ):
+            path = home / f"{name}.json"
+            path.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [hook]}]}}))
+            rounds[path] = []
+        for settings in [*rounds] * ROUNDS:
             came.clear()
             subprocess.run(
                 [str(claude_binary()), "-p", "go", "--settings", str(settings)],
@@ -139,8 +154,39 @@ def _real_calls(ground: Ground, hooked: Hooked) -> Measured:
             rounds[settings].append(statistics.median(b - a for a, b in pairwise(came)) * 1000)
     # Each with its neighbour, because the machine is never quiet.
     added = [with_it - without for without, with_it in zip(*rounds.values(), strict=True)]
-    note = f"Claude Code, {CALLS} Read calls of {statistics.median(rounds[plain]):.0f} ms"
-    return Measured("http hook, added to a tool call", added, 2, note)
+    each = statistics.median(next(iter(rounds.values())))
+    note = f"Claude Code, {CALLS} Read calls of {each:.0f} ms with a hook that nobody reads"
+    # No budget: calls differ by more than the hook costs, which is measured above.
+    return Measured("http hook, real call, beside a deaf one", added, None, note)
+
+
+class _Deaf:
+    """A listener that answers every hook at once and looks at nothing."""
+
+    def __enter__(self) -> Self:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/hook"
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        asked = b""
+        with closing(connection), contextlib.suppress(OSError):
+            while more := connection.recv(1 << 16):
+                asked += more
+                if asked.endswith(b"}"):  # hooks are told in JSON objects, and wait for an answer
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                    asked = b""
 
 
 def _timed(work: Callable[[], Any], *, runs: int = RUNS) -> list[float]:
