@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windlass.hooks
-from windlass.core import policy, shell, toolcalls
+from windlass.core import mandatory, policy, shell, toolcalls
 from windlass.core.crew import Policy
+from windlass.core.reach import Reach
 from windlass.core.toolcalls import Decision, ToolCall
 
 WS = "/nowhere/ws"
@@ -152,8 +153,20 @@ def test_an_unknown_tool_is_denied_with_what_a_person_would_type() -> None:
     said = policy.decide(call("mcp__a__b"), ROLE, inside=inside, role="manager").reason
     assert "wl config add permissions.manager.allow 'mcp__a__b'" in said
     narrow = Policy(allow=("Bash(git log:*)",))
-    assert "'Bash(make:*)'" in decide(call("Bash", command="make test"), narrow).reason
-    assert "'Bash'" in decide(call("Bash", command="make 'x'"), narrow).reason
+    assert "'Bash(make test:*)'" in decide(call("Bash", command="make test"), narrow).reason
+    assert "'Bash(make:*)'" in decide(call("Bash", command="make 'x'"), narrow).reason
+    assert "wl config" not in decide(call("Bash", command="make $("), narrow).reason
+
+
+def test_a_person_is_never_told_to_type_what_an_agent_made_up() -> None:
+    for tool in ("x';evil;'", "mcp__a__b$(evil)", "a b", "x\ny"):
+        odd = call(tool)
+        assert "wl config" not in decide(odd).reason
+        assert policy.suggestion(odd) == ""
+    assert policy.suggestion(call("mcp__a__b")) == (
+        "wl config add permissions.worker.allow 'mcp__a__b'"
+    )
+    assert policy.suggestion(call("Read", file_path="/x")) == ""
 
 
 def test_a_question_is_left_to_the_person_who_allowed_questions() -> None:
@@ -213,6 +226,7 @@ POLICIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(CALLS, POLICIES)
 def test_a_denied_pattern_always_wins_and_what_nobody_allowed_is_denied(
     one: ToolCall, rules: Policy
@@ -225,6 +239,7 @@ def test_a_denied_pattern_always_wins_and_what_nobody_allowed_is_denied(
         assert permitted or decision.verdict == "deny"
 
 
+@settings(deadline=None)
 @given(CALLS, PATTERNS)
 def test_a_pattern_that_allows_a_call_denies_it_on_the_other_list(
     one: ToolCall, pattern: str
@@ -233,17 +248,121 @@ def test_a_pattern_that_allows_a_call_denies_it_on_the_other_list(
         assert policy.forbids(pattern, one)
 
 
-@given(one=CALLS, rules=POLICIES)
+NAMES = st.sampled_from(
+    [
+        *("git", "ls", "cat", "cd", "eval", "env", "time", "sed", "find", "test", "A=b", "if", "."),
+        *(
+            "export",
+            "PATH=x",
+            "/bin/ls",
+            "../x",
+            "sort",
+            "awk",
+            "xargs",
+            "sh",
+            "printf",
+            "--",
+            "-x",
+        ),
+    ]
+)
+PLAIN = st.sampled_from(
+    [
+        *(
+            "log",
+            "push",
+            "-c",
+            "-c a=b",
+            "config",
+            "a",
+            "src/a",
+            "..",
+            "../a",
+            "/etc",
+            "-x..",
+            "-I/x",
+        ),
+        *(
+            "a=../b",
+            "a:/b",
+            "--x=y",
+            "--x=..",
+            "-",
+            "=",
+            ":",
+            "a/../b",
+            "a/../../b",
+            ".",
+            "1",
+            "=x",
+        ),
+        *("alias.x", "rebase", "-x", "-v", "-exec", "--", "file:///x", "x:", "a=", "/nowhere/ws/a"),
+    ]
+)
+LINES = st.builds(lambda name, words: " ".join([name, *words]), NAMES, st.lists(PLAIN, max_size=4))
+SHELLS = st.builds(
+    Policy,
+    allow=st.lists(
+        st.sampled_from([*mandatory.SHELL, "Bash", "Bash(cat /etc:*)", "Bash(git log:*)"])
+        | NAMES.map(lambda name: f"Bash({name}:*)"),
+        max_size=4,
+    ).map(tuple),
+    deny=st.lists(LINES.map(lambda line: f"Bash({line}:*)"), max_size=1).map(tuple),
+    yolo=st.just(value=False),
+)
+SHELL_CALLS = st.builds(
+    ToolCall,
+    tool=st.just("Bash"),
+    input=LINES.map(lambda line: {"command": line}),
+    cwd=st.sampled_from([WS, f"{WS}/src"]),
+)
+
+
+@settings(deadline=None, max_examples=500)
+@given(asked=st.tuples(CALLS, POLICIES) | st.tuples(SHELL_CALLS, SHELLS))
 def test_alone_the_hook_never_allows_what_the_daemon_would_not(
-    one: ToolCall, rules: Policy, tmp_path_factory: pytest.TempPathFactory
+    asked: tuple[ToolCall, Policy], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    one, rules = asked
     file = tmp_path_factory.getbasetemp() / "policy.json"
     told = {"roots": [WS], "closed": [], "allow": rules.allow, "deny": rules.deny}
     file.write_text(json.dumps({**told, "yolo": rules.yolo}))
     event = {"hook_event_name": "PermissionRequest", "tool_name": one.tool, "cwd": one.cwd}
     said = json.loads(_ALONE.decide({**event, "tool_input": one.input}, str(file)))
     if said["hookSpecificOutput"]["decision"]["behavior"] == "allow":
-        assert decide(one, rules).verdict == "allow"
+        reach = Reach(inside, home="/nowhere/home")
+        assert policy.decide(one, rules, inside=reach).verdict == "allow"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | WORDS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+EVENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "hook_event_name": st.sampled_from(["PreToolUse", "PermissionRequest"]) | JSON,
+        "tool_name": TOOLS | JSON,
+        "tool_input": st.dictionaries(KEYS | st.text(), JSON, max_size=4) | JSON,
+        "cwd": st.sampled_from([WS, "/", "", "relative", "/\0"]) | JSON,
+    },
+)
+
+
+@settings(deadline=None)
+@given(event=EVENTS, rules=POLICIES)
+def test_malformed_input_is_denied_and_never_crashes(event: dict[str, Any], rules: Policy) -> None:
+    found = toolcalls.read(event)
+    if found is None:
+        return
+    decision = decide(found, rules)
+    policy.suggestion(found, rules)
+    json.dumps(toolcalls.answer(event, decision))
+    if decision.verdict == "allow" and not rules.yolo and found.tool == "Bash":
+        assert isinstance(event["tool_input"]["command"], str)
 
 
 @given(st.dictionaries(st.sampled_from(["tool_name", "tool_input", "cwd"]), VALUES | st.just({})))
@@ -252,10 +371,11 @@ def test_what_is_no_call_is_none(event: dict[str, Any]) -> None:
     assert found is None or (found.tool == event["tool_name"] and found.input == {})
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_shell_lines_are_never_too_odd(line: str, content: str) -> None:
-    shell.suggestion(line)
-    assert not shell.covers(line, content) or shell.mentions(line, content)
+    shell.suggestions(line, [content])
+    assert not shell.vouches(line, [content]) or shell.mentions(line, content)
 
 
 def _alone() -> Any:

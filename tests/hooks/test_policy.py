@@ -315,6 +315,39 @@ def test_prefixes_allow_what_begins_with_them_word_by_word(bench: Bench) -> None
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        *("git push", "git -c a=b log", "git config a.b c", "git", "env ls", "find . -delete"),
+        *(
+            "eval ls",
+            "time ls",
+            "PATH=. ls",
+            "sed p a",
+            "bash a.sh",
+            "wl exec b -- ls",
+            "cd",
+            "cd -P",
+        ),
+        *("ls -x..", "ls --x=..", "ls -I/etc"),
+    ],
+)
+def test_alone_a_prefix_does_not_allow_what_has_to_be_read_on(bench: Bench, line: str) -> None:
+    names = ("git", "ls", "env", "find", "eval", "time", "PATH=.", "sed", "bash", "wl", "cd")
+    bench.policy(allow=[f"Bash({name}:*)" for name in names])
+    assert bench.verdict("Bash", command="git status") == "allow"
+    assert bench.verdict("Bash", command=line) == "deny"
+
+
+def test_alone_case_means_nothing_where_the_file_system_has_none(bench: Bench) -> None:
+    path = str(bench.workspace / "a").upper()
+    assert bench.verdict("Read", file_path=path) == "deny"
+    bench.policy(folded=True)
+    assert bench.verdict("Read", file_path=path) == "allow"
+    bench.policy(folded=True, closed=[str(bench.workspace / "OWN")])
+    assert bench.verdict("Read", file_path=str(bench.workspace / "own" / "x")) == "deny"
+
+
+@pytest.mark.parametrize(
     ("pattern", "tool", "given"),
     [
         ("TodoWrite", "TodoWrite", {}),

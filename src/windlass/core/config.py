@@ -12,9 +12,11 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
+from windlass.core.boxing import Isolation, Network
 from windlass.core.errors import ConfigError
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Size = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 
@@ -38,6 +40,8 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     driver: str = ""
     model: str = ""
+    isolation: Isolation | Literal[""] = ""
+    network: Network | Literal[""] = ""
 
 
 class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +57,32 @@ class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setup: str = ""
     teardown: str = ""
     timeout: Seconds = 600.0
+
+
+class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What boxes show and reach beyond the workspace, and how much they may take; 0: no limit."""
+
+    domains: list[str] = []
+    toolchains: list[str] = []
+    env: list[str] = []
+    memory_mb: Size = 8192
+    processes: Size = 1024
+    open_files: Size = 8192
+    file_mb: Size = 4096
+    temp_mb: Size = 2048
+    disk_mb: Size = 20480
+
+
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The commands that decide whether a tree is good."""
+
+    commands: list[str] = []
+
+
+class Landing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What lands, and what only a person may let in."""
+
+    protected: list[str] = []
 
 
 class Trash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,9 +115,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     max_agents: Positive | None = None
     diff_tool: str = ""
+    isolation: Isolation = "auto"
+    network: Network = "host"
     workspace: Workspace = Workspace()
     roles: Roles = Roles()
     permissions: Permissions = Permissions()
+    box: Box = Box()
+    gate: Gate = Gate()
+    landing: Landing = Landing()
     trash: Trash = Trash()
     claude: Claude = Claude()
     budget: Budget = Budget()
@@ -98,17 +133,34 @@ ABOUT = {
     "model": "the model to ask for; empty means the CLI's own default",
     "max_agents": "how many agents may live at once; unset: no limit for people, 10 for agents",
     "diff_tool": "program that `wl diff --tool` opens with two folders",
+    "isolation": "`auto` (the best there is), `required` or `box` (a box or nothing), or `hooks`",
+    "network": "what boxed agents reach: `host`, `proxy` (box.domains), `none` (the model alone)",
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",
     "workspace.timeout": "seconds that setup and teardown may take",
     "roles.manager.driver": "the agent CLI of managers; empty means `driver`",
     "roles.manager.model": "the model of managers; empty means `model`",
+    "roles.manager.isolation": "the isolation of managers; empty means `isolation`",
+    "roles.manager.network": "the network of boxed managers; empty means `network`",
     "roles.worker.driver": "the agent CLI of workers; empty means `driver`",
     "roles.worker.model": "the model of workers; empty means `model`",
+    "roles.worker.isolation": "the isolation of workers; empty means `isolation`",
+    "roles.worker.network": "the network of boxed workers; empty means `network`",
     "permissions.manager.allow": "tool patterns that managers may use",
     "permissions.manager.deny": "tool patterns that managers may not use",
     "permissions.worker.allow": "tool patterns that workers may use",
     "permissions.worker.deny": "tool patterns that workers may not use",
+    "box.domains": "host names that agents with network `proxy` reach; `*.` in front: all below",
+    "box.toolchains": "more folders that boxes show, read-only",
+    "box.env": "names of more variables that boxed agents get",
+    "box.memory_mb": "MiB of memory that one agent may use",
+    "box.processes": "how many processes one agent may have",
+    "box.open_files": "how many files a process of an agent may have open",
+    "box.file_mb": "MiB that one file of an agent may have",
+    "box.temp_mb": "MiB of an agent's private /tmp, which is memory",
+    "box.disk_mb": "MiB that an agent's workspace and home may grow to before it is paused",
+    "gate.commands": "the commands that decide whether a tree is good; agents may always run them",
+    "landing.protected": "paths that only a person lets change, beside those that always are",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
     "claude.api_key_file": "file with an API key, for agents with an own folder",

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from windlass.core.boxing import LEVELS, NETWORKS, Level, Network
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.launch import Mode
@@ -51,6 +52,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     script: str | None
     options: dict[str, str] = {}
     """What its driver was configured with and it keeps for life."""
+    isolation: Level = "hooks"
+    network: Network = "host"
     fork_of: str | None = None
     """The transcript of the conversation that its own began with."""
     limits: Limits = Limits()
@@ -80,6 +83,8 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     configured: Policy
     """What the role of the new agent has by configuration; nobody has to have been given that."""
+    isolation: Level = "hooks"
+    network: Network = "host"
 
 
 DEFAULT_MAX_AGENTS = 10
@@ -110,6 +115,8 @@ def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) 
             f"{len(live)} agents live already and max_agents is {limit}",
             "end some with `wl kill`, or raise it: wl config set max_agents N",
         )
+    for above in {a.uid: a for a in (caller, parent) if a is not None}.values():
+        _check_confinement(spawn, above)
     if caller is not None and not caller.policy.yolo:
         beyond = set(spawn.policy.allow) - set(spawn.configured.allow) - set(caller.policy.allow)
         if spawn.policy.yolo or beyond:
@@ -120,10 +127,46 @@ def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) 
             )
 
 
+def narrowest(wanted: Network, caller: Agent | None) -> Network:
+    """The network that a new agent gets where nobody asked for one: never more than its caller."""
+    if caller is None or caller.isolation == "hooks":
+        return wanted
+    return min(wanted, caller.network, key=NETWORKS.index)
+
+
+def granted(asked: Network, usual: Network, caller: Agent | None) -> Network:
+    """The network that was asked for; an agent is given no more than is usual for its role."""
+    if caller is not None and NETWORKS.index(asked) > NETWORKS.index(usual):
+        raise Denied(
+            f"{caller.id} cannot give network {asked}: here it is {usual}", "leave out --network"
+        )
+    return asked
+
+
+def _check_confinement(spawn: Spawn, caller: Agent) -> None:
+    """Refuses an agent outside of its caller's box, or with a wider reach than that has."""
+    if LEVELS.index(spawn.isolation) < LEVELS.index(caller.isolation):
+        raise Denied(
+            f"{caller.id} is boxed and cannot start an agent that is not",
+            "leave out --isolation; if no box can be had here, ask the person",
+        )
+    boxed = caller.isolation == "box"
+    if boxed and NETWORKS.index(spawn.network) > NETWORKS.index(caller.network):
+        raise Denied(
+            f"{caller.id} has network {caller.network} and cannot give {spawn.network}",
+            "leave out --network",
+        )
+
+
 def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
     """Refuses a new parent that is a worker, or below the agent itself."""
     if parent.role != "manager":
         raise Denied(f"{parent.id} is a worker and cannot be a parent", "name a manager")
+    if LEVELS.index(agent.isolation) < LEVELS.index(parent.isolation):
+        raise Denied(
+            f"{parent.id} is boxed and {agent.id} is not: it would do what its manager may not",
+            "name another manager",
+        )
     if parent.uid == agent.uid or parent.uid in {a.uid for a in below(agent, live)}:
         raise Conflict(
             f"{parent.id} is {agent.id} itself or below it; that would make a cycle",

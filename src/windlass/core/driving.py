@@ -44,7 +44,8 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     checkout of `repo`, below `trusted_root`; all are absolute. `prompt` is None when a resumed
     session shall just go on. `fork_of` is the transcript of a conversation to begin with.
     `options` are the driver's own configuration, `env` the environment to start from and
-    `extra_env` what wins over everything. `rewake`, where given, is the argv of a hook that waits
+    `extra_env` what wins over everything. A `boxed` session sees nothing of
+    the person's home. `rewake`, where given, is the argv of a hook that waits
     while the session is idle and wakes it by exiting with 2.
     """
 
@@ -68,6 +69,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_usd: float | None = None
     trusted_root: str | None = None
     repo: str | None = None
+    boxed: bool = False
     options: dict[str, str] = {}
     env: dict[str, str] = {}
     extra_env: dict[str, str] = {}

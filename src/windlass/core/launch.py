@@ -23,6 +23,20 @@ class Receiver(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
+class Proxy(msgspec.Struct, frozen=True, kw_only=True):
+    """The way out of a box without a network of its own: the holder runs `program` for it.
+
+    It listens on the unix socket `socket` and reaches `domains` and `addresses` (see `Boxing`), and
+    the session's hook receiver. What it refused becomes lines of `log`.
+    """
+
+    program: str
+    socket: str
+    domains: tuple[str, ...]
+    addresses: tuple[str, ...]
+    log: str
+
+
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """A whole command to run; the environment is complete, nothing is inherited.
 
@@ -38,5 +52,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     columns: int = 120
     lines: int = 40
     receiver: Receiver | None = None
+    proxy: Proxy | None = None
     secrets: dict[str, str] = {}
     stdin: str = ""

@@ -1,48 +1,37 @@
-"""What agents may use: tool patterns, what everyone has, and the decision about one call.
+"""What agents may use: tool patterns, and the decision about one call.
 
 A pattern is `Tool`, `Tool(content)` or `mcp__server`; a name may end in `*`. The content of Bash is
 a command (see `shell`), of a file tool a path, of WebFetch `domain:…` or an address, of Skill and
 Agent a name; a last `:*` makes it a beginning. Patterns that cannot be understood allow nothing and
-deny everything of their tool.
+deny everything of their tool. What everyone has is `mandatory`'s.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
-from windlass.core import shell, toolcalls
+from windlass.core import shell, shell_paths, toolcalls
 from windlass.core.crew import Policy, Role
+from windlass.core.mandatory import ALLOWED, DENIED, QUESTION, SESSION_TOOLS, with_mandatory
+from windlass.core.reach import Reach, outside
 from windlass.core.toolcalls import FILE_TOOLS, Decision, ToolCall, Unclear
 
-SESSION_TOOLS: tuple[str, ...] = (
-    *("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"),
-    *("Skill", "ToolSearch", "BashOutput", "TaskOutput", "KillShell", "TaskStop"),
-    *("Agent", "Task"),
-)
-"""They touch only the session itself: its lists, its own background work, its helpers.
-
-A helper (`Agent`, until lately `Task`) reaches the world through tools that are asked about again.
-"""
-ALLOWED: tuple[str, ...] = (
-    *FILE_TOOLS,
-    # As a whole, because a worker must be able to build and test; a box confines it, not a list.
-    "Bash",
-    *SESSION_TOOLS,
-    "WebFetch",
-    "WebSearch",
-)
-DENIED: tuple[str, ...] = (
-    *("EnterPlanMode", "ExitPlanMode", "AskUserQuestion"),
-    *("EnterWorktree", "ExitWorktree"),
-)
-"""Plan mode and questions stop a crew until a person looks; agents work, or end their turn.
-
-Worktrees of the CLI's own would take an agent out of the workspace that we keep and salvage.
-"""
-QUESTION = "AskUserQuestion"
+__all__ = [
+    "ALLOWED",
+    "DENIED",
+    "QUESTION",
+    "SESSION_TOOLS",
+    "Reach",
+    "decide",
+    "forbids",
+    "permits",
+    "suggestion",
+    "with_mandatory",
+]
 
 _CONTENT_OF = {
     "WebFetch": "url",
@@ -51,50 +40,59 @@ _CONTENT_OF = {
     "Agent": "subagent_type",
     "Task": "subagent_type",
 }
+_NOTHING = Policy()
+_LONGEST = 32_768
+_MOST = 300
+_SEPARATOR = re.compile(r"[;&|]")
+_SAYABLE = re.compile(r"[A-Za-z0-9_.*-]+")
+"""Names that can stand in a line which a person is told to type: an agent may have made them up."""
 _PATTERN = re.compile(r"([^()\s]+)(?:\((.*)\))?", re.DOTALL)
 _ADDRESS = re.compile(r"https?://([a-z0-9.-]+)(?::[0-9]+)?(?:[/?#].*)?", re.DOTALL | re.IGNORECASE)
 
 
-def with_mandatory(given: Policy) -> Policy:
-    """Adds what every agent may and may not use; what was allowed by name is not denied."""
-    denied = [name for name in DENIED if name not in given.allow]
-    return Policy(
-        allow=tuple(dict.fromkeys((*ALLOWED, *given.allow))),
-        deny=tuple(dict.fromkeys((*denied, *given.deny))),
-        yolo=given.yolo,
-    )
-
-
 def decide(
-    call: ToolCall, policy: Policy, *, inside: Callable[[str], bool], role: Role = "worker"
+    call: ToolCall,
+    policy: Policy,
+    *,
+    inside: Callable[[str], bool] | Reach,
+    role: Role = "worker",
 ) -> Decision:
-    """Decides about one call; `inside` says whether the agent may touch an absolute path.
+    """Decides about one call; `inside` says which absolute paths the agent may touch.
 
-    Denials first, then where file tools reach, then what is allowed; what nobody thought of is
-    denied. A question becomes `ask` where a person allowed questions.
+    Denials first, then where file tools reach, then what is allowed, then where shell commands
+    reach; what nobody thought of is denied. A question becomes `ask` where a person allowed
+    questions.
     """
+    reach = inside if isinstance(inside, Reach) else Reach(inside)
     denial = next((pattern for pattern in policy.deny if forbids(pattern, call)), None)
-    permit = next((pattern for pattern in policy.allow if permits(pattern, call)), None)
     if call.tool == QUESTION:
+        permit = next((pattern for pattern in policy.allow if permits(pattern, call)), None)
         return _about_a_question(denial, permit)
     if denial is not None:
         return _denied(f"{denial} is denied by policy", rule=denial)
     if policy.yolo:
         return _allowed("yolo")
-    if call.tool in FILE_TOOLS and (outside := _outside(call, inside)) is not None:
-        return outside
+    if call.tool in FILE_TOOLS and (refused := _outside(call, reach)) is not None:
+        return refused
     if call.tool in SESSION_TOOLS:
         return _allowed("mandatory")
+    if call.tool == "Bash":
+        return _about_a_line(call, policy, reach=reach, role=role)
+    permit = next((pattern for pattern in policy.allow if permits(pattern, call)), None)
     if permit is not None:
         return _allowed(permit)
-    wanted = call.tool
+    wanted = [call.tool] if _SAYABLE.fullmatch(call.tool) else []
+    return _denied(f"{call.tool} is not in the allow list{_hint(wanted, role)}", rule="unknown")
+
+
+def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: Role = "worker") -> str:
+    """The lines that a person would type to have such calls allowed; empty if no pattern could."""
+    wanted = [call.tool]
     if call.tool == "Bash":
-        wanted = shell.suggestion(str(call.input.get("command", "")))
-    return _denied(
-        f"{call.tool} is not in the allow list for this; a person can allow it to agents started"
-        f" from then on: wl config add permissions.{role}.allow '{wanted}'",
-        rule="unknown",
-    )
+        wanted = shell.suggestions(_line(call) or "", _for_the_shell(policy.allow)[1])
+    elif call.tool in DENIED or call.tool in FILE_TOOLS or not _SAYABLE.fullmatch(call.tool):
+        wanted = []
+    return "\n".join(f"wl config add permissions.{role}.allow '{one}'" for one in wanted)
 
 
 def permits(pattern: str, call: ToolCall) -> bool:
@@ -105,8 +103,8 @@ def permits(pattern: str, call: ToolCall) -> bool:
     if content is None:
         return True
     if call.tool == "Bash":
-        command = call.input.get("command")
-        return isinstance(command, str) and shell.covers(command, content)
+        line = _line(call)
+        return line is not None and shell.vouches(line, [content])
     if call.tool in FILE_TOOLS:
         reached = _reached(call)
         return bool(reached) and all(_path_fits(content, path) for path in reached)
@@ -125,8 +123,8 @@ def forbids(pattern: str, call: ToolCall) -> bool:
     if not content:
         return True
     if call.tool == "Bash":
-        command = call.input.get("command")
-        return not isinstance(command, str) or shell.mentions(command, content)
+        line = _line(call)
+        return line is None or shell.mentions(line, content)
     if call.tool in FILE_TOOLS:
         reached = _reached(call)
         return not reached or any(_path_fits(content, path) for path in reached)
@@ -141,20 +139,80 @@ def _about_a_question(denial: str | None, permit: str | None) -> Decision:
     if denial is None and permit is not None:
         return Decision(verdict="ask", reason="questions are allowed", rule=permit)
     return _denied(
-        "nobody is at this terminal to answer; end your turn with your question"
-        " and a last line WAITING",
+        "nobody is at this terminal, so your question was passed on, as `wl ask` does; the answer"
+        " comes as a message: go on with what does not need it, or end your turn with a last line"
+        " WAITING",
         rule=denial or QUESTION,
     )
 
 
-def _outside(call: ToolCall, inside: Callable[[str], bool]) -> Decision | None:
+def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision:
+    line = _line(call)
+    if line is None or not line.strip():
+        return _denied("this is no command", rule="unclear")
+    if not reach.boxed and (len(line) > _LONGEST or len(_SEPARATOR.findall(line)) > _MOST):
+        return _denied(
+            "this line is too long to be judged in time; take it apart, and write files with a"
+            " file tool",
+            rule="unclear",
+        )
+    bare, known = _for_the_shell(policy.allow)
+    if shell.is_one_of(line, known):
+        # A person wrote down just this line, with the paths in it.
+        return _allowed(f"Bash({line.strip()})")
+    if bare is None and not shell.vouches(line, known):
+        return _not_allowed(line, known, role)
+    where = shell_paths.beyond(
+        line, call.cwd, reach, spelled=lambda words: shell.spelled(words, known)
+    )
+    if where is not None:
+        return _denied(where, rule="paths")
+    return _allowed(bare or "the allow list, each of its commands")
+
+
+def _not_allowed(line: str, known: Sequence[str], role: Role) -> Decision:
+    doubts = shell.look(line).doubts
+    if doubts:
+        return _denied(
+            f"this line cannot be judged: {'; '.join(doubts[:3])}. Write it more plainly,"
+            " one command after the other",
+            rule="unclear",
+        )
+    names = dict.fromkeys(command[0].text for command in shell.missing(line, known))
+    wanted = shell.suggestions(line, known)
+    said = ", ".join(names) or "it"
+    return _denied(f"not in the allow list: {said}{_hint(wanted, role)}", rule="unknown")
+
+
+def _hint(wanted: Iterable[str], role: Role) -> str:
+    lines = [f"wl config add permissions.{role}.allow '{one}'" for one in wanted]
+    if not lines:
+        return ""
+    return f"; a person can allow it to agents started from then on: {' && '.join(lines)}"
+
+
+def _line(call: ToolCall) -> str | None:
+    line = call.input.get("command")
+    return line if isinstance(line, str) else None
+
+
+@lru_cache(maxsize=64)
+def _for_the_shell(allow: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The pattern that allows every line, if there is one, and the commands that others allow."""
+    parsed = [(pattern, *_parsed(pattern)) for pattern in allow]
+    ours = [(pattern, content) for pattern, name, content in parsed if _names(name, "Bash")]
+    bare = next((pattern for pattern, content in ours if content is None), None)
+    return bare, tuple(content for _, content in ours if content)
+
+
+def _outside(call: ToolCall, reach: Reach) -> Decision | None:
     try:
-        beyond = next((path for path in toolcalls.paths(call) if not inside(path)), None)
+        beyond = next((path for path in toolcalls.paths(call) if not reach.inside(path)), None)
     except Unclear as error:
         return _denied(str(error), rule="paths")
     if beyond is None:
         return None
-    return _denied(f"{beyond} is outside of the agent's workspace", rule="paths")
+    return _denied(outside(beyond, reach), rule="paths")
 
 
 def _parsed(pattern: str) -> tuple[str, str | None]:

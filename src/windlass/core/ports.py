@@ -30,11 +30,18 @@ class Driver(Protocol):
     def pinned(self) -> tuple[str, ...]:
         """Returns the options that an agent keeps: its conversation lies where they say."""
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Returns patterns of the variables that a boxed session needs of the person's own."""
+
     def check(self) -> str:
         """Returns the CLI's version; raises DriverError or ConfigError with how to install it."""
 
     def require_ready(self, request: SessionRequest) -> None:
         """Raises ConfigError where a session would stop at a question to the person."""
+
+    def reaches(self, request: SessionRequest) -> tuple[str, ...]:
+        """Returns the `host:port` of whatever a session cannot work without."""
 
     def trusts(self, request: SessionRequest) -> bool:
         """Returns whether the CLI works in the workspace without asking the person first."""

@@ -26,6 +26,7 @@ FILE_TOOLS = {
 """Which of its inputs says where a tool works; those with `path` work in the folder by default."""
 
 _PATHS = ("file_path", "notebook_path", "path")
+_LONGEST = 4096
 _WILD = re.compile(r"[*?\[\]{}]")
 
 Verdict = Literal["allow", "deny", "ask"]
@@ -66,6 +67,8 @@ def paths(call: ToolCall) -> list[str]:
     named = [call.input[key] for key in _PATHS if call.input.get(key) is not None]
     if not named and FILE_TOOLS.get(call.tool, "path") != "path":
         raise Unclear(f"{call.tool} names no path")
+    if "" in named:
+        raise Unclear(f"{call.tool} names an empty path")
     found = [_joined(call.cwd, path) for path in named] or [call.cwd]
     if call.tool == "Glob":
         return [_reach(base, call.input.get("pattern")) for base in found]
@@ -94,6 +97,8 @@ def _joined(base: str, path: object) -> str:
     # Agent CLIs expand ~ and trim; what we looked at would not be what is opened.
     if not isinstance(path, str) or path != path.strip().strip("\ufeff") or path[:1] == "~":
         raise Unclear("write the path out, without ~ or spaces around it")
+    if path[:1] == "$" or path[:5].lower() == "file:" or len(path) > _LONGEST:
+        raise Unclear("write the path out, as a plain one")
     if not path.isprintable():
         raise Unclear("the path holds control characters")
     return posixpath.join(base, path)

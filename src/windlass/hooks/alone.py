@@ -5,7 +5,8 @@ prefix, and tools that touch nothing but the session; what is on the deny list, 
 is denied. The daemon's own rules (`core.policy`) allow all of this and more: never less.
 
 The policy file is JSON: `roots` and `closed` (places the agent may and may not touch; the deepest
-one around a path counts), `allow`, `deny`, `yolo`.
+one around a path counts), `allow`, `deny`, `yolo`, and perhaps `folded` (whether case means nothing
+in names of files).
 """
 
 import json
@@ -35,6 +36,29 @@ SESSION_TOOLS = frozenset(
         *("Agent", "Task"),
     )
 )
+_READ_ON = frozenset(
+    (
+        # Words of the shell's grammar, which are no commands.
+        *("if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "case"),
+        *("esac", "in", "time", "function", "select", "coproc"),
+        # What runs its arguments, names variables in them or reads programs from them.
+        *("eval", "source", ".", "trap", "alias", "unalias", "hash", "enable", "shopt", "let"),
+        *("complete", "compgen", "bind", "fc", "history", "mapfile", "readarray", "env", "nice"),
+        *("nohup", "setsid", "stdbuf", "ionice", "timeout", "xargs", "command", "builtin"),
+        *("exec", "busybox", "sh", "bash", "dash", "zsh", "ksh", "find", "test", "unset", "set"),
+        *("getopts", "wait", "read", "printf", "export", "declare", "typeset", "local"),
+        *("readonly", "sort", "sed", "awk", "gawk", "mawk", "nawk", "type", "wl", "windlass"),
+    )
+)
+"""Names that a prefix allows but that have to be read on, which takes the daemon."""
+_GIT = frozenset(
+    (
+        *("add", "blame", "branch", "checkout", "cherry-pick", "commit", "describe", "diff"),
+        *("log", "ls-files", "merge", "mv", "reset", "restore", "rev-parse", "revert", "rm"),
+        *("show", "stash", "status", "switch", "tag"),
+    )
+)
+"""What git does without ever running what its arguments name."""
 _PATHS = ("file_path", "notebook_path", "path")
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _WILD = re.compile(r"[*?\[\]{}]")
@@ -93,7 +117,7 @@ def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
         if _forbids(pattern, tool, given, cwd):
             raise _No(f"{pattern} is denied")
     if tool == "AskUserQuestion":
-        raise _No("end your turn with your question and a last line WAITING")
+        raise _No("your question was passed on; go on, or end your turn with a last line WAITING")
     if policy["yolo"] or tool in SESSION_TOOLS:
         return
     if tool in FILE_TOOLS and tool in policy["allow"]:
@@ -151,17 +175,24 @@ def _require_inside(path: str, policy: "dict[str, Any]") -> None:
 def _inside(path: str, policy: "dict[str, Any]") -> bool:
     if not path.startswith("/") or "\0" in path:
         return False
-    parts = _real(path)
+    parts = _real(path, policy)
     depth = {
-        kind: max((len(p) for p in map(_real, policy[kind]) if parts[: len(p)] == p), default=-1)
+        kind: max((len(p) for p in _all(kind, policy) if parts[: len(p)] == p), default=-1)
         for kind in ("roots", "closed")
     }
     return depth["roots"] >= 0 and depth["roots"] >= depth["closed"]
 
 
-def _real(path: str) -> list[str]:
+def _all(kind: str, policy: "dict[str, Any]") -> list[list[str]]:
+    return [_real(path, policy) for path in policy[kind]]
+
+
+def _real(path: str, policy: "dict[str, Any]") -> list[str]:
     """The components of a path with every link followed, also through what does not exist."""
-    return [part for part in posixpath.realpath(path).split("/") if part]
+    real = posixpath.realpath(path)
+    if policy.get("folded") is True:
+        real = real.casefold()
+    return [part for part in real.split("/") if part]
 
 
 def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
@@ -175,11 +206,26 @@ def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
     ]
     if not fitting:
         raise _No(f"{words[0]} is not in the allow list")
+    if 0 not in fitting:
+        _require_harmless(words)
     _require_inside(cwd, policy)
+    if words[0] == "cd" and all(word[:1] == "-" for word in words[1:]):
+        raise _No("cd without a folder leaves the workspace")
     for word in words[max(fitting) :]:
         for piece in re.split("[=:]", word):
             bare = piece[piece.index("/") :] if piece[:1] == "-" and "/" in piece else piece
-            _require_inside(posixpath.join(cwd, bare), policy)
+            # As an option with a value in it too, and as the shell's own cd takes ..
+            for path in (bare, piece[2:]) if piece[:1] == "-" else (bare,):
+                _require_inside(posixpath.join(cwd, path), policy)
+                _require_inside(posixpath.normpath(posixpath.join(cwd, path)), policy)
+
+
+def _require_harmless(words: list[str]) -> None:
+    """Refuses what has to be read on before a prefix can allow it."""
+    if words[0] in _READ_ON or "=" in words[0]:
+        raise _No(f"{words[0]} has to wait for it; try again in a moment")
+    if words[0] == "git" and (len(words) < 2 or words[1] not in _GIT):
+        raise _No("only what git does without running others; try again in a moment")
 
 
 def _prefix(pattern: str) -> list[str] | None:
@@ -213,6 +259,7 @@ def _forbids(pattern: str, tool: str, given: "dict[str, Any]", cwd: str) -> bool
     literal = _flat(max(_WILD.split(content), key=len)).strip("~./ ")
     # Word by word: options may stand between those of a command.
     words = literal.split() if tool == "Bash" else [literal]
+    words = [word.rpartition("/")[2] if tool == "Bash" else word for word in words]
     return not literal or any(all(word in _flat(one) for word in words) for one in said)
 
 

@@ -1,0 +1,68 @@
+"""Where an agent may go: its places, and which of them a path is in.
+
+Pure: who asks has followed the links. The deepest place around a path decides. Paths are compared
+name by name, composed alike, and without their case where the file system has none.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Places(NamedTuple):
+    """Where an agent may work and where not, as absolute paths without links in them."""
+
+    roots: tuple[str, ...]
+    closed: tuple[str, ...]
+    folded: bool = False
+    """Whether the file system takes a and A for the same."""
+
+    def inside(self, path: str) -> bool:
+        """Whether a path without links is in a place of the agent's."""
+        mine = self._deepest(self.roots, path)
+        return mine >= 0 and mine >= self._deepest(self.closed, path)
+
+    def shut(self, path: str) -> bool:
+        """Whether a path without links is in a place that is not the agent's."""
+        return self._deepest(self.closed, path) > self._deepest(self.roots, path)
+
+    def _deepest(self, among: tuple[str, ...], path: str) -> int:
+        real = self._names(path)
+        found = [place for place in map(self._names, among) if real[: len(place)] == place]
+        return max(map(len, found), default=-1)
+
+    def _names(self, path: str) -> list[str]:
+        # Agent CLIs may compose accents before they open, and some file systems do.
+        composed = unicodedata.normalize("NFC", path)
+        if self.folded:
+            composed = unicodedata.normalize("NFC", composed.casefold())
+        return [name for name in composed.split("/") if name]
+
+
+def _nowhere(path: str) -> bool:
+    return not path
+
+
+class Reach(NamedTuple):
+    """Where an agent may go. Paths that are asked about are absolute, links and `..` in them."""
+
+    inside: Callable[[str], bool]
+    closed: Callable[[str], bool] = _nowhere
+    """Whether a path is in a place that is not the agent's; asked about what texts mention."""
+    workspace: str = ""
+    home: str = ""
+    temp: str = ""
+    told: Mapping[str, str] = MappingProxyType({})
+    """Variables that every agent has from us, which say where what is not its own lies."""
+    boxed: bool = False
+    """Whether a box hides what is not the agent's: lines may go wherever they find a way then."""
+
+
+def outside(path: str, reach: Reach) -> str:
+    """Says that a path is not the agent's, and what is."""
+    instead = f"; work in {reach.workspace}" if reach.workspace else ""
+    spare = f", and use {reach.temp} for what need not be kept" if instead and reach.temp else ""
+    return f"{path} is outside of the agent's workspace{instead}{spare}"
