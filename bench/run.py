@@ -25,7 +25,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import hooks  # noqa: E402 - as above
+from bench import box, hooks  # noqa: E402 - as above
 from tests.support.ground import WL, Ground  # noqa: E402 - found through the line above
 
 IDLE_SECONDS = 20.0
@@ -129,7 +129,7 @@ def start_up(ground: Ground) -> list[Row]:
 
 def spawn(ground: Ground, name: str) -> float:
     """Starts a stand-in that stays idle; milliseconds until its session runs."""
-    script = ground.folder / "idle.script.json"
+    script = ground.shown / "idle.script.json"
     if not script.exists():
         script.write_text(json.dumps({"turns": [{"text": "WAITING"}]}))
     began = time.perf_counter()
@@ -192,7 +192,7 @@ def main() -> int:
     ground = Ground(folder)
     ground.repository()
     try:
-        hooked = [row(*one) for one in hooks.measure(ground)]
+        hooked = [row(*one) for one in (*box.measure(), *hooks.measure(ground))]
         rows = [*floors(ground), *start_up(ground), *hooked, *crew(ground)]
     finally:
         ground.wl("nuke", "--force", "-q", timeout=300)

@@ -9,8 +9,9 @@ Files in the session's folder: `holder.json` who holds, `exit` how it ended, and
 sessions `stdin` (a FIFO), `output`, `stderr`. While `stopping` exists the holder outlives its
 child until everything below it has ended, so that nothing escapes from under it meanwhile.
 
-Where the spec asks for one it also runs a receiver of hooks, found by its path: the holder is what
-lives exactly as long as the session. What hooks say is none of its business.
+Where the spec asks for one it also runs a receiver of hooks and, for a box, a proxy, both found by
+their paths: the holder is what lives exactly as long as the session. What hooks say and what a box
+may reach is none of its business.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def main(path: str) -> int:
     _become_subreaper()
     try:
         receiver = _listen(spec)
+        proxy = _let_out(spec, receiver)
         child = _start(spec)
     except (OSError, ImportError) as error:
         reason = f"cannot start {spec['argv'][0]}: {error}"
@@ -85,6 +87,8 @@ def main(path: str) -> int:
     _replace(folder, "holder.json", _identity(child))
     if receiver is not None:
         receiver.serve()
+    if proxy is not None:
+        proxy.serve()
     code = _hold(folder, child)
     if receiver is not None:
         receiver.settle(LAST_EVENTS)
@@ -123,9 +127,22 @@ def _listen(spec: dict[str, Any]) -> Any:
     wanted = spec.get("receiver")
     if wanted is None:
         return None
-    folder, _, name = wanted["program"].rpartition("/")
+    return _load(wanted["program"]).Receiver(wanted, spec.get("wake"))
+
+
+def _let_out(spec: dict[str, Any], receiver: Any) -> Any:
+    """Has a proxy listen for the session's box, if it has no network; it reaches the receiver."""
+    wanted = spec.get("proxy")
+    if wanted is None:
+        return None
+    also = () if receiver is None else (f"127.0.0.1:{receiver.port}",)
+    return _load(wanted["program"]).Proxy(wanted, also)
+
+
+def _load(program: str) -> Any:
+    folder, _, name = program.rpartition("/")
     sys.path.insert(0, folder)
-    return __import__(name.removesuffix(".py")).Receiver(wanted, spec.get("wake"))
+    return __import__(name.removesuffix(".py"))
 
 
 def _start(spec: dict[str, Any]) -> int:

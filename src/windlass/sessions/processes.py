@@ -14,12 +14,12 @@ import msgspec
 import psutil
 
 from windlass.core.errors import WindlassError
-from windlass.sessions import record
+from windlass.sessions import boxed, record
 from windlass.sessions.census import identify
 from windlass.sessions.tree import StopReport, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from windlass.sessions.tmux import Tmux
@@ -82,10 +82,13 @@ def below(folder: Path) -> list[Process]:
     if holder is None or holder.living() is None:
         return []
     found = []
+    program = boxed.program(holder.child) if holder.child else None
     with contextlib.suppress(psutil.Error):
         for one in psutil.Process(holder.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                if one.pid != holder.child and one.status() != psutil.STATUS_ZOMBIE:
+                if one.pid == program or boxed.is_wrapper(one.pid):
+                    continue
+                if one.status() != psutil.STATUS_ZOMBIE:
                     started = one.create_time()
                     found.append(Process(pid=one.pid, name=one.name(), started_at=started))
     return found
@@ -97,9 +100,16 @@ def end_run(mark: str) -> StopReport:
 
 
 def run(
-    command: str, *, cwd: Path, env: Mapping[str, str], log: Path, timeout: float, mark: str
+    command: str,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    log: Path,
+    timeout: float,
+    mark: str,
+    prefix: Sequence[str] = (),
 ) -> CommandResult:
-    """Runs a shell command line with its output appended to `log`.
+    """Runs a shell command line, behind `prefix`, with its output appended to `log`.
 
     `mark` marks its processes, so that `end_run` finds them even if we die meanwhile. On time-out
     its whole tree is ended. What it leaves running after a normal end is left alone;
@@ -109,7 +119,7 @@ def run(
         start = file.tell()
         try:
             shell = subprocess.Popen(
-                ["/bin/sh", "-c", command],
+                [*prefix, "/bin/sh", "-c", command],
                 cwd=cwd,
                 env={**env, _RUN_MARKER: mark},
                 stdin=subprocess.DEVNULL,

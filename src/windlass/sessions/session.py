@@ -21,7 +21,7 @@ import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.launch import HOOK_PORT
-from windlass.sessions import lastwords, processes, record
+from windlass.sessions import boxed, lastwords, processes, record
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a session now.
 
     Not alive with no exit code: it was ended so hard that nobody could write it down, or it
-    never started. `reason` says why a program could not be started, or the last line that one
-    printed which failed by itself.
+    never started. `child_pid` is the agent CLI, also behind a box. `reason` says why a program
+    could not be started, or the last line that one printed which failed by itself.
     """
 
     alive: bool
@@ -94,12 +94,15 @@ class Sessions:
         alive = holder.living() is not None
         # Read after that look: an end between the two is then seen here.
         ended = record.read_exit(folder)
+        child = holder.child
+        if child is not None and alive:
+            child = boxed.program(child)
         return Facts(
             alive=alive and ended is None,
             exit_code=ended.code if ended else None,
             exited_at=ended.at if ended else None,
             holder_pid=holder.pid,
-            child_pid=holder.child,
+            child_pid=child,
             reason=_why(folder, ended) if ended else "",
         )
 
@@ -176,6 +179,7 @@ class Sessions:
             "wake": None if wake is None else str(wake),
             "marker": marker,
             "receiver": None if launch.receiver is None else _receiver(launch.receiver),
+            "proxy": None if launch.proxy is None else msgspec.to_builtins(launch.proxy),
             "secrets": launch.secrets,
             "stdin": launch.stdin,
         }
