@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.git.conftest import git, snapshot
 
-from windlass.git import workspaces
+from windlass.git import changes, workspaces
 from windlass.git.repository import Repository
 
 
@@ -87,3 +87,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_what_a_change_touches_is_listed_under_every_name(repo: Repository, ws: Path) -> None:
+    """A protected file that was moved away or replaced was touched as well."""
+    odd = os.fsdecode(b"odd\xff\n")
+    (ws / odd).write_text("x\n")
+    (ws / "run.sh").chmod(0o644)
+    git(ws, "mv", "readme.txt", "moved.txt")
+    (ws / "link").unlink()
+    (ws / "link").write_text("no link\n")
+    git(ws, "add", "-A")
+    git(ws, "-c", "advice.addEmbeddedRepo=false", "commit", "-q", "-m", "all")
+    assert changes.touched(repo, "main", "agent/a1") == [
+        "link",
+        "moved.txt",
+        odd,
+        "readme.txt",
+        "run.sh",
+    ]
+    assert changes.touched(repo, "main", "main") == []

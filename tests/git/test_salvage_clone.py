@@ -8,7 +8,7 @@ import pytest
 from tests.git.conftest import git, snapshot
 
 from windlass.core.errors import GitError
-from windlass.git import repository, trash, workspaces
+from windlass.git import mirror, repository, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -146,3 +146,218 @@ def test_an_object_that_lies_about_its_id_fails_the_salvage(repo: Repository, cl
         salvage(repo, path=str(clone), agent="c1", stamp="1", meta={})
     git(repo.root, "cat-file", "-e", tip, ok=1)
     assert trash.entries(repo) == []
+
+
+@pytest.fixture
+def mirrored(repo: Repository, tmp_path: Path) -> str:
+    """What clones call origin."""
+    mirror.refresh(repo, str(tmp_path / "mirror"))
+    return str(tmp_path / "mirror")
+
+
+@pytest.fixture
+def boxed(repo: Repository, tmp_path: Path, mirrored: str) -> Path:
+    """A boxed agent's workspace as we make it."""
+    git(repo.root, "tag", "-a", "-m", "note", "released")
+    git(repo.root, "branch", "elsewhere")
+    path = tmp_path / "ws" / "c1"
+    workspaces.create(
+        repo, path=str(path), branch="agent/c1", base="main", agent="c1", origin=mirrored
+    )
+    return path
+
+
+def test_a_boxed_agent_is_restored_as_it_was_into_a_clone(
+    repo: Repository, boxed: Path, mirrored: str
+) -> None:
+    tip = commit(boxed, "work")
+    git(boxed, "checkout", "-q", "-b", "side")
+    side = commit(boxed, "side")
+    git(boxed, "tag", "-a", "-m", "note", "v1")
+    git(boxed, "checkout", "-q", "agent/c1")
+    for text in ("first\n", "second\n"):
+        (boxed / "readme.txt").write_text(text)
+        git(boxed, "stash", "-q")
+    (boxed / "staged").write_text("staged\n")
+    git(boxed, "add", "staged")
+    (boxed / "loose").write_text("untracked\n")
+    git(boxed, "config", "alias.mine", "status")
+    commit(Path(repo.root), "elsewhere")
+    mirror.refresh(repo, mirrored)
+    git(boxed, "fetch", "-q", "origin")
+
+    def told() -> tuple[object, ...]:
+        return (
+            snapshot(boxed),
+            git(boxed, "status", "--porcelain"),
+            git(boxed, "for-each-ref", "refs/heads", "refs/tags", "refs/stash"),
+            git(boxed, "stash", "list", "--format=%H %gs"),
+            git(boxed, "config", "alias.mine"),
+            git(boxed, "reflog", "--format=%H %gs"),
+        )
+
+    before = told()
+    kept = salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    assert (kept.summary.commits, kept.summary.stashes) == (2, 2)
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    git(repo.root, "gc", "-q", "--prune=now")
+    entry = trash.find(repo, "c1")
+    for _ in range(2):
+        trash.restore(repo, entry, path=str(boxed), branch="agent/c1", agent="c1", origin=mirrored)
+    git(boxed, "fetch", "-q", "origin")
+    assert told() == before
+    assert git(repo.root, "rev-parse", "agent/c1") == tip
+    assert repository.checkouts(repo)["agent/c1"] == str(boxed)
+    assert repository.read_ref(repo, "refs/windlass/base/c1") is not None
+    assert git(repo.root, "stash", "list") == ""
+    trash.empty(repo, [entry])
+    git(repo.root, "reflog", "expire", "--expire=now", "--all")
+    git(repo.root, "gc", "-q", "--prune=now")
+    assert git(boxed, "log", "-1", "--format=%H", "side") == side, "it borrows what we keep"
+    git(boxed, "stash", "show", "-p", "stash@{1}")
+
+
+def test_a_salvage_of_a_clone_claims_nothing_that_is_the_repositorys(
+    repo: Repository, boxed: Path, mirrored: str
+) -> None:
+    others = commit(Path(repo.root), "others")
+    git(repo.root, "tag", "-f", "released")
+    mirror.refresh(repo, mirrored)
+    git(boxed, "fetch", "-q", "--tags", "-f", "origin")
+    tip = commit(boxed, "work")
+    kept = salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    assert kept.summary.commits == 1
+    parents = git(repo.root, "log", "-1", "--format=%P", kept.commit).split()
+    assert tip in parents
+    assert others not in parents
+
+
+@pytest.mark.parametrize("was", ["worktree", "clone"])
+def test_a_workspace_is_restored_as_the_other_kind(
+    repo: Repository, boxed: Path, ws: Path, tmp_path: Path, was: str
+) -> None:
+    path, agent = (ws, "a1") if was == "worktree" else (boxed, "c1")
+    commit(path, "work")
+    (path / "readme.txt").write_text("stashed\n")
+    git(path, "stash", "-q")
+    (path / "staged").write_text("staged\n")
+    git(path, "add", "staged")
+    before = snapshot(path), git(path, "status", "--porcelain"), git(path, "rev-parse", "HEAD")
+    salvage(repo, path=str(path), agent=agent, stamp="1", meta={})
+    workspaces.remove(repo, path=str(path), branch=f"agent/{agent}", agent=agent)
+    origin = str(tmp_path / "mirror") if was == "worktree" else None
+    back = tmp_path / "back"
+    trash.restore(repo, trash.find(repo, agent), path=str(back), branch="agent/back", origin=origin)
+    assert (back / ".git").is_dir() is (was == "worktree")
+    assert (
+        snapshot(back),
+        git(back, "status", "--porcelain"),
+        git(back, "rev-parse", "HEAD"),
+    ) == before
+    assert git(back, "symbolic-ref", "HEAD") == "refs/heads/agent/back"
+    assert git(back, "stash", "list").count("\n") == 0
+    assert git(back, "stash", "list") != ""
+    git(back, "fsck")
+
+
+def test_a_rebase_goes_on_in_a_restored_clone(repo: Repository, boxed: Path, mirrored: str) -> None:
+    (Path(repo.root) / "readme.txt").write_text("theirs\n")
+    git(repo.root, "commit", "-q", "-a", "-m", "theirs")
+    mirror.refresh(repo, mirrored)
+    (boxed / "readme.txt").write_text("ours\n")
+    git(boxed, "commit", "-q", "-a", "-m", "ours")
+    git(boxed, "fetch", "-q", "origin")
+    git(boxed, "rebase", "-q", "origin/main", ok=1)
+    salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    trash.restore(
+        repo,
+        trash.find(repo, "c1"),
+        path=str(boxed),
+        branch="agent/c2",
+        agent="c1",
+        origin=mirrored,
+    )
+    assert workspaces.status(repo, str(boxed)).operation == "rebase"
+    (boxed / "readme.txt").write_text("both\n")
+    git(boxed, "add", "readme.txt")
+    git(boxed, "-c", "core.editor=true", "rebase", "--continue")
+    assert git(boxed, "symbolic-ref", "HEAD") == "refs/heads/agent/c2"
+    assert git(boxed, "log", "-1", "--format=%s") == "ours"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "windlass.git.clones.sow",
+        "windlass.git.putback.ClonePutBack._put_files",
+        "windlass.git.putback.ClonePutBack._finish",
+        "windlass.git.replanting.put_back_refs",
+    ],
+)
+def test_a_restore_that_was_killed_is_done_anew(
+    repo: Repository, boxed: Path, mirrored: str, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    commit(boxed, "work")
+    (boxed / "loose").write_text("untracked\n")
+    before = snapshot(boxed)
+    salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    entry = trash.find(repo, "c1")
+
+    def back() -> None:
+        trash.restore(repo, entry, path=str(boxed), branch="agent/c1", agent="c1", origin=mirrored)
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, die)
+        with pytest.raises(KeyboardInterrupt):
+            back()
+    back()
+    assert snapshot(boxed) == before
+    assert git(boxed, "status", "--porcelain") == "?? loose"
+
+
+def test_git_files_that_were_links_do_not_lead_a_restore_out(
+    repo: Repository, boxed: Path, tmp_path: Path, mirrored: str
+) -> None:
+    """Git writes an index that is a link through the link."""
+    precious = tmp_path / "precious"
+    precious.write_bytes((boxed / ".git/index").read_bytes())
+    (boxed / ".git/index").unlink()
+    (boxed / ".git/index").symlink_to(precious)
+    git(boxed, "rm", "-q", "--cached", "readme.txt")
+    assert precious.read_bytes() != b"", "plain git followed it, so this test can fail"
+    before = precious.read_bytes()
+    salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    for origin, name in ((None, "one"), (mirrored, "two")):
+        trash.restore(
+            repo,
+            trash.find(repo, "c1"),
+            path=str(tmp_path / name),
+            branch=name,
+            origin=origin,
+        )
+        assert precious.read_bytes() == before
+
+
+def test_a_commit_whose_files_are_lost_does_not_stop_the_rest(
+    repo: Repository, boxed: Path, tmp_path: Path
+) -> None:
+    good = commit(boxed, "good")
+    commit(boxed, "bad")
+    tree = git(boxed, "rev-parse", "HEAD^{tree}")
+    (boxed / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    (boxed / "loose").write_text("untracked\n")
+    before = snapshot(boxed)
+    kept = salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    assert any("missing" in one.reason for one in trash.find(repo, "c1").dropped)
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    assert good in git(repo.root, "log", "--format=%H", kept.commit)
+    back = trash.restore(
+        repo, trash.find(repo, "c1"), path=str(tmp_path / "back"), branch="agent/back"
+    )
+    assert snapshot(back.path) == before

@@ -1,14 +1,16 @@
-"""Reads objects from one long-running git, in pieces, so that none has to fit in memory."""
+"""Asks for objects: which there are, and what is in them, in pieces that fit in memory."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import IO, TYPE_CHECKING, Self
 
 from windlass.core.errors import GitError
-from windlass.git.runner import start
+from windlass.git.runner import LONG, run, start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from windlass.git.runner import Dirs
@@ -20,6 +22,21 @@ _LEAN = {
     "core.packedGitWindowSize": "8m",
     "core.packedGitLimit": "32m",
 }
+
+
+def kinds(dirs: Dirs, oids: Iterable[str]) -> dict[str, str]:
+    """Says which of these objects exist, and of what type they are; expressions are resolved."""
+    asked = sorted(set(oids))
+    if not asked:
+        return {}
+    said = run(
+        ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+        dirs=dirs,
+        stdin=os.fsencode("\n".join(asked)) + b"\n",
+        timeout=LONG,
+    )
+    pairs = (line.rsplit(" ", 1) for line in said.out.decode(errors="replace").splitlines())
+    return {oid: kind for oid, kind in pairs if kind not in ("missing", "ambiguous")}
 
 
 class Blobs:

@@ -44,6 +44,16 @@ def changed(repo: Repository, path: str, base: str) -> list[str]:
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
 
 
+def touched(repo: Repository, base: str, tip: str) -> list[str]:
+    """Lists the files that differ between two commits, by their old and new names alike."""
+    said = repo.git(
+        "diff-tree",
+        *("-r", "--no-renames", "--ignore-submodules=none", "--name-only", "-z"),
+        *(require(repo, base), require(repo, tip), "--"),
+    )
+    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+
+
 def materialise(repo: Repository, path: str, base: str, into: str) -> None:
     """Writes the changed files as two plain folders, `into/before` and `into/after`."""
     since = require(repo, base)
@@ -77,9 +87,9 @@ def _write(dirs: Dirs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> Non
 def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     """Lends a tree of the workspace as it is now; its new objects live only as long."""
     place = places.locate(repo, path)
-    _, head = places.head_of(place)
     config = user_excludes(repo)
-    with places.viewed(repo, place, head=head) as seen:
+    with places.viewed(repo, place) as view:
+        seen = view.dirs
         objects = os.path.join(seen.git_dir, "objects")
         os.mkdir(objects)
         extra = {"GIT_OBJECT_DIRECTORY": objects}

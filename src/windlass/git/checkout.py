@@ -1,4 +1,4 @@
-# ruff: noqa: PTH105, PTH108, PTH115, PTH118, PTH123
+# ruff: noqa: PTH115, PTH118
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a person's (or an agent's) checkout along when its branch is moved under it.
 
@@ -18,7 +18,8 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import places
+from windlass.git import gitfiles, places
+from windlass.git.contents import open_plain
 from windlass.git.runner import LONG, Dirs, armed, failed, run
 from windlass.git.walk import walk
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from windlass.git.runner import Result
 
 _TOKEN = b"windlass "
+_GUARD = "index.lock"
 
 
 class _Change(msgspec.Struct, frozen=True):
@@ -41,7 +43,7 @@ class _Change(msgspec.Struct, frozen=True):
 
 def dirty(repo: Repository, path: str) -> list[str]:
     """Lists tracked files of a checkout that are modified, staged or in conflict."""
-    with _opened(repo, path) as (dirs, _):
+    with opened(repo, path) as (dirs, _):
         said = run(
             ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"],
             dirs=dirs,
@@ -51,62 +53,68 @@ def dirty(repo: Repository, path: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
+def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     """Lends folders over a copy of the checkout's index, and says where the real one is."""
     if os.path.realpath(path) == os.path.realpath(repo.root):
         with places.scratch(repo) as folder:
             copy = os.path.join(folder, "index")
-            content = places.read_small(os.path.join(repo.git_dir, "index"), limit=1 << 31)
-            if content is not None:
-                with open(copy, "wb") as file:
-                    file.write(content)
+            with gitfiles.opened(os.path.realpath(repo.git_dir)) as top:
+                gitfiles.copy_file(top, "index", into=copy)
             main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
             yield armed(main), repo.git_dir
         return
     place = places.locate(repo, path)
-    if place.kind != "worktree" or place.git_dir is None:
+    if place.git_dir is None:
         raise GitError(
             f"{printable_line(path)} is no checkout of {printable_line(repo.root)}",
             "`git worktree list` shows the checkouts there are",
         )
-    _, head = places.head_of(place)
-    with places.viewed(repo, place, head=head) as dirs:
-        yield dirs, place.git_dir
+    with places.viewed(repo, place) as view:
+        yield view.dirs, place.git_dir
 
 
 @contextlib.contextmanager
 def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Iterator[Follower]:
     """Holds the checkout's index lock; whoever died holding it for us is recognised."""
-    with _opened(repo, path) as (dirs, git_dir):
-        guard = os.path.join(git_dir, "index.lock")
-        interrupted = _take(guard, token=_TOKEN + new.encode() + b"\n")
-        follower = Follower(repo, dirs=dirs, git_dir=git_dir, old=old, new=new, lock=lock)
-        try:
-            if interrupted:
-                follower.mend()
+    with opened(repo, path) as (dirs, git_dir), gitfiles.opened(os.path.realpath(git_dir)) as top:
+        follower = Follower(repo, dirs=dirs, top=top, old=old, new=new, lock=lock)
+        with locked(follower, top, git_dir=git_dir, token=new):
             yield follower
-        finally:
-            # A half-moved checkout keeps its lock: that is how the next call knows to mend it.
-            if not follower.stuck:
-                release(guard)
 
 
-def release(guard: str) -> None:
+@contextlib.contextmanager
+def locked(follower: Follower, top: int, *, git_dir: str, token: str) -> Iterator[None]:
+    """Holds the index lock in the git folder that is open as `top` for a follower."""
+    interrupted = _take(top, git_dir=git_dir, token=_TOKEN + token.encode() + b"\n")
+    try:
+        follower.load()
+        if interrupted:
+            follower.mend()
+        yield
+    finally:
+        # A half-moved checkout keeps its lock: that is how the next call knows to mend it.
+        if not follower.stuck:
+            release(top)
+
+
+def release(top: int) -> None:
     """Gives the lock back."""
-    os.unlink(guard)
+    os.unlink(_GUARD, dir_fd=top)
 
 
-def _take(guard: str, *, token: bytes) -> bool:
+def _take(top: int, *, git_dir: str, token: bytes) -> bool:
     """Makes the lock file; True when a killed call of ours had left it."""
     try:
-        handle = os.open(guard, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(_GUARD, flags, 0o644, dir_fd=top)
     except FileExistsError:
         # Our own lock is held, so a token here can only be a dead call's. An empty or foreign
         # file may be a git that is just working.
-        if (places.read_small(guard) or b"").startswith(_TOKEN):
+        if gitfiles.read_at(top, _GUARD).startswith(_TOKEN):
             return True
+        where = printable_line(os.path.join(git_dir, _GUARD))
         raise Conflict(
-            f"another git is working in this checkout: {printable_line(guard)} exists",
+            f"another git is working in this checkout: {where} exists",
             "wait for it to end; if none is running, delete that file",
         ) from None
     with os.fdopen(handle, "wb") as file:
@@ -122,14 +130,14 @@ class Follower:
         repo: Repository,
         *,
         dirs: Dirs,
-        git_dir: str,
+        top: int,
         old: str,
         new: str,
         lock: int,
     ) -> None:
         self._repo = repo
         self._dirs = dirs
-        self._git_dir = git_dir
+        self._top = top
         self._old = old
         self._new = new
         self._lock = lock
@@ -206,12 +214,15 @@ class Follower:
             ok=(0, 1),
             timeout=LONG,
         )
-        os.replace(self._index, os.path.join(self._git_dir, "index"))
-        with (
-            open(os.path.join(self._git_dir, "index"), "rb") as now,
-            open(self._index, "wb") as copy,
-        ):
-            copy.write(now.read())
+        self._replace()
+        self.load()
+
+    def load(self) -> None:
+        """Copies the real index, which nobody else changes while its lock is ours."""
+        gitfiles.copy_file(self._top, "index", into=self._index)
+
+    def _replace(self) -> None:
+        os.replace(self._index, "index", dst_dir_fd=self._top)
 
     @property
     def _index(self) -> str:
@@ -294,7 +305,7 @@ class Follower:
         )
         if hashed.out.strip() == oid:
             return True
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             return False if self._blob(oid).startswith(file.read()) else None
 
     def _blob(self, oid: bytes) -> bytes:

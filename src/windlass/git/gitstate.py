@@ -66,14 +66,16 @@ def keep_index(
     before: Tree,
     staged: Tree,
     stages: dict[str, Tree],
+    came: set[str] | None,
 ) -> bool:
     """Keeps alive what is staged; says whether that differs from HEAD.
 
-    The index file itself is in `gitdir.tar`. Entries whose objects never existed (a path that is
+    Of a clone that is what `came` home, whatever else its index names. The index
+    file itself is in `gitdir.tar`. Entries whose objects never existed (a path that is
     only meant to be added) need nothing here.
     """
     for stage, tree in stages.items():
-        present = inside.known(oid for _, oid in tree.values())
+        present = _present(inside, tree, came)
         for path, (mode, oid) in tree.items():
             if oid in present:
                 importer.place(b"stages/" + stage.encode() + b"/" + path, mode=mode, what=oid)
@@ -85,11 +87,16 @@ def keep_index(
         if path not in staged:
             importer.take_away(b"index/" + path)
     new = {path: is_ for path, is_ in staged.items() if before.get(path) != is_}
-    present = inside.known(oid for _, oid in new.values())
+    present = _present(inside, new, came)
     for path, (mode, oid) in new.items():
         if mode == b"160000" or oid in present:
             importer.place(b"index/" + path, mode=mode, what=oid)
     return True
+
+
+def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
+    known = set(inside.known(oid for _, oid in tree.values()))
+    return known if came is None else known & came
 
 
 def keep_state(importer: Importer, place: Place) -> list[Dropped]:
@@ -132,7 +139,7 @@ def keep_nested(
         target="worktree" if inner.kind == "worktree" else "module",
         target_path=inner.git_dir,
         target_tar=target_tar,
-        head=places.head_of(inner)[1] or "",
+        head=places.head_of(repo, inner)[1] or "",
     )
 
 

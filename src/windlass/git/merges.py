@@ -5,13 +5,15 @@ Owns the merge commit and the ref with its checkout. Whether a merge is wanted i
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Sequence
 
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import checkout, places
+from windlass.git import checkout, cloned, places, registered
 from windlass.git.repository import (
     Repository,
     ahead_behind,
@@ -134,19 +136,21 @@ def refuse_dirty(repo: Repository, checkout_path: str) -> None:
         )
 
 
-def rehearse(repo: Repository, plan: MergePlan) -> None:
+def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Refuses a plan that the target's checkout could not follow; moves nothing."""
     with places.locked(repo, "apply") as lock:
         place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
         if place is not None and places.is_folder(place):
-            with checkout.held(repo, place, old=plan.old, new=plan.new, lock=lock) as follower:
+            with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
                 follower.refuse()
 
 
-def apply(repo: Repository, plan: MergePlan) -> None:
+def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Moves the target ref from `old` to `new`, its checkout first; safe to repeat after a crash.
 
     A checkout that did not follow would make the person's next commit revert what was merged.
+    Where the checkout is a clone, `box` starts a program in a box that shows the clone, writable,
+    and what it borrows; the clone's own branch goes along.
     """
     with places.locked(repo, "apply") as lock:
         now = read_ref(repo, plan.target_ref)
@@ -159,7 +163,7 @@ def apply(repo: Repository, plan: MergePlan) -> None:
         if place is None or not places.is_folder(place):
             set_ref(repo, plan.target_ref, plan.new, old=now)
             return
-        with checkout.held(repo, place, old=plan.old, new=plan.new, lock=lock) as follower:
+        with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
             if now == plan.new:
                 follower.catch_up()
                 return
@@ -169,3 +173,13 @@ def apply(repo: Repository, plan: MergePlan) -> None:
             except (Conflict, GitError):
                 follower.go_back()
                 raise
+
+
+def _held(
+    repo: Repository, place: str, *, plan: MergePlan, lock: int, box: Sequence[str]
+) -> contextlib.AbstractContextManager[checkout.Follower]:
+    old, new = plan.old, plan.new
+    if registered.branch_of(repo, place) is None:
+        return checkout.held(repo, place, old=old, new=new, lock=lock)
+    ref = plan.target_ref
+    return cloned.held(repo, place, ref=ref, old=old, new=new, lock=lock, box=box)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from windlass.git import gitfiles, registered
+from windlass.git.blobs import kinds
 from windlass.git.runner import Dirs, armed, run
 from windlass.git.walk import erase
 
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
 
     from windlass.git.repository import Repository
 
+read_small = gitfiles.read_small
+
 # `git prune` knows this beginning too.
 OBJECTS_PREFIX = "tmp_objdir-windlass-"
 
 Operation = Literal["merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
 
+_UNBORN = "ref: refs/heads/windlass-unborn\n"
 _OPERATIONS: tuple[tuple[str, Operation], ...] = (
     ("rebase-merge", "rebase"),
     ("rebase-apply/applying", "am"),
@@ -49,20 +54,18 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["worktree", "clone", "plain"]
     git_dir: str | None
     common_dir: str
+    lender: str | None = None
+    """The object folder that a clone was made to borrow from; never what is written in it."""
 
-    @property
-    def dirs(self) -> Dirs | None:
-        """The folders for reading this workspace's own refs."""
-        if self.git_dir is None:
-            return None
-        return Dirs(git_dir=self.git_dir, common_dir=self.common_dir)
 
-    @property
-    def objects(self) -> str | None:
-        """A clone's own objects, in the form of an alternates list."""
-        if self.kind != "clone" or self.git_dir is None:
-            return None
-        return quoted_alternate(os.path.join(self.git_dir, "objects"))
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace as git may look at it: folders of ours, and where its HEAD is."""
+
+    dirs: Dirs
+    ref: str | None
+    """What HEAD follows; None when it is detached."""
+    head: str | None
+    """HEAD's commit; None when there is none."""
 
 
 def quoted_alternate(path: str) -> str:
@@ -70,15 +73,38 @@ def quoted_alternate(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def lent_list(place: Place, lent: str) -> str:
+    """Lists for git where a clone's objects are: the plain files lent of it, and its lender's.
+
+    The main repository may have tidied away what a clone still borrows from the mirror.
+    """
+    return ":".join(quoted_alternate(path) for path in (lent, place.lender) if path is not None)
+
+
+def of_clone(place: Place, dirs: Dirs) -> Dirs:
+    """Narrows a look at a clone to the objects that its agent can see, where those are known.
+
+    An agent can write down any id that it has heard of; what only the main repository has under
+    it is none of its work, and must not come to it by being kept and put back.
+    """
+    if place.lender is None or not is_folder(place.lender):
+        return dirs
+    return Dirs(git_dir=os.path.dirname(place.lender), objects=dirs.objects)
+
+
 def locate(repo: Repository, path: str) -> Place:
     """Finds the git state of the workspace at `path`, whether or not the folder still exists."""
     real = canonical(path)
     admin = find_admin(repo, real)
     if admin is not None:
-        return Place(path=real, kind="worktree", git_dir=admin, common_dir=repo.git_dir)
+        # The repository may have come to lie behind a link of the person's.
+        own_dir = canonical(admin)
+        return Place(path=real, kind="worktree", git_dir=own_dir, common_dir=repo.git_dir)
     own = os.path.join(real, ".git")
     if is_folder(own) and is_folder(os.path.join(own, "objects")):
-        return Place(path=real, kind="clone", git_dir=own, common_dir=own)
+        origin = registered.origin_of(repo, real)
+        lender = os.path.join(origin, "objects") if origin is not None else None
+        return Place(path=real, kind="clone", git_dir=own, common_dir=own, lender=lender)
     return Place(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir)
 
 
@@ -122,38 +148,54 @@ def find_admin(repo: Repository, path: str) -> str | None:
     return None
 
 
-def read_small(path: str, *, limit: int = 65536) -> bytes | None:
-    """Reads a small regular file; None when it is missing or anything else."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        return file.read(limit)
+def read_person(path: str, *, limit: int = 65536) -> bytes:
+    """Reads a file of the person's own, whose links mean what they say; b"" when there is none."""
+    return read_small(os.path.realpath(path), limit=limit) or b""
 
 
-def head_of(place: Place) -> tuple[str | None, str | None]:
-    """Gives the ref that HEAD follows (None: detached) and HEAD's commit (None: unborn)."""
-    if place.dirs is None:
+def head_of(
+    repo: Repository, place: Place, *, objects: str | None = None
+) -> tuple[str | None, str | None]:
+    """Gives the ref that HEAD follows (None: detached) and HEAD's commit (None: unborn).
+
+    A commit counts that the main repository has (for a clone: the mirror), or one of the object
+    folders given.
+    """
+    if place.git_dir is None:
         return None, None
-    followed = run(["symbolic-ref", "-q", "HEAD"], dirs=place.dirs, ok=(0, 1, 128))
-    ref = os.fsdecode(followed.out.removesuffix(b"\n")) or None
-    said = run(
-        ["rev-parse", "-q", "--verify", "HEAD^{commit}"],
-        dirs=msgspec.structs.replace(place.dirs, objects=place.objects),
-        ok=(0, 1, 128),
+    ref, written = gitfiles.read_head(place.git_dir)
+    if place.kind == "worktree":
+        if is_folder(os.path.join(place.git_dir, "reftable")):
+            return _asked_head(place.git_dir, repo.git_dir)
+        written = ref or written
+    if written is None:
+        return ref, None
+    # With its tree: an agent can lose objects, or name a commit that it has only half.
+    found = kinds(
+        of_clone(place, Dirs(git_dir=repo.git_dir, objects=objects)),
+        [f"{written}^{{commit}}", f"{written}^{{tree}}"],
     )
-    return ref, said.out.decode().strip() or None
+    commit = next((oid for oid, kind in found.items() if kind == "commit"), None)
+    return ref, commit if "tree" in found.values() else None
+
+
+def _asked_head(git_dir: str, common_dir: str) -> tuple[str | None, str | None]:
+    dirs = Dirs(git_dir=git_dir, common_dir=common_dir)
+    followed = run(["symbolic-ref", "-q", "HEAD"], dirs=dirs, ok=(0, 1, 128))
+    said = run(["rev-parse", "-q", "--verify", "HEAD^{commit}"], dirs=dirs, ok=(0, 1, 128))
+    ref = os.fsdecode(followed.out.removesuffix(b"\n"))
+    return ref or None, said.out.decode().strip() or None
 
 
 def operation_of(place: Place) -> Operation | None:
     """Names what git is in the middle of there."""
-    if place.git_dir is None:
-        return None
+    return operation_in(place.git_dir) if place.git_dir is not None else None
+
+
+def operation_in(git_dir: str) -> Operation | None:
+    """Names what git is in the middle of, by its git folder."""
     for name, operation in _OPERATIONS:
-        if os.path.lexists(os.path.join(place.git_dir, name)):
+        if os.path.lexists(os.path.join(git_dir, name)):
             return operation
     return None
 
@@ -201,37 +243,52 @@ def locked_file(path: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def viewed(repo: Repository, place: Place, *, head: str | None) -> Iterator[Dirs]:
+def viewed(repo: Repository, place: Place, *, otherwise: str | None = None) -> Iterator[View]:
     """Lends folders through which git sees the workspace's files and a copy of its index.
 
     Configuration comes from the main repository alone: the temporary git folder holds nothing but
     HEAD and the index, so that nothing an agent wrote there is obeyed, no lock of a working agent
-    is taken, and its index is never touched.
+    is taken, and its index is never touched. Where the workspace has no HEAD, it is `otherwise`.
     """
+    with indexed(repo, place) as bare:
+        dirs = bare
+        if place.kind == "clone" and place.git_dir is not None:
+            lent = os.path.join(bare.git_dir, "lent")
+            gitfiles.lend_objects(place.git_dir, lent)
+            dirs = msgspec.structs.replace(bare, objects=lent_list(place, lent))
+        ref, head = head_of(repo, place, objects=dirs.objects)
+        _write_head(bare, head or otherwise)
+        yield View(dirs=armed(dirs), ref=ref, head=head)
+
+
+@contextlib.contextmanager
+def glanced(repo: Repository, place: Place) -> Iterator[View]:
+    """Lends the same for questions that read no object but HEAD's own.
+
+    Those are mostly at home already, and then none of a clone's has to be lent.
+    """
+    ref, head = head_of(repo, place)
+    if head is None:
+        with viewed(repo, place) as view:
+            yield view
+        return
+    with indexed(repo, place) as dirs:
+        _write_head(dirs, head)
+        yield View(dirs=armed(dirs), ref=ref, head=head)
+
+
+def _write_head(dirs: Dirs, head: str | None) -> None:
+    with open(os.path.join(dirs.git_dir, "HEAD"), "w", encoding="ascii") as file:
+        file.write(f"{head}\n" if head else _UNBORN)
+
+
+@contextlib.contextmanager
+def indexed(repo: Repository, place: Place) -> Iterator[Dirs]:
+    """Lends the same without HEAD and objects, which is enough to ask what is ignored."""
     with scratch(repo) as folder:
-        with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as file:
-            file.write(f"{head}\n" if head else "ref: refs/heads/windlass-unborn\n")
+        tree = place.path if is_folder(place.path) else folder
+        dirs = Dirs(git_dir=folder, common_dir=repo.git_dir, work_tree=tree)
+        _write_head(dirs, None)
         if place.git_dir is not None:
-            _copy_index(place.git_dir, folder)
-        yield armed(
-            Dirs(
-                git_dir=folder,
-                common_dir=repo.git_dir,
-                work_tree=place.path if is_folder(place.path) else folder,
-                objects=place.objects,
-            )
-        )
-
-
-def _copy_index(git_dir: str, folder: str) -> None:
-    shared = [name for name in os.listdir(git_dir) if name.startswith("sharedindex.")]
-    for name in ("index", *shared):
-        source, target = os.path.join(git_dir, name), os.path.join(folder, name)
-        content = read_small(source, limit=1 << 31)
-        if content is not None:
-            age = os.lstat(source).st_mtime_ns
-            with open(target, "wb") as file:
-                file.write(content)
-            # By the index's own age git knows which files may have changed in the same moment as
-            # it was written; a younger copy would have it trust their unchanged size.
-            os.utime(target, ns=(age, age))
+            gitfiles.copy_index(place.git_dir, folder)
+        yield dirs

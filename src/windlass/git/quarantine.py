@@ -17,8 +17,10 @@ from typing import IO, TYPE_CHECKING, Self
 import msgspec
 
 from windlass.core.errors import GitError
+from windlass.git.blobs import kinds
 from windlass.git.places import OBJECTS_PREFIX, quoted_alternate
-from windlass.git.runner import LONG, Dirs, Result, failed, run, start
+from windlass.git.repository import object_format
+from windlass.git.runner import Dirs, Result, failed, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,8 +38,16 @@ DURABLE = {
     "fastimport.unpackLimit": "1",
 }
 _CHUNK = 1 << 20
-_SHA1 = b"[core]\n\trepositoryformatversion = 0\n"
-_SHA256 = b"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+
+
+def format_config(kind: str) -> bytes:
+    """Begins a configuration of ours: what kind of ids the objects have; ends in `[core]`."""
+    if kind == "sha1":
+        return b"[core]\n\trepositoryformatversion = 0\n"
+    return (
+        b"[extensions]\n\tobjectformat = %s\n[core]\n\trepositoryformatversion = 1\n"
+        % kind.encode()
+    )
 
 
 class Quarantine(msgspec.Struct, frozen=True):
@@ -49,17 +59,7 @@ class Quarantine(msgspec.Struct, frozen=True):
 
     def known(self, oids: Iterable[str]) -> dict[str, str]:
         """Says which objects exist here or in the main repository, and of what type they are."""
-        asked = sorted(set(oids))
-        if not asked:
-            return {}
-        said = run(
-            ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
-            dirs=self.dirs,
-            stdin="\n".join(asked).encode() + b"\n",
-            timeout=LONG,
-        )
-        pairs = (line.split(" ") for line in said.out.decode().splitlines())
-        return {oid: kind for oid, kind in pairs if kind != "missing"}
+        return kinds(self.dirs, oids)
 
     def release(self, repo: Repository) -> None:
         """Moves every new object into the main repository, indexes last."""
@@ -85,10 +85,10 @@ def quarantine(repo: Repository) -> Iterator[Quarantine]:
         for name in ("refs", "objects/info", "objects/pack"):
             os.makedirs(os.path.join(folder, name))
         _write(os.path.join(folder, "HEAD"), b"ref: refs/heads/none\n")
-        sha256 = repo.git("rev-parse", "--show-object-format").out.strip() == b"sha256"
-        _write(os.path.join(folder, "config"), _SHA256 if sha256 else _SHA1)
+        kind = object_format(repo)
+        _write(os.path.join(folder, "config"), format_config(kind))
         _write(os.path.join(folder, "objects/info/alternates"), _alternate(objects))
-        yield Quarantine(dirs=Dirs(git_dir=folder), folder=folder, sha256=sha256)
+        yield Quarantine(dirs=Dirs(git_dir=folder), folder=folder, sha256=kind == "sha256")
     except OSError as error:
         raise GitError(
             f"cannot keep the work: {error}", "free disk space or fix the rights, then try again"

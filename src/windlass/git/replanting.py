@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.printable import printable_line
 from windlass.git import places, tars
+from windlass.git.blobs import kinds
 from windlass.git.repository import checkouts, read_ref, set_ref
 from windlass.git.runner import Dirs, run
 
@@ -19,21 +20,45 @@ if TYPE_CHECKING:
 
 def put_back_stashes(repo: Repository, about: Manifest) -> list[str]:
     """Stores the stashes again that are no longer in the shared list, oldest first."""
-    log = places.read_small(os.path.join(repo.git_dir, "logs/refs/stash"), limit=64 << 20) or b""
+    back = store_stashes(repo.dirs, about, cwd=repo.root)
+    return [f"put back {back} of {len(about.stashes)} stashes"] if back else []
+
+
+def store_stashes(dirs: Dirs, about: Manifest, *, cwd: str) -> int:
+    """Stores in a repository those stashes that it lacks, oldest first; counts them.
+
+    A clone may have listed what was never its own; that was not brought home.
+    """
+    log = places.read_small(os.path.join(dirs.git_dir, "logs/refs/stash"), limit=64 << 20) or b""
     there = {line.split(b" ")[1].decode() for line in log.splitlines()}
-    back = [stash for stash in reversed(about.stashes) if stash.oid not in there]
+    here = kinds(dirs, (stash.oid for stash in about.stashes)).keys() - there
+    back = [stash for stash in reversed(about.stashes) if stash.oid in here]
     for stash in back:
-        run(["stash", "store", "-q", "-m", stash.message, stash.oid], dirs=repo.dirs, cwd=repo.root)
-    return [f"put back {len(back)} of {len(about.stashes)} stashes"] if back else []
+        run(["stash", "store", "-q", "-m", stash.message, stash.oid], dirs=dirs, cwd=cwd)
+    return len(back)
 
 
-def put_back_refs(repo: Repository, about: Manifest, *, commit: str) -> list[str]:
-    """Gives a clone's branches and tags names of ours, so that nothing of the user's is touched."""
-    if about.kind != "clone":
-        return []
-    for oid in about.tags:
+def put_back_tags(repo: Repository, about: Manifest, *, commit: str) -> None:
+    """Makes the tag objects again that a clone's refs name."""
+    for oid in about.tags if about.kind == "clone" else ():
         raw = repo.git("cat-file", "blob", f"{commit}:tags/{oid}").out
         repo.git("hash-object", "-w", "-t", "tag", "--stdin", "--literally", stdin=raw)
+
+
+def refs_of(dirs: Dirs) -> dict[str, str]:
+    """Gives every ref of a repository of ours."""
+    said = run(["for-each-ref", "--format=%(objectname) %(refname)"], dirs=dirs)
+    pairs = (line.split(b" ", 1) for line in said.out.splitlines())
+    return {os.fsdecode(name): oid.decode() for oid, name in pairs}
+
+
+def put_back_refs(repo: Repository, about: Manifest) -> list[str]:
+    """Gives a clone's branches and tags names of ours, so that nothing of the user's is touched.
+
+    A clone that is restored as one borrows them, so they have to stay.
+    """
+    if about.kind != "clone":
+        return []
     top = f"refs/windlass/restored/{about.agent}/{about.stamp}"
     kept = 0
     for name, oid in about.refs.items():
@@ -43,6 +68,10 @@ def put_back_refs(repo: Repository, about: Manifest, *, commit: str) -> list[str
         if here and name != f"refs/heads/{about.branch}":
             set_ref(repo, f"{top}/{name.removeprefix('refs/')}", oid)
             kept += 1
+    stashed = kinds(repo.dirs, (stash.oid for stash in about.stashes))
+    for number, stash in enumerate(about.stashes):
+        if stash.oid in stashed:
+            set_ref(repo, f"{top}/stash/{number}", stash.oid)
     return [f"{kept} other branches and tags of the clone are under {top}"] if kept else []
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import places
+from windlass.git import places, registered
 from windlass.git.runner import Dirs, run, user_setting
 
 if TYPE_CHECKING:
@@ -58,7 +58,13 @@ def discover(path: str) -> Repository:
         raise GitError(
             f"{printable_line(path)} is not a folder", "give a folder inside a repository"
         )
-    asked = run(["rev-parse", "--path-format=absolute", "--git-common-dir"], cwd=path, ok=(0, 128))
+    # An agent's clone may be asked here, and its configuration may name a pipe.
+    asked = run(
+        ["rev-parse", "--path-format=absolute", "--git-common-dir"],
+        cwd=path,
+        ok=(0, 128),
+        timeout=10.0,
+    )
     if asked.code != 0:
         raise GitError(
             f"{printable_line(path)} is not in a git repository",
@@ -175,7 +181,7 @@ def refs_under(repo: Repository, prefix: str) -> dict[str, str]:
 
 
 def checkouts(repo: Repository) -> dict[str, str]:
-    """Says where each checked-out branch is checked out.
+    """Says where each checked-out branch is checked out; a clone has its own branch.
 
     Reads the admin folders itself: `git worktree list` fails while another git adds a worktree.
     """
@@ -186,7 +192,7 @@ def checkouts(repo: Repository) -> dict[str, str]:
         if head.startswith(b"ref: refs/heads/"):
             branch = os.fsdecode(head.removeprefix(b"ref: refs/heads/").rstrip(b"\n"))
             found.setdefault(branch, place)
-    return found
+    return {**registered.clones(repo), **found}
 
 
 def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
@@ -220,10 +226,14 @@ def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) 
     return commits
 
 
+def object_format(repo: Repository) -> str:
+    """Names this repository's hash."""
+    return _line(repo.git("rev-parse", "--show-object-format"))
+
+
 def null_oid(repo: Repository) -> str:
     """Gives the id that means "nothing" in this repository's hash."""
-    said = repo.git("rev-parse", "--show-object-format")
-    return "0" * (64 if said.out.strip() == b"sha256" else 40)
+    return "0" * (64 if object_format(repo) == "sha256" else 40)
 
 
 def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> None:

@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import places
+from windlass.git import gitfiles, places
+from windlass.git.blobs import kinds
 from windlass.git.manifest import Stash
+from windlass.git.repository import refs_under
 from windlass.git.runner import LONG, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
     from windlass.git.places import Place
     from windlass.git.quarantine import Quarantine
+    from windlass.git.repository import Repository
 
 _ID = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _LIMIT = 64 << 20
+FETCHED = ("packed-refs", "FETCH_HEAD", "refs/", "logs/refs/remotes/")
+"""Where a clone has what is the main repository's; its refs are asked for by themselves."""
 _BULKY = ("objects", "index", "sharedindex", "modules", "lfs", "hooks")
 
 
@@ -36,14 +41,16 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
     """Trees, blobs and tags that git's own files name, by id."""
 
 
-def mentioned(git_dir: str) -> set[str]:
-    """Gathers every object id that the small files of a git folder mention."""
+def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
+    """Gathers every object id that the small files of a git folder mention, `but` for some."""
     found: set[str] = set()
     for entry in walk(
         git_dir, enter=lambda path: path.split(b"/")[0].decode("latin-1") not in _BULKY
     ):
         name = os.fsdecode(entry.path)
         if entry.kind != "file" or name.split("/")[0].startswith(_BULKY):
+            continue
+        if but and name.startswith(but):
             continue
         content = places.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
         found.update(match.decode() for match in _ID.findall(content))
@@ -75,25 +82,35 @@ def stashes(place: Place, *, branch: str | None) -> list[Stash]:
     return found[::-1]
 
 
-def private_refs(place: Place) -> dict[str, str]:
-    """Gives the refs that go away with the workspace."""
-    if place.dirs is None:
+def private_refs(repo: Repository, place: Place) -> dict[str, str]:
+    """Gives the refs that go away with the workspace, as they are written there."""
+    if place.git_dir is None:
         return {}
-    said = run(["for-each-ref", "--format=%(objectname) %(refname)"], dirs=place.dirs)
-    pairs = (line.split(b" ", 1) for line in said.out.splitlines())
-    refs = {os.fsdecode(name): oid.decode() for oid, name in pairs}
+    refs = gitfiles.read_refs(place.git_dir)
     if place.kind == "clone":
-        return refs
+        return _own_refs(repo, refs)
     own = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
     return {name: oid for name, oid in refs.items() if name.startswith(own)}
 
 
+def _own_refs(repo: Repository, refs: dict[str, str]) -> dict[str, str]:
+    """Leaves out what a clone has of the main repository: its tags and its branches."""
+    tags = refs_under(repo, "refs/tags/")
+    shown = {name: oid for name, oid in refs.items() if name.startswith("refs/remotes/")}
+    here = kinds(repo.dirs, shown.values())
+    return {
+        name: oid
+        for name, oid in refs.items()
+        if tags.get(name) != oid and not (name in shown and oid in here)
+    }
+
+
 def choose(inside: Quarantine, *, first: list[str], others: set[str]) -> Roots:
     """Picks the parents: `first` in order, then those of `others` that they do not contain."""
-    kinds = inside.known([*first, *others])
-    leading = [oid for oid in dict.fromkeys(first) if kinds.get(oid) == "commit"]
-    rest = sorted(oid for oid in others if kinds.get(oid) == "commit" and oid not in leading)
-    loose = {oid: kind for oid, kind in kinds.items() if kind != "commit"}
+    found = inside.known([*first, *others])
+    leading = [oid for oid in dict.fromkeys(first) if found.get(oid) == "commit"]
+    rest = sorted(oid for oid in others if found.get(oid) == "commit" and oid not in leading)
+    loose = {oid: kind for oid, kind in found.items() if kind != "commit"}
     heads = _heads(inside, rest, leading) if rest else []
     return Roots(parents=[*leading, *heads], loose=loose)
 

@@ -9,17 +9,19 @@ that git could be talked into running is switched off here, once, for every call
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from windlass.core.errors import ConfigError, GitError, program_failed
-from windlass.core.printable import printable_line
+from windlass.core.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +75,8 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """Extra object folders to read from, separated as git wants them."""
     config: dict[str, str] = {}
     """Settings for every call, as `armed` finds them."""
+    box: tuple[str, ...] = ()
+    """What git is started through, for what is safe only inside a box."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -96,6 +100,8 @@ def environment(
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_GRAFT_FILE": "/nonexistent",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_AUTHOR_NAME": "Windlass",
         "GIT_AUTHOR_EMAIL": "windlass@localhost",
@@ -120,8 +126,14 @@ def environment(
     return env
 
 
-def _argv(args: Sequence[StrOrBytesPath]) -> list[bytes]:
-    return [b"git", *(os.fsencode(arg) for arg in args)]
+def boxed(box: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Gives the words that start git inside a box, with the whole of its environment."""
+    return [*box, "/usr/bin/env", "-i", *(f"{key}={value}" for key, value in env.items()), "git"]
+
+
+def _argv(args: Sequence[StrOrBytesPath], dirs: Dirs | None, env: Mapping[str, str]) -> list[bytes]:
+    words = boxed(dirs.box, env) if dirs is not None and dirs.box else ["git"]
+    return [os.fsencode(word) for word in (*words, *args)]
 
 
 def _where(dirs: Dirs | None, cwd: str | None) -> str | None:
@@ -151,29 +163,39 @@ def run(
     """
     env = environment(dirs, config=config or {}, extra=extra or {})
     try:
-        done = subprocess.run(
-            _argv(args),
-            input=stdin if source is None else None,
-            stdin=source,
+        process = subprocess.Popen(
+            _argv(args, dirs, env),
+            stdin=source or subprocess.PIPE,
             stdout=sink or subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=env,
             cwd=_where(dirs, cwd),
-            timeout=timeout,
-            check=False,
             pass_fds=keep,
+            process_group=0,
         )
     except FileNotFoundError as error:
         _missing(error, cwd=_where(dirs, cwd))
-    except subprocess.TimeoutExpired as error:
-        raise GitError(
-            f"`{spell(args)}` did not finish within {timeout:.0f} s",
-            "look at the disk and at other git processes on this repository, then try again",
-        ) from error
-    result = Result(done.returncode, done.stdout or b"", done.stderr)
+    with process:
+        try:
+            out, err = process.communicate(stdin if source is None else None, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise GitError(
+                f"`{spell(args)}` did not finish within {timeout:.0f} s",
+                "look at the disk and at other git processes on this repository, then try again",
+            ) from error
+        finally:
+            _end(process)
+    result = Result(process.returncode, out or b"", err)
     if result.code not in ok:
         raise failed(args, result)
     return result
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a git that is still there with all that it started: a box, a program that hangs."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def start(
@@ -184,13 +206,14 @@ def start(
     config: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Starts a git that is fed and read as it goes; the caller waits for it."""
+    env = environment(dirs, config=config or {}, extra={})
     try:
         return subprocess.Popen(
-            _argv(args),
+            _argv(args, dirs, env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            env=environment(dirs, config=config or {}, extra={}),
+            env=env,
             cwd=_where(dirs, None),
         )
     except FileNotFoundError as error:
@@ -205,7 +228,8 @@ def spell(args: Sequence[StrOrBytesPath]) -> str:
 def failed(args: Sequence[StrOrBytesPath], result: Result) -> GitError:
     """Describes a failed git call."""
     argv = ["git", *(printable_line(os.fsdecode(arg)) for arg in args)]
-    output = (result.err or result.out).decode(errors="backslashreplace")
+    # What git repeats may be an agent's words.
+    output = printable((result.err or result.out).decode(errors="backslashreplace"))
     return GitError(
         program_failed(argv, result.code, output),
         "see what git said above; `git fsck` checks the repository",
@@ -271,16 +295,30 @@ def armed(dirs: Dirs) -> Dirs:
 
 def user_setting(key: str, *, cwd: str) -> str | None:
     """Reads one setting the way the user's own git would, global configuration included."""
+    kind = ["--type=path"] if key == "core.excludesFile" else []
+    value = _as_the_user([*kind, "-z", "--get", key], cwd=cwd).rstrip("\0")
+    return value or None
+
+
+def user_settings(*, cwd: str) -> dict[str, str]:
+    """Reads all settings the way the user's own git would; sections and names in lower case."""
+    found = {}
+    for entry in filter(None, _as_the_user(["-z", "--list"], cwd=cwd).split("\0")):
+        key, equals, value = entry.partition("\n")
+        found[key] = value if equals else "true"
+    return found
+
+
+def _as_the_user(args: Sequence[str], *, cwd: str) -> str:
     home = {k: os.environ[k] for k in ("HOME", "XDG_CONFIG_HOME") if k in os.environ}
     overrides = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT", "HOME"}
     env = {k: v for k, v in environment(None, config={}, extra={}).items() if k not in overrides}
     env = {k: v for k, v in env.items() if not k.startswith("GIT_CONFIG_")} | home
     if "GIT_CONFIG_GLOBAL" in os.environ:
         env["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_GLOBAL"]
-    kind = ["--type=path"] if key == "core.excludesFile" else []
     try:
         done = subprocess.run(
-            ["git", "config", *kind, "-z", "--get", key],
+            ["git", "config", *args],
             capture_output=True,
             env=env,
             cwd=cwd,
@@ -289,5 +327,4 @@ def user_setting(key: str, *, cwd: str) -> str | None:
         )
     except FileNotFoundError as error:
         _missing(error, cwd=cwd)
-    value = done.stdout.decode(errors="surrogateescape").rstrip("\0")
-    return value or None
+    return done.stdout.decode(errors="surrogateescape")

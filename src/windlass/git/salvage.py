@@ -20,8 +20,18 @@ import msgspec
 
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
-from windlass.git import contents, gitstate, homecoming, manifest, places, roots, worktrees
-from windlass.git.manifest import Manifest, Summary
+from windlass.git import (
+    contents,
+    gitstate,
+    homecoming,
+    manifest,
+    places,
+    registered,
+    roots,
+    worktrees,
+)
+from windlass.git.blobs import kinds
+from windlass.git.manifest import Dropped, Manifest, Summary
 from windlass.git.quarantine import Importer, quarantine
 from windlass.git.repository import null_oid, read_ref, set_ref
 from windlass.git.runner import LONG, run
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from windlass.git.places import Place
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
+    from windlass.git.runner import Dirs
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,16 +151,19 @@ def _look(
     repo: Repository, *, path: str, agent: str, branch: str | None, caps: tuple[int, int]
 ) -> _Found:
     place = places.locate(repo, path)
-    head_ref, head = places.head_of(place)
-    name = branch or _own_branch(place, head_ref)
-    refs = roots.private_refs(place)
+    refs = roots.private_refs(repo, place)
     base = read_ref(repo, f"refs/windlass/base/{agent}")
-    tip = refs.get(f"refs/heads/{name}") if place.kind == "clone" else None
-    if tip is None and name is not None:
-        tip = read_ref(repo, f"refs/heads/{name}")
     folder = places.is_folder(place.path)
-    start = head or (tip if place.kind == "plain" else None)
-    with places.viewed(repo, place, head=start) as dirs:
+    name = branch or _own_branch(repo, place)
+    tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
+    with places.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
+        dirs = view.dirs
+        start = view.head or (tip if place.kind == "plain" else None)
+        if place.kind == "clone":
+            own = refs.get(f"refs/heads/{name}")
+            seen_inside = places.of_clone(place, dirs)
+            tip = own if _is_whole(seen_inside, own) else tip
+            start = start if _is_whole(seen_inside, start) else None
         seen = Survey(files=[], dotgits=[], empty=[], ignored=set(), dropped=[])
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
@@ -160,9 +174,9 @@ def _look(
         place=place,
         folder=folder,
         branch=name,
-        tip=tip or head or base,
+        tip=tip or start or base,
         head=start,
-        head_ref=head_ref,
+        head_ref=view.ref,
         base=base,
         stashes=roots.stashes(place, branch=name),
         refs=refs,
@@ -175,9 +189,22 @@ def _look(
     )
 
 
-def _own_branch(place: Place, head_ref: str | None) -> str | None:
-    if place.git_dir is not None and (branch := worktrees.own_branch(place.git_dir)):
+def _is_whole(dirs: Dirs, oid: str | None) -> bool:
+    """Says whether an id that is written in a clone names a commit, and all of it is there."""
+    if oid is None or kinds(dirs, [oid]).get(oid) != "commit":
+        return False
+    # Not `--all`: that is HEAD too, which may be the very commit.
+    walk = ["rev-list", "--objects", "--quiet", oid, "--not", "--glob=refs/"]
+    return run(walk, dirs=dirs, ok=range(256), timeout=LONG).code == 0
+
+
+def _own_branch(repo: Repository, place: Place) -> str | None:
+    known = registered.branch_of(repo, place.path)
+    if known is not None or place.git_dir is None:
+        return known
+    if branch := worktrees.own_branch(place.git_dir):
         return branch
+    head_ref, _ = places.head_of(repo, place)
     if head_ref is not None:
         return head_ref.removeprefix("refs/heads/")
     # A rebase detaches HEAD and remembers the branch.
@@ -191,11 +218,11 @@ def _own_branch(place: Place, head_ref: str | None) -> str | None:
 def _keep(
     repo: Repository, inside: Quarantine, *, found: _Found, about: Manifest
 ) -> tuple[str, Summary]:
-    chosen = _roots(repo, inside, found=found)
+    chosen, came = _roots(repo, inside, found=found)
     with Importer(inside) as importer:
         dropped = [*found.survey.dropped, *gitstate.keep_state(importer, found.place)]
         nested = _keep_nested(repo, importer, found)
-        counts = _keep_trees(inside, importer, found)
+        counts = _keep_trees(inside, importer, found, came)
         tags = _keep_loose(inside, importer, chosen.loose)
         modes = contents.usual_modes(found.survey)
         summary = Summary(
@@ -232,12 +259,16 @@ def _keep(
     return commit, summary
 
 
-def _roots(repo: Repository, inside: Quarantine, *, found: _Found) -> roots.Roots:
+def _roots(
+    repo: Repository, inside: Quarantine, *, found: _Found
+) -> tuple[roots.Roots, set[str] | None]:
+    """Picks what keeps the work alive; tells for a clone which of the ids in it came home."""
     first = [oid for oid in (found.head, found.tip, found.base) if oid]
     first += [stash.oid for stash in found.stashes]
     others = set(found.refs.values())
     if found.place.git_dir is not None:
-        others |= roots.mentioned(found.place.git_dir)
+        fetched = roots.FETCHED if found.place.kind == "clone" else ()
+        others |= roots.mentioned(found.place.git_dir, but=fetched)
     if found.branch is not None:
         others |= roots.branch_log(found.place.common_dir, f"refs/heads/{found.branch}")
     for entry in found.survey.dotgits:
@@ -245,8 +276,17 @@ def _roots(repo: Repository, inside: Quarantine, *, found: _Found) -> roots.Root
     if found.place.kind == "clone":
         trees = [found.staged, *found.stages.values()]
         named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
-        homecoming.bring(repo, inside, place=found.place, wanted={*first, *others, *named})
-    return roots.choose(inside, first=first, others=others)
+        came, behind = homecoming.bring(
+            repo, inside, place=found.place, wanted={*first, *others, *named}
+        )
+        reason = "what it reaches is missing in the clone"
+        found.survey.dropped.extend(
+            Dropped(path=f".git: {oid}", reason=reason, files=0) for oid in behind
+        )
+        ours = {found.tip, found.base}
+        first = [oid for oid in first if oid in came or oid in ours]
+        return roots.choose(inside, first=first, others=others & came), came
+    return roots.choose(inside, first=first, others=others), None
 
 
 def _keep_nested(repo: Repository, importer: Importer, found: _Found) -> list[Nested]:
@@ -256,7 +296,9 @@ def _keep_nested(repo: Repository, importer: Importer, found: _Found) -> list[Ne
     ]
 
 
-def _keep_trees(inside: Quarantine, importer: Importer, found: _Found) -> dict[str, int]:
+def _keep_trees(
+    inside: Quarantine, importer: Importer, found: _Found, came: set[str] | None
+) -> dict[str, int]:
     start = None
     if found.head is not None:
         said = run(["rev-parse", f"{found.head}^{{tree}}"], dirs=inside.dirs)
@@ -278,6 +320,7 @@ def _keep_trees(inside: Quarantine, importer: Importer, found: _Found) -> dict[s
         before=found.before,
         staged=found.staged,
         stages=found.stages,
+        came=came,
     )
     return counts
 

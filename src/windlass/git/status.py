@@ -53,11 +53,11 @@ def status(repo: Repository, path: str) -> WorkStatus:
 
 
 def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> WorkStatus:
-    ref, head = places.head_of(place)
-    branch = ref.removeprefix("refs/heads/") if ref else None
     if not places.is_folder(place.path):
-        return WorkStatus(exists=False, branch=branch, head=head)
-    with places.viewed(repo, place, head=head) as dirs:
+        ref, head = places.head_of(repo, place)
+        return WorkStatus(exists=False, branch=_branch(ref), head=head)
+    with places.glanced(repo, place) as view:
+        dirs, head, branch = view.dirs, view.head, _branch(view.ref)
         lists = _Lists()
         lists.read_status(dirs, config=config)
         lists.read_staged(dirs, head=head)
@@ -73,6 +73,10 @@ def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> Wor
         nested=nested,
         operation=places.operation_of(place),
     )
+
+
+def _branch(ref: str | None) -> str | None:
+    return ref.removeprefix("refs/heads/") if ref else None
 
 
 class _Lists:

@@ -110,7 +110,7 @@ def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes
     inner = nested_place(repo, place, path)
     if inner is None:
         return set()
-    with places.viewed(repo, inner, head=None) as dirs:
+    with places.indexed(repo, inner) as dirs:
         return {path + b"/" + name for name in _ignored_by(dirs)}
 
 

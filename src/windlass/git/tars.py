@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CHUNK = 1 << 20
+PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.LNKTYPE})
 
 
 def pack(
@@ -44,6 +45,9 @@ def pack(
 
 def _add(archive: tarfile.TarFile, path: str, name: str) -> bool:
     info = archive.gettarinfo(path, arcname=name)
+    if info is not None and info.islnk():
+        # Two names of one file become two files: the other may not be unpacked.
+        info.type, info.linkname = tarfile.REGTYPE, ""
     if info is None or not (info.isreg() or info.isdir() or info.issym() or info.islnk()):
         return False
     info.name = name
@@ -74,13 +78,19 @@ def _open(path: str) -> IO[bytes]:
         return os.fdopen(os.open(path, flags), "rb")
 
 
-def unpack(source: IO[bytes], target: str, *, keep: Callable[[str], bool] = lambda _: True) -> None:
+def unpack(
+    source: IO[bytes],
+    target: str,
+    *,
+    keep: Callable[[str], bool] = lambda _: True,
+    kinds: frozenset[bytes] = PLAIN | {tarfile.SYMTYPE},
+) -> None:
     """Writes what `pack` packed to `target`, which gets the place of `it`."""
     folders: list[tuple[str, int]] = []
     with tarfile.open(fileobj=source, mode="r|") as archive:
         for member in archive:
             relative = _relative(member.name)
-            if relative and not keep(relative):
+            if (relative and not keep(relative)) or member.type not in kinds:
                 continue
             path = os.path.join(target, relative) if relative else target
             plant_folders(target, os.path.dirname(relative))
@@ -89,6 +99,16 @@ def unpack(source: IO[bytes], target: str, *, keep: Callable[[str], bool] = lamb
                 folders.append((path, member.mode & 0o777))
     for path, mode in reversed(folders):
         os.chmod(path, mode)
+
+
+def read_one(source: IO[bytes], name: str) -> bytes:
+    """Reads one plain file out of what `pack` packed; b"" when it is not there."""
+    with tarfile.open(fileobj=source, mode="r:") as archive:
+        for member in archive:
+            if member.name == f"it/{name}" and member.isreg():
+                content = archive.extractfile(member)
+                return content.read(_CHUNK) if content is not None else b""
+    return b""
 
 
 def _relative(name: str) -> str:

@@ -154,9 +154,18 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[Change]:
 
 
 def restore(
-    repo: Repository, entry: TrashEntry, *, path: str, branch: str, agent: str = ""
+    repo: Repository,
+    entry: TrashEntry,
+    *,
+    path: str,
+    branch: str,
+    agent: str = "",
+    origin: str | None = None,
 ) -> Restored:
-    """Brings a salvage back as a new worktree at `path` on the new branch `branch`."""
+    """Brings a salvage back at `path` on the new branch `branch`.
+
+    It is a worktree; or a clone, where `origin` names a mirror.
+    """
     return _restore(
         repo,
         manifest.read(repo, entry.commit),
@@ -164,6 +173,7 @@ def restore(
         path=path,
         branch=branch,
         agent=agent,
+        origin=origin,
     )
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import places, worktrees
+from windlass.git import clones, places, registered, worktrees
 from windlass.git.changes import changed, diff, materialise
 from windlass.git.included import include
 from windlass.git.repository import (
@@ -44,6 +44,7 @@ __all__ = [
     "create",
     "diff",
     "ensure",
+    "follow",
     "include",
     "materialise",
     "remove",
@@ -52,7 +53,7 @@ __all__ = [
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True):
-    """A linked worktree that stands ready."""
+    """A linked worktree or a clone that stands ready."""
 
     path: str
     branch: str
@@ -64,26 +65,31 @@ def base_ref(agent: str) -> str:
     return f"refs/windlass/base/{agent}"
 
 
-def create(repo: Repository, *, path: str, branch: str, base: str, agent: str) -> Workspace:
-    """Makes `path` a linked worktree on the new branch `branch` at `base`.
+def create(
+    repo: Repository, *, path: str, branch: str, base: str, agent: str, origin: str | None = None
+) -> Workspace:
+    """Makes `path` a workspace on the new branch `branch` at `base`.
 
+    It is a linked worktree; or, where `origin` names a mirror, a clone that has it for its origin.
     Calling it again after a crash at any point completes it. The base ref comes first: a branch
     that exists without it belongs to somebody else and is refused.
     """
     check_branch_name(branch)
     where = worktrees.outside(repo, path)
     start = _claim(repo, agent=agent, branch=branch, path=where, base=require(repo, base))
-    admin = worktrees.register(repo, path=where, branch=branch, start=start, agent=agent)
-    _check_out(repo, admin=admin, path=where, branch=branch)
+    if origin is not None and not os.path.lexists(os.path.join(where, ".git")):
+        worktrees.refuse_full(where)
+    _stand(repo, path=where, branch=branch, start=start, agent=agent, origin=origin)
     return Workspace(path=where, branch=branch, base=start)
 
 
-def ensure(repo: Repository, *, path: str, branch: str, agent: str = "") -> Workspace:
+def ensure(
+    repo: Repository, *, path: str, branch: str, agent: str = "", origin: str | None = None
+) -> Workspace:
     """Brings back a workspace folder that was deleted by hand, from its index or its branch."""
     where = worktrees.outside(repo, path)
     tip = require(repo, f"refs/heads/{branch}")
-    admin = worktrees.register(repo, path=where, branch=branch, start=tip, agent=agent)
-    _check_out(repo, admin=admin, path=where, branch=branch)
+    _stand(repo, path=where, branch=branch, start=tip, agent=agent, origin=origin)
     base = read_ref(repo, base_ref(agent)) if agent else None
     return Workspace(path=where, branch=branch, base=base or tip)
 
@@ -96,7 +102,29 @@ def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
     where = worktrees.outside(repo, path)
     delete_ref(repo, f"refs/heads/{branch}")
     delete_ref(repo, base_ref(agent))
+    if registered.branch_of(repo, where) is not None:
+        clones.uproot(repo, where)
     worktrees.unregister(repo, where)
+
+
+def follow(repo: Repository, path: str) -> None:
+    """Points a workspace to where its repository is now, after that was moved.
+
+    A clone borrows from the mirror, which stays where it is.
+    """
+    where = places.canonical(path)
+    if registered.branch_of(repo, where) is None:
+        worktrees.follow(repo, where)
+
+
+def _stand(
+    repo: Repository, *, path: str, branch: str, start: str, agent: str, origin: str | None
+) -> None:
+    if origin is not None:
+        clones.plant(repo, path=path, branch=branch, start=start, origin=origin)
+        return
+    admin = worktrees.register(repo, path=path, branch=branch, start=start, agent=agent)
+    _check_out(repo, admin=admin, path=path, branch=branch)
 
 
 def _claim(repo: Repository, *, agent: str, branch: str, path: str, base: str) -> str:

@@ -54,6 +54,17 @@ def refuse_full(path: str) -> None:
         )
 
 
+def refuse_elsewhere(repo: Repository, branch: str, *, path: str | None = None) -> None:
+    """Refuses a branch that is checked out in another place than `path`."""
+    elsewhere = checkouts(repo).get(branch)
+    if elsewhere not in (None, path):
+        raise Conflict(
+            f"the branch {printable_line(branch)} is checked out in"
+            f" {printable_line(elsewhere or '')}",
+            "switch that checkout to another branch first",
+        )
+
+
 def register(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
     """Makes `path` a linked worktree without files, on `branch`, new at `start` if need be.
 
@@ -112,12 +123,7 @@ def own_branch(admin: str) -> str | None:
 
 
 def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
-    elsewhere = checkouts(repo).get(branch)
-    if elsewhere is not None:
-        raise Conflict(
-            f"the branch {printable_line(branch)} is checked out in {printable_line(elsewhere)}",
-            "switch that checkout to another branch first",
-        )
+    refuse_elsewhere(repo, branch)
     refuse_full(path)
     new = () if branch_exists(repo, branch) else ("-b", branch)
     reason = f"windlass agent {agent}" if agent else "windlass"

@@ -1,0 +1,241 @@
+# ruff: noqa: PTH102, PTH108, PTH118, PTH123, PTH206, PTH208
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Reads a git folder that an agent wrote without git, following no link and waiting for no pipe.
+
+Git itself obeys a configuration before it does anything else, and opens whatever stands where it
+expects a file. So HEAD and refs are read here, and object files are lent to git from a folder of
+ours that holds nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+from windlass.git.walk import unlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
+_PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
+_PACKED_REFS = 64 << 20
+_INDEX = 1 << 30
+_DEPTH = 64
+
+
+def read_head(git_dir: str) -> tuple[str | None, str | None]:
+    """Gives the ref that HEAD follows (None: detached) and the id that it has, as written."""
+    text = os.fsdecode(_read(git_dir, "HEAD").strip())
+    if not text.startswith("ref:"):
+        return None, text if _OID.fullmatch(text) else None
+    ref = text.removeprefix("ref:").strip()
+    if not _is_ref(ref):
+        return None, None
+    return ref, read_ref(git_dir, ref)
+
+
+def read_ref(git_dir: str, ref: str) -> str | None:
+    """Gives the id that a ref has, as written."""
+    text = os.fsdecode(_read(git_dir, ref).strip()) if _is_ref(ref) else ""
+    if text:
+        return text if _OID.fullmatch(text) else None
+    return _packed(git_dir).get(ref)
+
+
+def read_refs(git_dir: str) -> dict[str, str]:
+    """Gives every ref with the id that it has, as written; not those that follow others."""
+    found = _packed(git_dir)
+    with contextlib.suppress(OSError), opened(os.path.join(git_dir, "refs")) as top:
+        for name, text in _files_below(top, "refs"):
+            value = os.fsdecode(text.strip())
+            if _OID.fullmatch(value):
+                found[name] = value
+            else:
+                found.pop(name, None)
+    return found
+
+
+def lend_objects(git_dir: str, into: str) -> None:
+    """Makes the folder `into` hold a git folder's objects: plain files, and no list of others.
+
+    They are linked where the file system allows it and copied elsewhere.
+    """
+    os.mkdir(into)
+    with contextlib.ExitStack() as stack:
+        try:
+            top = stack.enter_context(opened(os.path.join(git_dir, "objects")))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for name in os.listdir(top):
+            wanted = _PACK if name == "pack" else _LOOSE
+            if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
+                _lend_folder(top, name, wanted=wanted, into=os.path.join(into, name))
+
+
+def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> None:
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=top)
+    except OSError:
+        return
+    try:
+        os.mkdir(into)
+        for file in os.listdir(folder):
+            if wanted.fullmatch(file):
+                _lend(folder, file, os.path.join(into, file))
+    finally:
+        os.close(folder)
+
+
+def _lend(folder: int, name: str, target: str) -> None:
+    """Links first and looks then: what is linked can no longer be exchanged."""
+    try:
+        os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    except OSError:
+        _copy(folder, name, target)
+        return
+    info = os.lstat(target)
+    if not stat.S_ISREG(info.st_mode):
+        os.unlink(target)
+    elif not info.st_mode & stat.S_IRUSR:
+        unlock(os.fsencode(target))
+
+
+def _copy(folder: int, name: str, target: str) -> None:
+    try:
+        handle = os.open(name, _FILE, dir_fd=folder)
+    except OSError:
+        return
+    with os.fdopen(handle, "rb") as old:
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            with open(target, "xb") as new:
+                shutil.copyfileobj(old, new, 1 << 20)
+
+
+@contextlib.contextmanager
+def opened(path: str, *, top: int | None = None) -> Iterator[int]:
+    """Opens a folder by its canonical path, or by one below `top`; no part of it may be a link."""
+    here = os.open(os.sep, _FOLDER) if top is None else os.dup(top)
+    try:
+        for name in filter(None, path.split(os.sep)):
+            below = os.open(name, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def _read(git_dir: str, name: str, *, limit: int = 4096) -> bytes:
+    folder, _, file = name.rpartition("/")
+    try:
+        with opened(os.path.join(git_dir, folder)) as top:
+            return read_at(top, file, limit=limit)
+    except OSError:
+        return b""
+
+
+def read_small(path: str, *, limit: int = 65536) -> bytes | None:
+    """Reads a small regular file; None when it is missing or anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return file.read(limit)
+
+
+def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
+    """Reads a plain file of an open folder; b"" when it is anything else."""
+    handle = os.open(name, _FILE, dir_fd=folder)
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limit) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+
+
+def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> None:
+    """Copies a plain file of an open folder with its age, over whatever is there, a link too.
+
+    By an index's age git knows which files may have changed in the same moment as it was written;
+    a younger copy would have it trust their unchanged size.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(into, dir_fd=top)
+    try:
+        reader = os.open(name, _FILE, dir_fd=folder)
+    except OSError:
+        return
+    with os.fdopen(reader, "rb") as old:
+        info = os.fstat(reader)
+        # A file full of holes is large at no cost, until it is copied.
+        if not stat.S_ISREG(info.st_mode) or info.st_size > _INDEX:
+            return
+        with os.fdopen(os.open(into, _NEW, 0o644, dir_fd=top), "wb") as new:
+            shutil.copyfileobj(old, new, 1 << 20)
+            new.flush()
+            os.utime(new.fileno(), ns=(info.st_mtime_ns, info.st_mtime_ns))
+
+
+def copy_index(git_dir: str, into: str) -> None:
+    """Copies a git folder's index into a folder of ours, with the one that it shares, if any."""
+    with contextlib.suppress(OSError), opened(git_dir) as top:
+        copy_file(top, "index", into=os.path.join(into, "index"))
+        room = _INDEX
+        for name in sorted(os.listdir(top)):
+            if name.startswith("sharedindex."):
+                room -= os.stat(name, dir_fd=top, follow_symlinks=False).st_size
+                if room < 0:
+                    return
+                copy_file(top, name, into=os.path.join(into, name))
+
+
+def put_at(folder: int, name: str, content: bytes) -> None:
+    """Replaces a file of an open folder in one step."""
+    new = f"{name}.windlass"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new, dir_fd=folder)
+    with os.fdopen(os.open(new, _NEW, 0o644, dir_fd=folder), "wb") as file:
+        file.write(content)
+    os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _files_below(top: int, prefix: str) -> Iterator[tuple[str, bytes]]:
+    # Each folder is opened when its turn comes: an agent may have made more than may be open.
+    pending = [""]
+    while pending:
+        where = pending.pop()
+        with contextlib.suppress(OSError), opened(where, top=top) as folder:
+            for name in sorted(os.listdir(folder)):
+                below = f"{where}/{name}".lstrip("/")
+                with contextlib.suppress(OSError):
+                    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                    if stat.S_ISDIR(mode) and below.count("/") < _DEPTH:
+                        pending.append(below)
+                    elif stat.S_ISREG(mode):
+                        yield f"{prefix}/{below}", read_at(folder, name, limit=4096)
+
+
+def _packed(git_dir: str) -> dict[str, str]:
+    found = {}
+    for line in _read(git_dir, "packed-refs", limit=_PACKED_REFS).splitlines():
+        oid, _, name = os.fsdecode(line).partition(" ")
+        if _OID.fullmatch(oid) and _is_ref(name):
+            found[name] = oid
+    return found
+
+
+def _is_ref(name: str) -> bool:
+    parts = name.split("/")
+    odd = {"", ".", ".."} & set(parts)
+    return parts[0] == "refs" and len(parts) > 1 and not odd and "\0" not in name

@@ -1,0 +1,252 @@
+# ruff: noqa: PTH118, PTH120, PTH123, PTH211
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Puts a salvage's files and git state into a workspace that was just made and is still empty."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from windlass.core.printable import printable_line
+from windlass.git import gitstate, places, replanting, tars
+from windlass.git.blobs import Blobs
+from windlass.git.repository import checkouts, read_ref
+from windlass.git.runner import LONG, Dirs, armed, run
+
+if TYPE_CHECKING:
+    from windlass.git.contents import Tree
+    from windlass.git.manifest import Manifest
+    from windlass.git.repository import Repository
+
+_NOT_SAVED = frozenset({"HEAD", "gitdir", "commondir", "locked", "windlass-ready"})
+# The part of a clone's git folder that a linked worktree has for itself.
+_PRIVATE = (
+    "index",
+    "sharedindex.",
+    "ORIG_HEAD",
+    "MERGE_",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "AUTO_MERGE",
+    "REBASE_HEAD",
+    "BISECT_",
+    "SQUASH_MSG",
+    "COMMIT_EDITMSG",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "modules",
+)
+# What a new clone has anew: where it is, what it borrows, and refs whose objects are here.
+_ANEW = frozenset({"config", "objects", "refs", "packed-refs", "shallow", "reftable"})
+
+
+class PutBack:
+    """One restore under way, in a linked worktree that is still empty."""
+
+    def __init__(
+        self,
+        repo: Repository,
+        about: Manifest,
+        *,
+        commit: str,
+        path: str,
+        branch: str,
+        git_dir: str,
+    ) -> None:
+        self._repo = repo
+        self._about = about
+        self._commit = commit
+        self._path = path
+        self._branch = branch
+        self._git_dir = git_dir
+        self._dirs = Dirs(git_dir=git_dir, common_dir=repo.git_dir, work_tree=path)
+        self._notes: list[str] = []
+
+    def run(self) -> list[str]:
+        """Puts everything back; gives what is not as it was."""
+        saved = gitstate.read_tree(self._repo.dirs, self._commit)
+        with Blobs(self._repo.dirs) as blobs:
+            self._set_head()
+            self._put_state(blobs, saved)
+            self._put_files(blobs, saved)
+            for folder in self._about.empty:
+                tars.plant_folders(self._path, folder)
+            self._put_nested(blobs, saved)
+        if not self._about.folder:
+            self._git("checkout-index", "-a", "-q", ok=(0, 1))
+        self._git("update-index", "-q", "--refresh", ok=(0, 1))
+        self._finish(saved)
+        return self._notes
+
+    def _finish(self, saved: Tree) -> None:
+        """Does what comes last, when no git of ours looks at the workspace any more."""
+
+    def _git(self, *args: str, ok: tuple[int, ...] = (0,)) -> None:
+        # Asked each time: the saved state may bring a configuration of its own.
+        run(args, dirs=armed(self._dirs), timeout=LONG, ok=ok)
+
+    def _set_head(self) -> None:
+        about = self._about
+        ref = about.head_ref
+        if ref is not None and ref.removeprefix("refs/heads/") == about.branch:
+            return
+        if ref is not None and self._may_follow(ref):
+            self._git("symbolic-ref", "HEAD", ref)
+            return
+        if ref is not None:
+            self._notes.append(
+                f"HEAD was on {printable_line(ref)}; it is detached at the same commit"
+            )
+        if about.head is not None:
+            self._git("update-ref", "--no-deref", "HEAD", about.head)
+
+    def _may_follow(self, ref: str) -> bool:
+        free = ref.removeprefix("refs/heads/") not in checkouts(self._repo)
+        return free and read_ref(self._repo, ref) == self._about.head
+
+    def _put_state(self, blobs: Blobs, saved: Tree) -> None:
+        if b"gitdir.tar" in saved:
+            self._unpack(blobs, saved[b"gitdir.tar"][1], self._git_dir, clean=True)
+        if not os.path.lexists(os.path.join(self._git_dir, "index")):
+            self._git("read-tree", "HEAD")
+        for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+            path = os.path.join(self._git_dir, name)
+            if places.read_small(path) == os.fsencode(f"refs/heads/{self._about.branch}\n"):
+                with open(path, "wb") as file:
+                    file.write(os.fsencode(f"refs/heads/{self._branch}\n"))
+
+    def _is_saved_state(self, name: str) -> bool:
+        top = name.split("/", maxsplit=1)[0]
+        if name.endswith(".lock") or top in _NOT_SAVED:
+            return False
+        if self._about.kind != "clone":
+            return True
+        return top.startswith(_PRIVATE) or name in ("logs", "logs/HEAD")
+
+    def _unpack(self, blobs: Blobs, oid: str, target: str, *, clean: bool = False) -> None:
+        with tempfile.TemporaryFile(dir=self._repo.private) as file:
+            blobs.copy(oid, file)
+            file.seek(0)
+            if clean:
+                # No links: git writes its own files through them.
+                tars.unpack(file, target, keep=self._is_saved_state, kinds=tars.PLAIN)
+            else:
+                tars.unpack(file, target)
+
+    def _put_files(self, blobs: Blobs, saved: Tree) -> None:
+        top = os.fsencode(self._path)
+        for name, (mode, oid) in saved.items():
+            if not name.startswith(b"files/") or mode == b"160000":
+                continue
+            path = name.removeprefix(b"files/")
+            tars.plant_folders(self._path, os.fsdecode(os.path.dirname(path)))
+            target = os.path.join(top, path)
+            if mode == b"120000":
+                text = io.BytesIO()
+                blobs.copy(oid, text)
+                os.symlink(text.getvalue(), target)
+                continue
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(target, flags, 0o600), "wb") as file:
+                blobs.copy(oid, file)
+                os.fchmod(file.fileno(), self._permissions(path, mode))
+
+    def _permissions(self, path: bytes, mode: bytes) -> int:
+        usual = self._about.exec_mode if mode == b"100755" else self._about.file_mode
+        return self._about.modes.get(os.fsdecode(path), usual) & 0o777
+
+    def _put_nested(self, blobs: Blobs, saved: Tree) -> None:
+        for nested in self._about.nested:
+            folder = os.path.dirname(nested.path)
+            tars.plant_folders(self._path, folder)
+            target = os.path.join(self._path, nested.path)
+            self._unpack(blobs, saved[nested.tar.encode()][1], target)
+            if nested.target in ("none", ""):
+                continue
+            with contextlib.ExitStack() as stack:
+                tar = None
+                if nested.target_tar:
+                    tar = stack.enter_context(tempfile.TemporaryFile(dir=self._repo.private))
+                    blobs.copy(saved[nested.target_tar.encode()][1], tar)
+                    tar.seek(0)
+                self._notes += replanting.point(
+                    self._repo,
+                    nested,
+                    pointer=target,
+                    admin=self._git_dir,
+                    moved=(self._about.path, self._path),
+                    tar=tar,
+                )
+
+
+class ClonePutBack(PutBack):
+    """One restore under way, in a clone that is still empty."""
+
+    def __init__(
+        self,
+        repo: Repository,
+        about: Manifest,
+        *,
+        commit: str,
+        path: str,
+        branch: str,
+        git_dir: str,
+        origin: str,
+    ) -> None:
+        super().__init__(repo, about, commit=commit, path=path, branch=branch, git_dir=git_dir)
+        self._dirs = Dirs(git_dir=git_dir, work_tree=path)
+        self._origin = origin
+
+    def _set_head(self) -> None:
+        self._put_refs()
+        super()._set_head()
+
+    def _may_follow(self, ref: str) -> bool:
+        said = run(["rev-parse", "-q", "--verify", ref], dirs=self._dirs, ok=(0, 1, 128))
+        return said.out.decode().strip() == self._about.head
+
+    def _put_refs(self) -> None:
+        """Gives a clone its other branches and tags again, as far as their objects came home."""
+        if self._about.kind != "clone":
+            return
+        own = (f"refs/heads/{self._about.branch}", f"refs/heads/{self._branch}", "refs/stash")
+        there = replanting.refs_of(self._dirs)
+        for name, oid in self._about.refs.items():
+            if name in own or name.startswith("refs/remotes/origin/") or there.get(name) == oid:
+                continue
+            said = run(["update-ref", name, oid], dirs=self._dirs, ok=(0, 1, 128))
+            if said.code != 0:
+                self._notes.append(f"{printable_line(name)} could not be put back")
+
+    def _is_saved_state(self, name: str) -> bool:
+        if self._about.kind != "clone":
+            top = name.split("/", maxsplit=1)[0]
+            return super()._is_saved_state(name) and (
+                top.startswith(_PRIVATE) or name in ("logs", "logs/HEAD")
+            )
+        top = name.split("/", maxsplit=1)[0]
+        if name.endswith(".lock") or name == "logs/refs/stash":
+            return False
+        return top not in _NOT_SAVED | _ANEW
+
+    def _finish(self, saved: Tree) -> None:
+        back = replanting.store_stashes(self._dirs, self._about, cwd=self._path)
+        if back < len(self._about.stashes):
+            self._notes.append(f"put back {back} of {len(self._about.stashes)} stashes")
+        config = io.BytesIO()
+        if self._about.kind != "clone" or b"gitdir.tar" not in saved:
+            return
+        with Blobs(self._repo.dirs) as blobs, tempfile.TemporaryFile() as file:
+            blobs.copy(saved[b"gitdir.tar"][1], file)
+            file.seek(0)
+            config.write(tars.read_one(file, "config"))
+        # Its own settings, unless they name an origin that is elsewhere now.
+        if os.fsencode(self._origin) in config.getvalue():
+            with open(os.path.join(self._git_dir, "config"), "wb") as file:
+                file.write(config.getvalue())
+        else:
+            self._notes.append("the clone's own git configuration is in the saved work alone")

@@ -1,0 +1,86 @@
+# ruff: noqa: PTH103, PTH105, PTH108, PTH118, PTH120, PTH208
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""Which clones there are: one small file for each, in our folder inside the main git folder.
+
+Git keeps such a list for linked worktrees alone. Nothing in a clone is asked, since an agent
+writes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from windlass.git.gitfiles import read_small
+
+if TYPE_CHECKING:
+    from windlass.git.repository import Repository
+
+_FOLDER = "clones"
+
+
+class _Clone(NamedTuple):
+    path: str
+    branch: str
+    origin: str | None
+    """The mirror that it borrows from; None where that was not written down yet."""
+
+
+def note(repo: Repository, path: str, *, branch: str, origin: str) -> None:
+    """Remembers that `path` is the clone whose own branch is `branch`, and what it borrows from."""
+    file = _file(repo, path)
+    content = os.fsencode(f"{path}\0{branch}\0{origin}")
+    if read_small(file) == content:
+        return
+    os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    handle, new = tempfile.mkstemp(prefix="tmp-", dir=os.path.dirname(file))
+    with os.fdopen(handle, "wb") as writing:
+        writing.write(content)
+    os.replace(new, file)
+
+
+def forget(repo: Repository, path: str) -> None:
+    """Forgets a clone."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_file(repo, path))
+
+
+def branch_of(repo: Repository, path: str) -> str | None:
+    """Names the branch that the clone at `path` was made for; None where there is no clone."""
+    found = _find(repo, path)
+    return found.branch if found is not None else None
+
+
+def origin_of(repo: Repository, path: str) -> str | None:
+    """Names the mirror that the clone at `path` borrows from; None where none is known."""
+    found = _find(repo, path)
+    return found.origin if found is not None else None
+
+
+def clones(repo: Repository) -> dict[str, str]:
+    """Maps each clone's own branch to its folder."""
+    folder = os.path.join(repo.private, _FOLDER)
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return {}
+    read = (_read(os.path.join(folder, name)) for name in names if not name.startswith("tmp-"))
+    return {found.branch: found.path for found in filter(None, read)}
+
+
+def _file(repo: Repository, path: str) -> str:
+    key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+    return os.path.join(repo.private, _FOLDER, key)
+
+
+def _find(repo: Repository, path: str) -> _Clone | None:
+    found = _read(_file(repo, path))
+    return found if found is not None and found.path == path else None
+
+
+def _read(file: str) -> _Clone | None:
+    path, branch, origin, *_ = (*os.fsdecode(read_small(file) or b"").split("\0"), "", "")
+    return _Clone(path, branch, origin or None) if path and branch else None
