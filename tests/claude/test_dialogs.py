@@ -19,6 +19,7 @@ ANSWERED = [*ASKING, ("creating", "hook"), ("running", "hook"), ("complete", "ho
 def inheriting(on: Scene) -> Scene:
     """Agents in the configuration of a person who trusts the folder of all workspaces."""
     on.wl("config", "set", "claude.config", "inherit", "--global").ok()
+    on.wl("config", "set", "isolation", "hooks", "--global").ok()
     root = os.path.realpath(on.ground.state / "workspaces")
     known = {
         "hasCompletedOnboarding": True,

@@ -64,7 +64,7 @@ def test_a_program_that_hangs_is_being_created_and_can_be_killed(
 ) -> None:
     wrap(on, version=TRUE, otherwise='touch "$HOME/hangs"; exec sleep 600')
     on.new("fox", flags=mode)
-    until((on.ground.home / "hangs").exists)
+    until(lambda: [*on.ground.state.glob("agents/*/home/hangs")] != [])
     assert on.history("fox") == [("creating", "windlass")]
     on.wl("kill", "fox", "--force").ok()
 

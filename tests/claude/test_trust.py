@@ -16,6 +16,7 @@ DONE = {"text": "It is done.\n\nI HAVE COMPLETED THE GOAL"}
 def inheriting(on: Scene) -> Scene:
     """Agents that log in as the person does, with a home that Claude Code never saw."""
     on.wl("config", "set", "claude.config", "inherit", "--global").ok()
+    on.wl("config", "set", "isolation", "hooks", "--global").ok()
     on.script("fox", {"tool": "Bash", "input": {"command": "true"}}, DONE)
     return on
 

@@ -195,11 +195,11 @@ def test_an_own_folder_needs_something_to_log_in_with(
         driver.require_ready(own(request_, **TOKEN))
     token = Path(request_.env["HOME"]) / "token"
     token.write_text("t\n")
-    driver.require_ready(own(request_, token_file="~/token"))  # noqa: S106 - a path
+    driver.require_ready(own(request_, token_file=str(token)))
     driver.require_ready(replace(own(request_), env={**request_.env, "ANTHROPIC_API_KEY": "k"}))
 
 
-def test_an_own_folder_is_seeded_once_and_then_left_to_the_program(
+def test_an_own_folder_keeps_what_the_program_wrote_and_always_has_its_answers(
     driver: Driver, request_: SessionRequest
 ) -> None:
     asked = own(request_, **TOKEN)
@@ -208,9 +208,92 @@ def test_an_own_folder_is_seeded_once_and_then_left_to_the_program(
     seeded = json.loads((config / ".claude.json").read_text())
     assert seeded["hasCompletedOnboarding"]
     assert driver.trusts(asked)
-    (config / ".claude.json").write_text('{"its": "own"}')
+    before = (config / ".claude.json").stat().st_mtime_ns
     driver.launch(asked)
-    assert (config / ".claude.json").read_text() == '{"its": "own"}'
+    assert (config / ".claude.json").stat().st_mtime_ns == before
+    (config / ".claude.json").write_text('{"its": "own", "projects": 7}')
+    driver.launch(asked)
+    again = json.loads((config / ".claude.json").read_text())
+    assert again == {"its": "own", **seeded}
+
+
+@pytest.mark.parametrize("left", ["link", "pipe", "nothing", "no JSON"])
+def test_what_an_agent_left_in_its_folder_is_neither_read_nor_written_through(
+    driver: Driver, request_: SessionRequest, tmp_path: Path, left: str
+) -> None:
+    theirs = tmp_path / "home/.claude.json"
+    theirs.write_text('{"primaryApiKey": "of the person"}')
+    asked = replace(own(request_, **TOKEN), boxed=True)
+    config = Path(request_.folder) / "config"
+    config.mkdir(parents=True)
+    for name in (".claude.json", ".claude.json.new", "remote-settings.json"):
+        if left == "link":
+            (config / name).symlink_to(theirs)
+        elif left == "pipe":
+            os.mkfifo(config / name)
+        elif left == "no JSON":
+            (config / name).write_text('{"disableAllHooks": true')
+    driver.launch(asked)
+    assert "of the person" not in (config / ".claude.json").read_text()
+    assert json.loads((config / ".claude.json").read_text())["hasCompletedOnboarding"]
+    assert (config / "remote-settings.json").read_text() == ""
+    assert not (config / "remote-settings.json").is_symlink()
+    assert theirs.read_text() == '{"primaryApiKey": "of the person"}'
+
+
+def test_settings_of_ours_say_what_an_agent_could_turn_off(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    for asked, urls in ((request_, None), (replace(own(request_), boxed=True), ["*"])):
+        launch = driver.launch(asked)
+        settings = json.loads((Path(asked.folder) / "settings.json").read_text())
+        assert settings["disableAllHooks"] is False
+        assert settings["enabledPlugins"] == {"windlass@inline": True}
+        assert settings["env"] == {"CLAUDE_CODE_SIMPLE": "", "CLAUDE_CODE_SAFE_MODE": ""}
+        assert settings.get("allowedHttpHookUrls") == urls
+        assert ("--strict-mcp-config" in launch.argv) is (urls is not None)
+
+
+def test_scratch_files_follow_the_sessions_own_temporary_folder(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    env = {**request_.env, "TMPDIR": "/its/own", "CLAUDE_CODE_TMPDIR": "/shared"}
+    assert driver.launch(replace(request_, env=env)).env["CLAUDE_CODE_TMPDIR"] == "/its/own"
+
+
+def test_a_box_needs_a_token_or_a_key_and_says_so(driver: Driver, request_: SessionRequest) -> None:
+    know(request_)
+    (Path(request_.env["HOME"]) / ".claude").mkdir()
+    (Path(request_.env["HOME"]) / ".claude/.credentials.json").write_text("{}")
+    boxed = replace(request_, boxed=True)
+    with pytest.raises(ConfigError, match="nothing to log in with") as refused:
+        driver.require_ready(boxed)
+    assert "claude setup-token" in refused.value.hint
+    assert "claude.token_file" in refused.value.hint
+    cloud = {**request_.env, "CLAUDE_CODE_USE_BEDROCK": "1"}
+    with pytest.raises(ConfigError, match="which a box does not show"):
+        driver.require_ready(replace(boxed, env=cloud))
+    key = Path(request_.env["HOME"]) / "key"
+    key.write_text("k\n")
+    named = replace(boxed, env=cloud, options={"api_key_file": str(key)})
+    driver.require_ready(named)
+    assert "CLAUDE_CODE_USE_BEDROCK" not in driver.launch(named).env
+
+
+@pytest.mark.parametrize(
+    ("url", "reached"),
+    [
+        (None, "api.anthropic.com:443"),
+        ("http://127.0.0.1:8123", "127.0.0.1:8123"),
+        ("https://model.example/v1", "model.example:443"),
+        ("http://[::1]:81", "[::1]:81"),
+    ],
+)
+def test_a_box_reaches_the_model_that_is_asked(
+    driver: Driver, request_: SessionRequest, url: str | None, reached: str
+) -> None:
+    env = {**request_.env, **({"ANTHROPIC_BASE_URL": url} if url else {})}
+    assert driver.reaches(replace(request_, env=env)) == (reached,)
 
 
 def test_secrets_are_named_to_the_holder_and_never_read_into_the_launch(
@@ -218,11 +301,11 @@ def test_secrets_are_named_to_the_holder_and_never_read_into_the_launch(
 ) -> None:
     key = tmp_path / "home/key"
     key.write_text("sk-ant-" + "x" * 40 + "END\n")
-    launch = driver.launch(own(request_, api_key_file="~/key"))
+    launch = driver.launch(own(request_, api_key_file=str(key)))
     assert launch.secrets == {"ANTHROPIC_API_KEY": str(key)}
     assert "sk-ant" not in msgspec.json.encode(launch).decode()
     with pytest.raises(ConfigError, match="cannot be read"):
-        driver.launch(replace(own(request_, api_key_file="~/none"), folder=str(tmp_path / "new")))
+        driver.launch(replace(own(request_, api_key_file="/none"), folder=str(tmp_path / "new")))
 
 
 @pytest.mark.parametrize(

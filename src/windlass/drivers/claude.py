@@ -14,13 +14,14 @@ import subprocess
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.launch import Launch
 from windlass.drivers import claude_config, hooking
-from windlass.drivers.files import write
+from windlass.drivers.files import write, write_bytes
 
 OLDEST = (2, 1, 150)
 INSTALL = "install it: npm install -g @anthropic-ai/claude-code"
@@ -29,6 +30,22 @@ LONGEST_PROMPT = 60_000
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 QUESTION = "AskUserQuestion"
+PLUGIN = "windlass"
+HOOKS_STAY = {
+    "disableAllHooks": False,
+    "enabledPlugins": {f"{PLUGIN}@inline": True},
+    "env": {"CLAUDE_CODE_SIMPLE": "", "CLAUDE_CODE_SAFE_MODE": ""},
+}
+"""Each of these, in a file that an agent can write, would turn our hooks off, some at once.
+
+What is given with `--settings` wins over them, and over nothing that an organisation manages.
+"""
+REMOTE = "remote-settings.json"
+"""In a configuration folder: the organisation's settings as last seen, which win over all others.
+
+An agent that forged it would decide about its own hooks, so a box shows an empty one, read-only.
+"""
+_API = "https://api.anthropic.com"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _VERSION_TIMEOUT = 30.0
 
@@ -39,6 +56,13 @@ class ClaudeDriver:
     name = "claude"
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
     pinned = ("config",)
+    variables = (
+        "ANTHROPIC_*",
+        "CLAUDE_CODE_*",
+        "DISABLE_*",
+        "API_TIMEOUT_MS",
+        "MAX_THINKING_TOKENS",
+    )
 
     def check(self) -> str:
         """Returns the version of the `claude` on PATH; refuses one that is too old."""
@@ -55,6 +79,13 @@ class ClaudeDriver:
             return
         if request.mode == "live":
             self._require_trust(request)
+
+    def reaches(self, request: SessionRequest) -> tuple[str, ...]:
+        """Returns where the model is asked."""
+        base = urlsplit(request.env.get("ANTHROPIC_BASE_URL") or _API)
+        port = base.port or (80 if base.scheme == "http" else 443)
+        host = base.hostname or ""
+        return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}",)
 
     def _require_onboarding(self, request: SessionRequest) -> None:
         if not claude_config.is_onboarded(request):
@@ -108,8 +139,11 @@ class ClaudeDriver:
         # denies it says what to do instead.
         denied = [pattern for pattern in request.deny if pattern != QUESTION]
         permissions = {"allow": [*request.allow], "deny": denied}
-        mcp = claude_config.mcp_settings(request)
-        write(folder / "settings.json", {"permissions": permissions, **mcp})
+        told = {"permissions": permissions, **HOOKS_STAY, **claude_config.mcp_settings(request)}
+        if claude_config.is_own(request):
+            # Otherwise a list of the agent's could leave our hooks out; here nobody has another.
+            told["allowedHttpHookUrls"] = ["*"]
+        write(folder / "settings.json", told)
         hooks = _write_plugin(folder / "plugin", request)
         if claude_config.is_own(request):
             _seed(folder / "config", request)
@@ -173,6 +207,12 @@ def _program(request: SessionRequest) -> str:
 
 def _require_credentials(request: SessionRequest) -> None:
     named = _secrets(request)
+    clouds = [name for name in CLOUDS if request.env.get(name)]
+    if request.boxed and clouds and not named:
+        raise ConfigError(
+            f"{clouds[0]} takes its credentials from your home, which a box does not show",
+            "use a token or a key in boxes: wl config set claude.api_key_file FILE --global",
+        )
     if not named and not _credentials(request):
         raise ConfigError(
             "Claude Code has nothing to log in with in a configuration folder of its own",
@@ -197,17 +237,12 @@ def _secrets(request: SessionRequest) -> dict[str, str]:
         "CLAUDE_CODE_OAUTH_TOKEN": request.options.get("token_file", ""),
         "ANTHROPIC_API_KEY": request.options.get("api_key_file", ""),
     }
-    home = request.env.get("HOME", "/")
-    return {
-        name: home + path[1:] if path.startswith("~/") else path
-        for name, path in named.items()
-        if path
-    }
+    return {name: path for name, path in named.items() if path}
 
 
 def _write_plugin(folder: Path, request: SessionRequest) -> Path:
     """Writes the plugin anew, hooks last; returns the file that needs the receiver's port."""
-    about = {"name": "windlass", "version": __version__, "description": "This agent's crew."}
+    about = {"name": PLUGIN, "version": __version__, "description": "This agent's crew."}
     write(folder / ".claude-plugin" / "plugin.json", about)
     shipped = resources.files("windlass") / "data" / "claude"
     with resources.as_file(shipped) as source:
@@ -218,21 +253,28 @@ def _write_plugin(folder: Path, request: SessionRequest) -> Path:
 
 
 def _seed(config: Path, request: SessionRequest) -> None:
-    """Answers, in a folder of ours, what the CLI would ask a person at its first start."""
+    """Answers, in a folder of ours, what the CLI would ask a person at its first start.
+
+    The folder is the agent's to write: what is there is not trusted to be as we left it.
+    """
     path = config / ".claude.json"
-    key = _api_key(request)
-    known = claude_config.read(path) or {
-        "hasCompletedOnboarding": True,
-        "theme": "dark",
-        "projects": {os.path.realpath(request.workspace): {"hasTrustDialogAccepted": True}},
+    before = claude_config.read_made_by_agent(path)
+    known = {"theme": "dark", **before, "hasCompletedOnboarding": True}
+    projects, place = known.get("projects"), os.path.realpath(request.workspace)
+    projects = dict(projects) if isinstance(projects, dict) else {}
+    project = projects.get(place)
+    projects[place] = {
+        **(project if isinstance(project, dict) else {}),
+        "hasTrustDialogAccepted": True,
     }
-    # As the CLI itself remembers an approved key: by its end.
-    approved = {"approved": [key[-20:]], "rejected": []} if key else None
-    if approved is not None and known.get("customApiKeyResponses") != approved:
-        known["customApiKeyResponses"] = approved
-    elif path.exists():
-        return
-    write(path, known)
+    known["projects"] = projects
+    if key := _api_key(request):
+        # As the CLI itself remembers an approved key: by its end.
+        known["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
+    if known != before:
+        write(path, known)
+    if request.boxed:
+        write_bytes(config / REMOTE, b"")
 
 
 def _api_key(request: SessionRequest) -> str | None:
@@ -265,6 +307,9 @@ def _first_words(folder: Path, request: SessionRequest) -> str | None:
 def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[str]:
     arguments = ["--plugin-dir", str(folder / "plugin")]
     arguments += ["--settings", str(folder / "settings.json"), "--permission-mode", "default"]
+    if claude_config.is_own(request):
+        # Nobody approved a server here, and an agent could name some in its folder by itself.
+        arguments.append("--strict-mcp-config")
     if request.mode == "headless":
         arguments += ["--print", "--verbose", "--replay-user-messages"]
         arguments += ["--input-format", "stream-json", "--output-format", "stream-json"]
@@ -289,11 +334,18 @@ def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[
 
 def _environment(request: SessionRequest) -> dict[str, str]:
     env = dict(request.env)
+    if request.boxed:
+        for name in CLOUDS:  # their credentials are in the person's home
+            env.pop(name, None)
     if claude_config.is_own(request):
         env["CLAUDE_CONFIG_DIR"] = str(claude_config.folder(request))
     for name in ("NO_PROXY", "no_proxy"):
         there = [part for part in env.get(name, "").split(",") if part]
         env[name] = ",".join(dict.fromkeys([*there, *_LOOPBACK]))
+    if temporary := env.get("TMPDIR"):
+        # Else a folder that all sessions share, if the person has one set: the output of background
+        # commands goes there, and is read from there.
+        env["CLAUDE_CODE_TMPDIR"] = temporary
     env["DISABLE_AUTOUPDATER"] = "1"  # a crew is upgraded by a person, between sessions
     env["WINDLASS_AGENT"] = request.agent
     if request.resume and request.prompt is None:

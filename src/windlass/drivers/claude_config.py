@@ -1,8 +1,12 @@
-"""What a person's own Claude configuration says about agents. Read here, and never written."""
+"""What a person's own Claude configuration says about agents. Read here, and never written.
+
+And what an agent's own folder says, which is read with care: the agent may have made it.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ _LARGEST = 16 << 20
 
 def is_own(request: SessionRequest) -> bool:
     """Returns whether an agent has a configuration folder of ours instead of the person's."""
-    return request.options.get("config") == "own"
+    return request.boxed or request.options.get("config") == "own"
 
 
 def folder(request: SessionRequest) -> Path:
@@ -87,10 +91,27 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
 
 def _offered(path: Path) -> list[str]:
     """The servers that a repository brings; a file that Claude Code cannot read brings none."""
+    return list(_table(read_made_by_agent(path), "mcpServers"))
+
+
+def read_made_by_agent(path: Path) -> dict[str, Any]:
+    """Reads a JSON file that an agent may have made; what is no plain file of it says nothing.
+
+    A link could lead to what the agent may not read, and a pipe would keep us waiting.
+    """
     try:
-        return list(_table(read(path), "mcpServers"))
-    except ConfigError:
-        return []
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return {}
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            return {}
+        try:
+            known = msgspec.json.decode(file.read(_LARGEST))
+        except (OSError, ValueError, RecursionError):
+            return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _table(of: dict[str, Any], name: str) -> dict[str, Any]:
@@ -105,7 +126,7 @@ def read(path: Path) -> dict[str, Any]:
             known = msgspec.json.decode(file.read(_LARGEST))
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         hint = "run `claude` once to mend it"
         raise ConfigError(f"{path} cannot be read: {error}", hint) from None
     return known if isinstance(known, dict) else {}

@@ -26,6 +26,7 @@ class StandinDriver:
     name = "standin"
     abilities = Abilities(rewake=True, scripts=True, models=True)
     pinned = ()
+    variables = ()
 
     def check(self) -> str:
         """Returns the version: the stand-in comes with Windlass."""
@@ -33,6 +34,10 @@ class StandinDriver:
 
     def require_ready(self, request: SessionRequest) -> None:
         """Asks nothing of anybody."""
+
+    def reaches(self, request: SessionRequest) -> tuple[str, ...]:  # noqa: ARG002 - as below
+        """Needs nobody."""
+        return ()
 
     def trusts(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
         """Trusts every folder."""
