@@ -19,9 +19,11 @@ TABLE = {
     if verb.request is not wire.HookInput  # an agent CLI's own words, of which no type is trusted
 }
 NEEDED: dict[str, dict[str, Any]] = {
+    "ask": {"text": "x"},
     "drivers.trust": {"driver": "claude"},
     "drivers.trusted": {"driver": "claude"},
     "end": {"agents": ["a"]},
+    "explain.tool": {"input": "{}"},
     "note": {"text": "x"},
     "reassign": {"agent": "a", "parent": None},
     "send": {"agent": "a", "text": "x"},

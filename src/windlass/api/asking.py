@@ -17,6 +17,8 @@ from windlass.core.errors import Unavailable
 _TRIES = 6
 _FRUITLESS = 20
 """Streams that break at once, one after the other, before a follower gives up: ten seconds."""
+BOXED = "WINDLASS_BOXED"
+_ABSENCE_IN_A_BOX = 15.0
 _ABSENCE = 600.0
 """How long a follower waits for a daemon that somebody stopped."""
 
@@ -31,6 +33,7 @@ def ask(verb: str, **request: Any) -> Any:
         except client.Gone:
             _start()
         except client.VersionMismatch as mismatch:
+            _refuse_in_a_box("the daemon is another version than this command")
             starting.replace(mismatch)
     raise Unavailable(
         "the daemon keeps going away", "see `wl daemon logs`; your request may have been done"
@@ -81,6 +84,14 @@ def _await_return() -> None:
 
 
 def _start() -> None:
+    if os.environ.get(BOXED):
+        if "WINDLASS_SOCKET" not in os.environ:
+            raise Unavailable(
+                "this box has no way to the daemon: a command beside an agent speaks for nobody",
+                "run `wl` outside of it",
+            )
+        _await_socket(_ABSENCE_IN_A_BOX)
+        return
     starting.start()
     _require_own_socket()
 
@@ -93,6 +104,23 @@ def _require_own_socket() -> None:
             "this session's socket is gone: its agent has ended",
             "unset WINDLASS_SOCKET to speak as yourself",
         )
+
+
+def _refuse_in_a_box(why: str) -> None:
+    if os.environ.get(BOXED):
+        raise Unavailable(
+            f"{why}, and none can be started from inside of a box",
+            "go on with other work and try again; any `wl` of the person starts it",
+        )
+
+
+def _await_socket(seconds: float) -> None:
+    """Waits for a daemon that somebody outside of this box starts again."""
+    end = time.monotonic() + seconds
+    while not client.listens():
+        if time.monotonic() > end:
+            _refuse_in_a_box("the daemon does not answer")
+        time.sleep(0.1)
 
 
 def _cwd() -> str:

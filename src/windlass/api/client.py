@@ -43,6 +43,15 @@ def socket_path() -> str:
     return os.environ.get("WINDLASS_SOCKET") or places.person_socket()
 
 
+def listens() -> bool:
+    """Whether somebody is behind the caller's own socket."""
+    try:
+        _connect(socket_path(), 5.0).close()
+    except Gone:
+        return False
+    return True
+
+
 def ask(
     verb: str, request: Mapping[str, Any], *, path: str | None = None, timeout: float | None = None
 ) -> Any:

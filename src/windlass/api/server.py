@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _STATUS = {"usage": 400, "config": 409, "denied": 403, "not_found": 404, "conflict": 409}
 _KEEP_ALIVE = 15.0
+_LARGEST = 16 << 20
 
 
 class Caller(NamedTuple):
@@ -111,7 +112,7 @@ class Server:
             verb = self._verbs.get(request.path_params["verb"])
             if verb is None:
                 raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
-            asked = _decode(await request.body(), verb.request)
+            asked = _decode(await _body(request), verb.request)
             return _json(await self._run(lambda: verb.answer(caller, asked)))
         except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
             return _refusal(request, error)
@@ -160,6 +161,17 @@ async def _framed(feed: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
         log.exception("an event stream broke off")
     finally:
         coming.cancel()
+
+
+async def _body(request: Request) -> bytes:
+    """The whole request; one that nobody would type is cut off before it fills the memory."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > _LARGEST:
+            raise UserError(f"the request is larger than {_LARGEST >> 20} MiB", "say less at once")
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _decode(body: bytes, kind: Any) -> Any:

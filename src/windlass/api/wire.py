@@ -23,6 +23,12 @@ class AgentRequest(Scope):
     agent: NotRequired[str]
 
 
+class PlaceRequest(AgentRequest):
+    """Asks where an agent works, for a command with or without a terminal."""
+
+    terminal: NotRequired[bool]
+
+
 class ResumeRequest(AgentRequest):
     """Goes on with an agent, with other limits where they are given."""
 
@@ -50,6 +56,7 @@ class AgentView(TypedDict):
     model: str | None
     mode: str
     isolation: str
+    network: str
     goal: str
     slot: int
     age: float
@@ -88,15 +95,25 @@ class SpawnRequest(Scope):
     model: NotRequired[str | None]
     driver: NotRequired[str | None]
     script: NotRequired[str | None]
+    script_text: NotRequired[str | None]
+    """What stands in it, from who is in a box: it can only give away what it can read."""
     worktree: NotRequired[bool]
     mode: NotRequired[Literal["live", "headless"]]
     allow: NotRequired[list[str]]
     deny: NotRequired[list[str]]
     yolo: NotRequired[bool]
+    isolation: NotRequired[Literal["auto", "required", "box", "hooks"] | None]
+    network: NotRequired[Literal["host", "proxy", "none"] | None]
     fork: NotRequired[str | None]
     max_turns: NotRequired[int | None]
     max_usd: NotRequired[float | None]
     max_seconds: NotRequired[float | None]
+
+
+class InitRequest(Scope):
+    """Sets up a repository; `accept` writes the allow lines that are proposed."""
+
+    accept: NotRequired[bool]
 
 
 class ListRequest(Scope):
@@ -144,6 +161,12 @@ class SendRequest(Scope):
     """Says something to an agent."""
 
     agent: str
+    text: str
+
+
+class AskRequest(Scope):
+    """Asks whoever is above the calling agent."""
+
     text: str
 
 
@@ -216,6 +239,21 @@ class ConfigRequest(Scope):
     config_key: NotRequired[str]
     value: NotRequired[str]
     user: NotRequired[bool]
+
+
+class ExplainToolRequest(Scope):
+    """Asks what would be decided about a call, given as a hook's input in JSON."""
+
+    input: str
+    agent: NotRequired[str | None]
+    role: NotRequired[Literal["manager", "worker"] | None]
+    level: NotRequired[Literal["hooks", "box"] | None]
+
+
+class DenialsRequest(AgentRequest):
+    """Asks what an agent was denied, by one hook or by any."""
+
+    hook: NotRequired[str | None]
 
 
 class HookInput(TypedDict):

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.errors import DriverError
-from windlass.daemon import lodging, settings
+from windlass.core.errors import DriverError, WindlassError
+from windlass.daemon import boxes, lodging, settings
 from windlass.daemon.context import Context
-from windlass.daemon.environment import for_session
 from windlass.sessions import processes
 from windlass.store.rows import Repo
 
@@ -22,16 +21,19 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
     processes.end_run(mark(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    env = for_session(context.env, home=context.folders.home) | lodging.environment(context, agent)
+    request = lodging.beside_session(context, agent)
     limit = config.workspace.timeout
-    done = processes.run(
-        command,
-        cwd=Path(agent.workspace),
-        env=env,
-        log=log,
-        timeout=limit,
-        mark=mark(agent, what),
-    )
+    with boxes.way_out(context, agent):
+        prefix = boxes.prefix(context, agent, request, what=what)
+        done = processes.run(
+            command,
+            cwd=Path(agent.workspace),
+            env={} if prefix else {**request.env, **request.extra_env},
+            log=log,
+            timeout=limit,
+            mark=mark(agent, what),
+            prefix=prefix,
+        )
     context.store.write(
         lambda w: w.emit(
             "workspace.command",
@@ -69,7 +71,7 @@ def teardown(context: Context, agent: Agent, repo: Repo) -> None:
         return
     try:
         run(context, agent, "teardown", config.workspace.teardown, config)
-    except DriverError as error:
+    except WindlassError as error:
         told = error.message
         context.store.write(
             lambda w: w.emit("teardown.failed", repo=repo.id, agent=agent.uid, error=told)

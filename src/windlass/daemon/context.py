@@ -49,6 +49,26 @@ class Folders:
         """What an agent's policy hook decides by when no daemon answers."""
         return self.agent(uid) / "policy.json"
 
+    def private_home(self, uid: Uid) -> Path:
+        """A boxed agent's HOME."""
+        return self.agent(uid) / "home"
+
+    def temporary(self, uid: Uid) -> Path:
+        """The temporary folder of an agent without a box."""
+        return self.agent(uid) / "tmp"
+
+    def mirror(self, repo: RepoId) -> Path:
+        """What boxed agents see as `origin`: the repository's refs, and nothing else of it."""
+        return self.home / "mirrors" / repo
+
+    def boxes(self, uid: Uid) -> Path:
+        """What boxes beside an agent's sessions are started from; not its own, and of no value."""
+        return self.home / "boxes" / uid
+
+    def script(self, uid: Uid) -> Path:
+        """The script that a boxed manager gave an agent."""
+        return self.agent(uid) / "script.json"
+
     def fork(self, uid: Uid) -> Path:
         """The conversation that an agent began with, as it was then."""
         return self.agent(uid) / "fork.jsonl"
@@ -99,6 +119,10 @@ class Context:
         self.env = env
         self.look: Callable[[Uid], None] = lambda _: None
         """Reads what is new about an agent, now; the daemon puts its eyes here."""
+        self.brought: dict[Uid, object] = {}
+        """By what each clone was known when its work was brought home last."""
+        self.stuck: dict[Uid, str] = {}
+        """Why a clone's work does not come home, as it was told."""
         self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
         self._guard = threading.Lock()
 

@@ -117,7 +117,8 @@ class Costs:
         """What was spent, grouped, with its sum; outside of any repository in all of them."""
         self.prices()  # a table that is wrong is told here, where somebody looks
         where = finding.scope(self._context, caller, request)
-        repo = None if request.get("all_repos") or where.repo is None else where.repo.id
+        everywhere = request.get("all_repos") and where.caller is None
+        repo = None if everywhere or where.repo is None else where.repo.id
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 

@@ -10,30 +10,27 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from windlass.api.server import Caller
 from windlass.api.wire import HookInput
 from windlass.core import policy, toolcalls
-from windlass.core.crew import Agent
+from windlass.core.boxing import Level
+from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied
+from windlass.core.ids import RepoId
+from windlass.core.reach import Places
 from windlass.core.toolcalls import Decision
 from windlass.daemon.context import Context
 from windlass.store import rows
 
 _OURS = ("settings.json", "plugin", "sessions")
 """In an agent's folder, but not the agent's to touch: what it may do, and what it did."""
-
-
-class Places(NamedTuple):
-    """Where an agent may work and where not; the deepest place around a path decides."""
-
-    roots: tuple[str, ...]
-    closed: tuple[str, ...]
 
 
 class Deciding:
@@ -50,37 +47,127 @@ class Deciding:
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")
-        call = toolcalls.read(request)
-        if call is None:
-            decision = Decision(verdict="deny", reason="this is no call of a tool", rule="unclear")
-        else:
-            around = places(self._context, agent)
-            decision = policy.decide(
-                call, agent.policy, inside=partial(inside, around), role=agent.role
-            )
-        return toolcalls.answer(request, decision)
+        return toolcalls.answer(request, about(self._context, agent, request))
+
+
+def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
+    """Decides about a call of an agent, as its hook's event tells of it."""
+    temp = "/tmp" if agent.isolation == "box" else str(context.folders.temporary(agent.uid))  # noqa: S108
+    home = context.folders.private_home(agent.uid) if agent.isolation == "box" else None
+    return _decide(
+        event,
+        agent.policy,
+        around=places(context, agent),
+        workspace=agent.workspace,
+        home=str(home or context.env.get("HOME", "/")),
+        temp=temp,
+        role=agent.role,
+        level=agent.isolation,
+        told=_told(context, agent.repo),
+    )
+
+
+def about_anybody(
+    context: Context, event: Mapping[str, Any], *, role: Role, level: Level, given: Policy
+) -> Decision:
+    """Decides about a call of somebody who works in the call's own folder."""
+    cwd = event.get("cwd")
+    workspace = cwd if isinstance(cwd, str) else "/"
+    return _decide(
+        event,
+        given,
+        around=_around(context, level, (workspace,), ()),
+        workspace=workspace,
+        home=context.env.get("HOME", "/"),
+        temp="",
+        role=role,
+        level=level,
+        told=_told(context, None),
+    )
+
+
+def _decide(
+    event: Mapping[str, Any],
+    given: Policy,
+    *,
+    around: Places,
+    workspace: str,
+    home: str,
+    temp: str,
+    role: Role,
+    level: Level,
+    told: Mapping[str, str],
+) -> Decision:
+    call = toolcalls.read(event)
+    if call is None:
+        return Decision(verdict="deny", reason="this is no call of a tool", rule="unclear")
+    reach = policy.Reach(
+        inside=partial(inside, around),
+        closed=partial(_shut, around),
+        workspace=workspace,
+        home=home,
+        temp=temp,
+        told=told,
+        boxed=level == "box",
+    )
+    return policy.decide(call, given, inside=reach, role=role)
+
+
+def _told(context: Context, repo: RepoId | None) -> dict[str, str]:
+    """What the variables of every agent say about places that are not its own."""
+    home, runtime = str(context.folders.home), str(context.folders.runtime)
+    found = {"WINDLASS_HOME": home, "XDG_RUNTIME_DIR": context.env.get("XDG_RUNTIME_DIR", runtime)}
+    roots = [one.root for one in context.store.read(rows.repos) if one.id == repo]
+    return {**found, **({"WINDLASS_REPO": roots[0]} if roots else {})}
 
 
 def places(context: Context, agent: Agent) -> Places:
-    """An agent's workspace, its folder and the temporary one; not the crew's, nor the main tree."""
+    """An agent's workspace, its folder and its temporary one; not the crew's, nor the main tree.
+
+    In a box what is there may be read: the box is the limit, and hides the rest.
+    """
     folder = context.folders.agent(agent.uid)
+    own = (agent.workspace, str(folder))
+    ours = (*(str(folder / name) for name in _OURS), str(context.folders.policy(agent.uid)))
+    return _around(context, agent.isolation, own, ours)
+
+
+def _around(context: Context, level: Level, own: tuple[str, ...], ours: tuple[str, ...]) -> Places:
     repos = context.store.read(rows.repos)
+    roots = (*own, "/") if level == "box" else own
+    closed = (str(context.folders.home), *(repo.root for repo in repos), *ours)
     return Places(
-        roots=(agent.workspace, str(folder), context.env.get("TMPDIR") or "/tmp"),  # noqa: S108
-        closed=(
-            str(context.folders.home),
-            *(repo.root for repo in repos),
-            *(str(folder / name) for name in _OURS),
-            str(context.folders.policy(agent.uid)),
-        ),
+        roots=tuple(map(os.path.realpath, roots)),
+        closed=tuple(map(os.path.realpath, closed)),
+        folded=_takes_any_case(context.folders.home),
     )
+
+
+def _takes_any_case(home: Path) -> bool:
+    """Whether a and A are the same here, as on the usual file systems of macOS."""
+    other = home.with_name(home.name.swapcase())
+    return other.name != home.name and other.exists() and other.samefile(home)
 
 
 def inside(around: Places, path: str) -> bool:
     """Whether a path is in one of the places, whatever links and `..` it goes through."""
     # Agent CLIs may compose accents before they open: both names have to be inside.
-    names = {path} if path.isascii() else {path, unicodedata.normalize("NFC", path)}
-    return all(_inside(around, name) for name in names)
+    found = [_real(name) for name in {path, unicodedata.normalize("NFC", path)}]
+    return all(real is not None and around.inside(real) for real in found)
+
+
+def _shut(around: Places, path: str) -> bool:
+    """Whether a path is in a place that is not the agent's."""
+    real = _real(path)
+    return real is not None and around.shut(real)
+
+
+def _real(path: str) -> str | None:
+    """A path with every link followed, also through folders that do not exist."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # a NUL, or a name that this system cannot have
+        return None
 
 
 def write_policy_file(context: Context, agent: Agent) -> Path:
@@ -100,22 +187,3 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
         json.dump(told, file, indent=1)
     fresh.replace(path)
     return path
-
-
-def _inside(around: Places, path: str) -> bool:
-    try:
-        real = _components(path)
-    except (OSError, ValueError):  # a NUL, or a name that this system cannot have
-        return False
-    allowed = _deepest(around.roots, real)
-    return allowed >= 0 and allowed >= _deepest(around.closed, real)
-
-
-def _deepest(among: tuple[str, ...], real: list[str]) -> int:
-    found = [len(place) for place in map(_components, among) if real[: len(place)] == place]
-    return max(found, default=-1)
-
-
-def _components(path: str) -> list[str]:
-    """Of a path with every link followed, also through folders that do not exist."""
-    return [part for part in os.path.realpath(path).split("/") if part]

@@ -15,15 +15,16 @@ from windlass import __version__, drivers
 from windlass.box import probes
 from windlass.box.probes import Probe
 from windlass.core.errors import WindlassError
-from windlass.daemon import lodging, settings
+from windlass.daemon import boxes, lodging, settings
 from windlass.daemon.context import Context
 from windlass.daemon.environment import for_session
 from windlass.git import runner
+from windlass.store.rows import Repo
 
 _ROOM_WANTED = 1 << 30
 
 
-def examine(context: Context, root: str | None) -> dict[str, Any]:
+def examine(context: Context, root: str | None, repo: Repo | None) -> dict[str, Any]:
     """Looks at everything that an agent needs; `ok` is about what agents cannot do without."""
     needed = [
         Probe(
@@ -35,25 +36,46 @@ def examine(context: Context, root: str | None) -> dict[str, Any]:
         _room(context.folders.home),
         _config(context, root),
     ]
-    boxes = probes.box()
-    boxed = boxes[0].works
     return {
         "ok": all(probe.works for probe in needed),
         "needed": [msgspec.to_builtins(probe) for probe in needed],
         "drivers": [
             msgspec.to_builtins(_driver(context, name, root)) for name in _drivers(context, root)
         ],
-        "isolation": {
-            "level": "hooks",
-            "available": "box" if boxed else "hooks",
-            "note": "agents run unboxed so far: hooks advise, nothing confines them"
-            + ("; this machine could give a box" if boxed else ""),
-            "probes": [msgspec.to_builtins(probe) for probe in (*boxes, probes.landlock())],
-        },
+        "isolation": _isolation(context, root, repo),
         "home": str(context.folders.home),
         "sockets": str(context.folders.runtime),
         "system": f"{platform.system()} {platform.release()}",
     }
+
+
+def _isolation(context: Context, root: str | None, repo: Repo | None) -> dict[str, Any]:
+    """What each level is like here, each really run, and what new agents would get."""
+    tried = [*probes.box(), probes.landlock()]
+    available = "box" if probes.usable().host_network else "hooks"
+    return {
+        "available": available,
+        "agents": [
+            _level(context, name, root, repo) for name in _drivers(context, root) if _known(name)
+        ],
+        "probes": [msgspec.to_builtins(probe) for probe in tried],
+    }
+
+
+def _level(context: Context, name: str, root: str | None, repo: Repo | None) -> dict[str, Any]:
+    """The level that a new agent of a driver would have, and what would reach a box."""
+    try:
+        config = settings.load(context.folders.home, root)
+        where = str(context.folders.workspaces)
+        draft = lodging.draft(context, name, mode="live", root=where, config=config, boxed=True)
+        choice = boxes.choose(
+            wanted=config.isolation, network=config.network, driver=name, draft=draft, repo=repo
+        )
+        if choice.level == "hooks":
+            lodging.require_ready(context, name, mode="live", root=where, config=config)
+    except WindlassError as error:
+        return {"driver": name, "level": "none", "why": error.message, "fix": error.hint}
+    return {"driver": name, "level": choice.level, "why": choice.why, "fix": choice.fix}
 
 
 def _checked(name: str, look: Callable[[], str], fix: str) -> Probe:
@@ -80,6 +102,10 @@ def _drivers(context: Context, root: str | None) -> list[str]:
     except WindlassError:
         return list(drivers.known())
     return list(dict.fromkeys([*drivers.known(), chosen]))
+
+
+def _known(name: str) -> bool:
+    return name in drivers.known()
 
 
 def _driver(context: Context, name: str, root: str | None) -> Probe:

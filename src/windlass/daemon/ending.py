@@ -23,7 +23,7 @@ from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
-from windlass.daemon import commands, finding, lodging, repos, settings
+from windlass.daemon import boxes, commands, finding, homing, lodging, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -101,7 +101,8 @@ class Ending:
             if agent.branch is None or repos.is_gone(repo):
                 continue
             try:
-                remove(agent, repo)
+                with homing.halted(self._context, agent):
+                    remove(agent, repo)
             except WindlassError as error:
                 kept = work.data.get("trash", {}).get(agent.uid)
                 also = f"; its work is also kept as {kept['id']}" if kept else ""
@@ -126,6 +127,7 @@ class Ending:
         self._context.store.write(change)
         for agent in live:
             self._doors.close(agent.uid)
+            boxes.forget(self._context, agent)
 
     def result(self, work: Work) -> dict[str, Any]:
         """Who ended, and where their work is."""

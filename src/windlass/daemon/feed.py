@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import msgspec
+
 from windlass.api.server import Caller
+from windlass.core import crew
 from windlass.core.errors import UserError
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon import finding
@@ -16,6 +19,8 @@ from windlass.store import rows
 from windlass.store.store import Event
 
 _PAGE = 500
+_PUBLIC = frozenset(("agent.created", "agent.state", "agent.ended"))
+_OUTLINE = ("id", "was", "now", "how")
 _DIGITS = 18
 """Of the largest event id that the database can hold there are nineteen."""
 
@@ -42,18 +47,18 @@ class Feed:
         """Finds out what somebody may see and asked for, or refuses; gives the stream of it."""
         repo, agent = await asyncio.to_thread(self._meant, caller, asked)
         after = await asyncio.to_thread(self._first, asked)
-        return self._stream(after, repo, agent)
+        return self._stream(caller, after, repo, agent)
 
     async def _stream(
-        self, after: int, repo: RepoId | None, agent: Uid | None
+        self, caller: Caller, after: int, repo: RepoId | None, agent: Uid | None
     ) -> AsyncIterator[dict[str, Any]]:
         while not self._closed:
             news = self._news
             found = await asyncio.to_thread(self._page, after, repo, agent)
             if found:
+                after = found[-1].id
                 names = await asyncio.to_thread(self._views.names)
-                for event in found:
-                    after = event.id
+                for event in await asyncio.to_thread(self._shown, caller, found):
                     yield dict(event_view(event, names))
                 continue
             await news.wait()
@@ -61,8 +66,23 @@ class Feed:
     def _meant(self, caller: Caller, asked: Mapping[str, str]) -> tuple[RepoId | None, Uid | None]:
         where = finding.scope(self._context, caller, asked)
         if wanted := asked.get("agent"):
-            return None, finding.any_agent(self._context, where, wanted).uid
+            agent = finding.any_agent(self._context, where, wanted)
+            finding.reachable(where, agent, finding.live(self._context, where), doing="follow")
+            return None, agent.uid
         return (where.repo.id if where.repo else None), None
+
+    def _shown(self, caller: Caller, found: list[Event]) -> list[Event]:
+        """What the caller may see: agents see their own tree, and of others who comes and goes."""
+        uid = caller.agent
+        if uid is None:
+            return found
+        itself = self._context.store.read(lambda c: rows.agent(c, uid))
+        if itself is None:
+            return []
+        live = self._context.store.read(rows.agents)
+        own = {uid, *(agent.uid for agent in crew.below(itself, live))}
+        public = (event for event in found if event.agent in own or event.kind in _PUBLIC)
+        return [event if event.agent in own else _outline(event) for event in public]
 
     def _first(self, asked: Mapping[str, str]) -> int:
         given = asked.get("after")
@@ -84,3 +104,8 @@ class Feed:
     def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+
+def _outline(event: Event) -> Event:
+    told = {name: event.data[name] for name in _OUTLINE if name in event.data}
+    return msgspec.structs.replace(event, data=told)

@@ -88,7 +88,7 @@ def any_agent(context: Context, where: Scope, wanted: str | None) -> Agent:
 
 def reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
     """Refuses an agent that wants to do something to what is neither it nor below it."""
-    if where.caller is None or where.caller.uid == target.uid:
+    if where.caller is None or where.caller.uid in (target.uid, target.parent):
         return
     if target.uid not in {a.uid for a in crew.below(where.caller, present)}:
         raise Denied(

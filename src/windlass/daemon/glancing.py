@@ -18,8 +18,9 @@ from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
+from windlass.daemon import untrusted
 from windlass.daemon.context import Context, session_name
-from windlass.sessions import record
+from windlass.sessions import boxed, record
 from windlass.store.rows import Session
 
 SETTLES = 1.0
@@ -58,7 +59,8 @@ class Glancing:
         folder = self._context.folders.session(agent.uid, session.number)
         if eye.status_file is None:
             facts = self._context.sessions.facts(folder, session_name(agent))
-            eye.status_file = status_file(facts.child_pid) if facts.child_pid else None
+            pid = boxed.INSIDE if agent.isolation == "box" else facts.child_pid
+            eye.status_file = status_file(pid) if pid else None
         now = self._context.clock.now()
         found = [_read_status(eye, session, now), self._picture(eye, agent, str(folder), now)]
         return [seen for seen in found if seen is not None]
@@ -111,9 +113,8 @@ def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
         stamp = (found.st_mtime_ns, found.st_size)
         if stamp == eye.status_stamp or found.st_size > _LARGEST_STATUS:
             return None
-        with open(eye.status_file, "rb") as file:  # noqa: PTH123 - as above
-            status = msgspec.json.decode(file.read())
-    except (OSError, msgspec.DecodeError):
+        status = msgspec.json.decode(untrusted.read(eye.status_file, most=_LARGEST_STATUS))
+    except (OSError, ValueError, RecursionError):
         return None  # not there yet, gone, or half written: the next glance sees
     seen = states.from_status(status, session=session.number) if isinstance(status, dict) else None
     if seen is not None and 0 <= now - seen.at < SETTLES:

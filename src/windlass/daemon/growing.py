@@ -9,13 +9,19 @@ import logging
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+
+from windlass.daemon import untrusted
 
 log = logging.getLogger(__name__)
 
 _READ_AT_ONCE = 4 << 20
 _LONGEST_LINE = 64 << 20
+_DEEPEST = 3
+_MOST_FILES = 2000
 
 
 class Place(NamedTuple):
@@ -47,24 +53,51 @@ def read(
 
 def _files(transcript: Path) -> Iterator[Path]:
     yield transcript
+    folders = [transcript.with_suffix("") / "subagents"]
+    if not (_is_folder(folders[0].parent) and _is_folder(folders[0])):
+        return
+    found: list[Path] = []
+    for depth in range(_DEEPEST):
+        deeper: list[Path] = []
+        for folder in folders:
+            deeper += _listed(folder, found)
+        folders = deeper[:_MOST_FILES] if depth + 1 < _DEEPEST else []
+    yield from sorted(found)
+
+
+def _listed(folder: Path, found: list[Path]) -> list[Path]:
+    """Adds a folder's conversations to those found; returns its folders. Links are not followed."""
+    below = []
     try:
-        yield from sorted((transcript.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
+        with os.scandir(folder) as entries:
+            for entry in islice(entries, _MOST_FILES):
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(folder / entry.name)
+                elif fnmatchcase(entry.name, "agent-*.jsonl") and len(found) < _MOST_FILES:
+                    found.append(folder / entry.name)
     except OSError as error:
-        log.debug("cannot list the subagents of %s: %s", transcript, error)
+        log.debug("cannot list the subagents in %s: %s", folder, error)
+    return below
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _new(path: Path, known: Place, room: int) -> tuple[bytes, Place | None]:
     """What is new in one file up to its last whole line; None where nothing is."""
     try:
-        # Not blocking: an agent could leave a pipe there, and we would wait for it for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = untrusted.descriptor(path)
     except OSError:
         return b"", None
     try:
         found = os.fstat(descriptor)
         same = found.st_ino == known.inode and found.st_size >= known.offset
         offset = known.offset if same else 0
-        if not stat.S_ISREG(found.st_mode) or found.st_size == offset:
+        if found.st_size == offset:
             return b"", None
         data = _whole_lines(descriptor, offset, room)
     except OSError as error:

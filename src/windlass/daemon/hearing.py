@@ -182,7 +182,7 @@ def _is_boundary(line: Any) -> bool:
 def _decoded(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return line.decode(errors="replace")
 
 

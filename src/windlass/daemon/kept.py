@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from windlass.api.server import Caller
 from windlass.api.wire import ArchiveRequest, RepoView, TrashRequest
 from windlass.api.wire import Scope as ScopeRequest
 from windlass.core import ids
-from windlass.daemon import finding, repos
+from windlass.core.errors import Denied
+from windlass.daemon import finding, repos, untrusted
 from windlass.daemon.context import Context
 from windlass.git import trash
 from windlass.git.trash import TrashEntry
@@ -26,7 +28,7 @@ class Kept:
 
     def trash(self, caller: Caller, request: TrashRequest) -> list[dict[str, Any]]:
         """What was salvaged and can be restored."""
-        where = finding.scope(self._context, caller, request)
+        where = self._persons(caller, request)
         git = repos.git(where.require_repo())
         now = self._context.clock.now()
         return [
@@ -36,14 +38,14 @@ class Kept:
 
     def trash_entry(self, caller: Caller, request: TrashRequest) -> dict[str, Any]:
         """What one trash entry holds."""
-        where = finding.scope(self._context, caller, request)
+        where = self._persons(caller, request)
         git = repos.git(where.require_repo())
         entry = trash.find(git, request.get("entries", [""])[0])
         return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
 
     def archives(self, caller: Caller, request: ArchiveRequest) -> list[dict[str, Any]]:
         """What was archived, newest first; one of them with its files."""
-        where = finding.scope(self._context, caller, request)
+        where = self._persons(caller, request)
         repo = where.repo.id if where.repo else None
         found = [
             seen
@@ -63,12 +65,19 @@ class Kept:
         )
         one = next(one for one in found if one["id"] == name)
         folder = Path(one["path"])
-        files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+        files = sorted(str(path.relative_to(folder)) for path in untrusted.files(folder))
         return [{**one, "files": files}]
+
+    def _persons(self, caller: Caller, request: Mapping[str, Any]) -> finding.Scope:
+        """Where a person asks from: what others left behind is none of an agent's business."""
+        where = finding.scope(self._context, caller, request)
+        if where.caller is not None:
+            raise Denied("agents do not look into trash and archive", "ask the person")
+        return where
 
     def repos(self, caller: Caller, request: ScopeRequest) -> list[RepoView]:
         """The known repositories."""
-        del caller, request
+        self._persons(caller, request)
         live = self._context.store.read(rows.agents)
         return [
             RepoView(

@@ -6,15 +6,16 @@ The daemon's main module opens sockets on the event loop; services ask for it th
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sys
 import uuid
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any, Protocol
 
 import msgspec
 
 from windlass import drivers
+from windlass.box import toolchains
 from windlass.core import crew
 from windlass.core.config import Config
 from windlass.core.crew import Agent
@@ -23,14 +24,25 @@ from windlass.core.errors import Conflict, Unavailable
 from windlass.core.ids import Uid
 from windlass.core.launch import HOOK_PORT, Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import deciding, hearing, repos, settings, watching
+from windlass.daemon import (
+    boxes,
+    deciding,
+    hearing,
+    homing,
+    repos,
+    settings,
+    untrusted,
+    watching,
+)
 from windlass.daemon.context import Context, session_name
-from windlass.daemon.environment import for_session
+from windlass.daemon.environment import for_box, for_session
 from windlass.git import repository
 from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
+
+_LARGEST_CONVERSATION = 1 << 30
 
 
 class Doors(Protocol):
@@ -41,6 +53,25 @@ class Doors(Protocol):
 
     def close(self, uid: Uid) -> None:
         """Closes them; safe to call again."""
+
+
+def _base(
+    context: Context, agent: Agent, config: Config, *, needed: Iterable[str] = ()
+) -> dict[str, str]:
+    """What the environment of a session, or of a project's command beside it, begins with.
+
+    `needed` are patterns of variables that only the agent CLI gets into a box.
+    """
+    home = context.folders.home
+    if agent.isolation == "box":
+        also = (*needed, *config.box.env)
+        private = context.folders.private_home(agent.uid)
+        env = for_box(context.env, home=home, private=private, also=also)
+        # Their homes lie in the person's, which is another one inside.
+        return {**toolchains.variables(env["PATH"]), **env}
+    temporary = context.folders.temporary(agent.uid)
+    temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return {**for_session(context.env, home=home), "TMPDIR": str(temporary)}
 
 
 def environment(context: Context, agent: Agent) -> dict[str, str]:
@@ -100,10 +131,11 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         request = session_request(context, agent, session)
         if session.number > 1 and not request.resume:
             _tell_of_new_start(context, agent)
+        launch = drivers.get(agent.driver).launch(request)
         context.sessions.start(
             folder=folder,
             name=session_name(agent),
-            launch=drivers.get(agent.driver).launch(request),
+            launch=boxes.wrap(context, agent, request, launch),
             wake=context.folders.sockets(agent.uid) / "wake",
             marker=session.marker,
         )
@@ -152,12 +184,13 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         max_usd=agent.limits.usd,
         trusted_root=str(context.folders.workspaces) if agent.owns_workspace else None,
         repo=repo,
-        options={**options(config, agent.driver), **agent.options},
-        env=for_session(context.env, home=context.folders.home),
+        options=_written_out(context, {**options(config, agent.driver), **agent.options}),
+        env=_base(context, agent, config, needed=drivers.get(agent.driver).variables),
         extra_env={
             **environment(context, agent),
             "WINDLASS_SOCKET": str(sockets / "api"),
         },
+        boxed=agent.isolation == "box",
     )
     if not resume:
         return request
@@ -170,7 +203,7 @@ def require_ready(context: Context, driver: str, *, mode: Mode, root: str, confi
 
 
 def draft(
-    context: Context, driver: str, *, mode: Mode, root: str, config: Config
+    context: Context, driver: str, *, mode: Mode, root: str, config: Config, boxed: bool = False
 ) -> SessionRequest:
     """What is known of a session in or below `root` before there is an agent."""
     nothing = Hooks(observe=(), policy=(), url="", token="", events="")
@@ -182,8 +215,27 @@ def draft(
         mode=mode,
         hooks=nothing,
         trusted_root=root if root == str(context.folders.workspaces) else None,
-        options=options(config, driver),
+        boxed=boxed,
+        options=_written_out(context, options(config, driver)),
         env=for_session(context.env, home=context.folders.home),
+    )
+
+
+def beside_session(context: Context, agent: Agent) -> SessionRequest:
+    """What is to be known to run something else in an agent's place: a setup, a person's command.
+
+    It has no socket: who comes in through that one is the agent.
+    """
+    repo = repos.by_id(context, agent.repo).root
+    config = settings.load(context.folders.home, repo)
+    known = draft(context, agent.driver, mode=agent.mode, root=agent.workspace, config=config)
+    return msgspec.structs.replace(
+        known,
+        agent=agent.id,
+        folder=str(context.folders.agent(agent.uid)),
+        boxed=agent.isolation == "box",
+        env=_base(context, agent, config),
+        extra_env=environment(context, agent),
     )
 
 
@@ -195,6 +247,14 @@ def transcript(context: Context, agent: Agent) -> str:
     return drivers.get(agent.driver).transcript(session_request(context, agent, session[0]))
 
 
+def keep_script(context: Context, agent: Agent, text: str | None) -> None:
+    """Keeps the script that a boxed manager gave."""
+    if text is not None:
+        path = context.folders.script(agent.uid)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def keep_fork(context: Context, agent: Agent) -> None:
     """Copies the conversation to begin with, as it is now: the other agent goes on talking."""
     copy = context.folders.fork(agent.uid)
@@ -203,10 +263,10 @@ def keep_fork(context: Context, agent: Agent) -> None:
     copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = copy.with_name(f"{copy.name}.new")
     try:
-        shutil.copyfile(agent.fork_of, fresh)
+        untrusted.copy(agent.fork_of, fresh, most=_LARGEST_CONVERSATION)
     except OSError as error:
         raise Conflict(
-            f"the conversation to fork cannot be read: {agent.fork_of}: {error.strerror}",
+            f"the conversation to fork cannot be read: {agent.fork_of}: {error}",
             "fork an agent that has said something",
         ) from None
     fresh.replace(copy)
@@ -228,6 +288,14 @@ def options(config: Config, driver: str) -> dict[str, str]:
     """A driver's own part of the configuration: the table of its name, if there is one."""
     own = getattr(config, driver, None)
     return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
+
+
+def _written_out(context: Context, told: dict[str, str]) -> dict[str, str]:
+    """Paths below `~` are below the person's home, also where the session has another one."""
+    home = context.env.get("HOME", "/")
+    return {
+        name: home + value[1:] if value.startswith("~/") else value for name, value in told.items()
+    }
 
 
 def _hooks(context: Context, agent: Agent, session: Session) -> Hooks:
@@ -255,9 +323,8 @@ def _unless_unheard(agent: Agent, request: SessionRequest) -> SessionRequest:
     """A conversation that was never written down cannot be resumed: it starts anew."""
     transcript = drivers.get(agent.driver).transcript(request)
     try:
-        with open(transcript, "rb") as file:  # noqa: PTH123 - only to see whether it has anything
-            heard = bool(file.read(1))
-    except FileNotFoundError:
+        heard = bool(untrusted.read(transcript, most=1))
+    except OSError:
         heard = False
     if heard:
         return request
@@ -287,6 +354,8 @@ def stop_session(context: Context, agent: Agent) -> None:
     facts = context.sessions.facts(folder, session_name(agent))
     context.store.write(lambda w: watching.record_end(w, agent, session, facts))
     context.look(agent.uid)  # what it said and spent last
+    boxes.clear(context, agent)
+    homing.try_to_bring(context, agent)
 
 
 def give_up_session(context: Context, agent: Agent, why: str) -> None:

@@ -30,9 +30,10 @@ from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
-from windlass.daemon import repos
+from windlass.daemon import homing, repos
 from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, Folders, SystemClock
+from windlass.daemon.disk import Disk
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.feed import Feed
 from windlass.daemon.lock import Lock
@@ -52,6 +53,8 @@ _THREADS = 96
 _BETWEEN_LOOKS = 0.03
 _PULSE_EVERY = 1.0
 _REFOLD_EVERY = 60.0
+_HOME_EVERY = 1.0
+_DISK_EVERY = 15.0
 
 
 class Daemon:
@@ -89,6 +92,9 @@ class Daemon:
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
         self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
         self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
+        self._begin(self._repeat(_HOME_EVERY, partial(homing.keep_in_step, self._context)))
+        disk = Disk(self._context, self._verbs.intents)
+        self._begin(self._repeat(_DISK_EVERY, disk.check))
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
@@ -182,7 +188,10 @@ class Daemon:
     async def _repeat(self, every: float, work: Callable[[], None]) -> None:
         while True:
             await asyncio.sleep(every)
-            await self._in_thread(work)
+            try:
+                await self._in_thread(work)
+            except Exception:
+                log.exception("what is done every %g s failed, and is done again", every)
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         return await self._loop.run_in_executor(self._pool, work)

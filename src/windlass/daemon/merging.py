@@ -9,18 +9,21 @@ import msgspec
 
 from windlass.api.server import Caller
 from windlass.api.wire import MergeRequest
+from windlass.core import protected
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import Uid
-from windlass.daemon import ending, finding, repos
+from windlass.core.printable import printable_line
+from windlass.daemon import boxes, ending, finding, homing, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.ending import Ending
 from windlass.daemon.finding import Scope
 from windlass.daemon.intents import Begin, Operation, Step, Work
-from windlass.git import merges, repository, status
+from windlass.git import changes, merges, repository, status
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
+from windlass.store import rows
 from windlass.store.store import Writing
 
 UNPROVEN = "unproven: no gate"
@@ -64,7 +67,8 @@ class Merging:
 
         def prepare(writing: Writing) -> dict[str, Any]:
             data = ending.record(writing, [agent], how="merge", by=by)
-            return {**data, "into": into, "time": int(writing.now)}
+            own = where.caller is not None and into != where.caller.branch
+            return {**data, "into": into, "time": int(writing.now), "agents_own": own}
 
         return Begin(agent.repo, where.caller_uid, prepare)
 
@@ -72,13 +76,15 @@ class Merging:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         where = finding.scope(self._context, caller, request)
         agent = finding.agent(self._context, where, request.get("agent"))
+        finding.reachable(where, agent, finding.live(self._context, where), doing="look into")
         into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
+        self._come_home(agent, into)
         found = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
             _refuse(git, agent, into)
-            merges.rehearse(git, _prepare(git, agent, into=into, time=0))
+            self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
             problems.append(error.message)
         return {
@@ -86,6 +92,7 @@ class Merging:
             "into": into,
             "uncommitted": uncommitted(status.status(git, agent.workspace)),
             "problems": problems,
+            "protected": self._protected(git, agent, into),
             **msgspec.to_builtins(found),
         }
 
@@ -119,8 +126,11 @@ class Merging:
     def _check(self, work: Work) -> None:
         agent, git = self._agent(work)
         into = work.data["into"]
+        self._come_home(agent, into)
         _refuse(git, agent, into)
-        merges.rehearse(git, _prepare(git, agent, into=into, time=work.data["time"]))
+        plan = _prepare(git, agent, into=into, time=work.data["time"])
+        self._rehearse(git, plan, agent, into)
+        self._refuse_protected(git, plan, agent, work)
 
     def _plan(self, work: Work) -> None:
         if "plan" in work.data:
@@ -128,9 +138,11 @@ class Merging:
         agent, git = self._agent(work)
         into = work.data["into"]
         try:
+            self._come_home(agent, into)
             _refuse(git, agent, into)
             plan = _prepare(git, agent, into=into, time=work.data["time"])
-            merges.rehearse(git, plan)
+            self._rehearse(git, plan, agent, into)
+            self._refuse_protected(git, plan, agent, work)
         except Conflict as error:
             hint = f"{agent.id} is stopped now: {error.hint}, or wl resume {agent.id}"
             raise Conflict(error.message, hint) from error
@@ -139,7 +151,8 @@ class Merging:
     def _apply(self, work: Work) -> None:
         agent, git = self._agent(work)
         plan = msgspec.convert(work.data["plan"], MergePlan)
-        merges.apply(git, plan)
+        marked = self._marked(git, plan.old, plan.new)
+        merges.apply(git, plan, box=self._box(agent, work.data["into"]))
 
         def change(writing: Writing) -> None:
             writing.emit(
@@ -151,9 +164,47 @@ class Merging:
                 commit=plan.new,
                 was=plan.old,
                 verdict=UNPROVEN,
+                protected=marked,
             )
 
         self._context.store.write(change)
+
+    def _come_home(self, agent: Agent, into: str) -> None:
+        """Brings what both sides committed in boxes into the repository."""
+        homing.bring(self._context, agent)
+        if (target := self._boxed_on(agent, into)) is not None:
+            homing.bring(self._context, target)
+
+    def _rehearse(self, git: Repository, plan: MergePlan, agent: Agent, into: str) -> None:
+        merges.rehearse(git, plan, box=self._box(agent, into))
+
+    def _box(self, agent: Agent, into: str) -> list[str]:
+        """What moves the checkout of the target, if that is a clone."""
+        target = self._boxed_on(agent, into)
+        return boxes.changing(self._context, target) if target is not None else []
+
+    def _boxed_on(self, agent: Agent, branch: str) -> Agent | None:
+        live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
+        return next((a for a in live if a.branch == branch and a.isolation == "box"), None)
+
+    def _protected(self, git: Repository, agent: Agent, into: str) -> list[str]:
+        """The protected paths that a merge of the agent's branch would change."""
+        base = repository.merge_base(git, into, _branch(agent))
+        return [] if base is None else self._marked(git, base, _branch(agent))
+
+    def _marked(self, git: Repository, old: str, new: str) -> list[str]:
+        config = settings.load(self._context.folders.home, git.root)
+        return protected.among(changes.touched(git, old, new), config.landing.protected)
+
+    def _refuse_protected(self, git: Repository, plan: MergePlan, agent: Agent, work: Work) -> None:
+        """Refuses an agent what only a person lets in, by what would really change."""
+        marked = self._marked(git, plan.old, plan.new) if work.data.get("agents_own") else []
+        if marked:
+            raise Denied(
+                f"{agent.id} edits protected paths, which only a person lets in:"
+                f" {', '.join(map(printable_line, marked[:5]))}",
+                f"ask the person: wl merge {agent.id} --into {work.data['into']}",
+            )
 
     def _result(self, work: Work) -> dict[str, Any]:
         plan = work.data["plan"]
@@ -199,7 +250,7 @@ def _refuse(git: Repository, agent: Agent, into: str) -> None:
             f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
         )
     tip = repository.resolve(git, f"refs/heads/{_branch(agent)}")
-    if found.head and tip and not repository.is_ancestor(git, found.head, tip):
+    if found.head and tip and not _contains(git, tip, found.head):
         raise Conflict(
             f"{agent.id}'s workspace is on {found.branch or 'a detached HEAD'}, with commits that"
             f" {agent.branch} lacks",
@@ -208,6 +259,11 @@ def _refuse(git: Repository, agent: Agent, into: str) -> None:
     place = repository.checkouts(git).get(into)
     if place is not None:
         merges.refuse_dirty(git, place)
+
+
+def _contains(git: Repository, tip: str, head: str) -> bool:
+    """Whether a branch has a workspace's HEAD; one that no branch brought home is not even here."""
+    return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
 
 
 def uncommitted(found: WorkStatus) -> list[str]:

@@ -12,7 +12,7 @@ from windlass.core import ids
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
 from windlass.core.ids import RepoId
 from windlass.daemon.context import Context
-from windlass.git import places, repository, worktrees
+from windlass.git import places, repository, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
@@ -27,10 +27,10 @@ def known(context: Context, cwd: str) -> Repo | None:
     found = context.store.read(rows.repos)
     by_git_dir = {repo.git_dir: repo for repo in found}
     by_id = {repo.id: repo for repo in found}
-    workspaces = context.folders.home / "workspaces"
+    below = context.folders.workspaces
     here = Path(cwd)
     for folder in (here, *here.parents):
-        if folder.parent.parent == workspaces:
+        if folder.parent.parent == below:
             return by_id.get(RepoId(folder.parent.name))
         repo = by_git_dir.get(str(folder / ".git"))
         if repo is not None:
@@ -48,7 +48,7 @@ def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) ->
         return None
     repo = context.store.write(lambda w: _register(w, found))
     for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
-        worktrees.follow(found, agent.workspace)
+        workspaces.follow(found, agent.workspace)
     return repo
 
 

@@ -6,9 +6,12 @@ conversation; else a new agent with a name like it. Nothing that exists is ever 
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,7 +25,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, Internal, NotFound, UserError
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import finding, repos, watching
+from windlass.daemon import finding, homing, repos, watching
 from windlass.daemon.context import Context
 from windlass.daemon.finding import Scope
 from windlass.daemon.intents import Begin, Intents, Operation, Step, Work
@@ -71,6 +74,8 @@ class Restoring:
     def begin(self, caller: Caller, request: TrashRequest) -> Begin:
         """Restores one trash entry."""
         where = finding.scope(self._context, caller, request)
+        if where.caller is not None:
+            raise Denied("agents do not restore from the trash", "ask the person")
         repo = where.require_repo()
         git = repos.git(repo)
         wanted = request.get("entries", [])
@@ -198,8 +203,14 @@ class Restoring:
             if plan["entry"] is None:
                 continue
             entry = trash.find(git, plan["entry"])
+            agent = self._context.store.read(partial(rows.agent, uid=Uid(plan["uid"])))
             done = trash.restore(
-                git, entry, path=plan["workspace"], branch=plan["branch"], agent=plan["id"]
+                git,
+                entry,
+                path=plan["workspace"],
+                branch=plan["branch"],
+                agent=plan["id"],
+                origin=homing.prepare(self._context, agent) if agent else None,
             )
             notes += [f"{plan['id']}: {note}" for note in done.notes]
         work.keep(notes=notes)
@@ -354,6 +365,7 @@ def _mark(writing: Writing, undone: str, key: str | None) -> None:
 
 
 def _no_pipes(folder: str, names: list[str]) -> list[str]:
-    """A headless session's pipe would block the copy; it is of no use without its session."""
-    del folder
-    return [name for name in names if name == "stdin"]
+    """Pipes would block the copy, sockets break it; they are of no use without who made them."""
+    kept = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+    modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}  # noqa: PTH118
+    return [name for name, mode in modes.items() if not any(kind(mode) for kind in kept)]

@@ -16,7 +16,7 @@ from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import FADES_AFTER, Observation, Source
-from windlass.daemon import lodging
+from windlass.daemon import homing, lodging
 from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.costs import Costs
@@ -80,6 +80,10 @@ class Senses:
         """Counts what it has spent, and stops it where that is too much."""
         if self._costs.count(agent, session):
             self._budgets.judge(agent, session)
+
+    def bring(self, agent: Agent) -> None:
+        """Brings home what it has committed."""
+        homing.try_to_bring(self._context, agent)
 
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""

@@ -102,7 +102,12 @@ def _layers(home: Path, root: str | None) -> list[tuple[str, dict[str, Any]]]:
     paths = [home / "config.toml"]
     if root is not None:
         paths.append(Path(root) / PROJECT_FILE)
-    return [(str(path), _parsed(path)) for path in paths if path.is_file()]
+    return [(str(path), _parsed(path)) for path in paths if _is_plain(path)]
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether it is a file itself, in a folder itself: links come with merges of agents' work."""
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.server import Caller
 from windlass.api.wire import SpawnRequest
-from windlass.core import crew, ids, names, policy
-from windlass.core.config import Config, Tools
-from windlass.core.crew import Agent, Limits, Policy, Role, Spawn
-from windlass.core.errors import Conflict, UserError
+from windlass.core import crew, ids, names
+from windlass.core.boxing import Network
+from windlass.core.config import Config
+from windlass.core.crew import Agent, Limits, Spawn
+from windlass.core.driving import SessionRequest
+from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.ids import AgentId, Uid
 from windlass.core.launch import Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import budgets, commands, ending, finding, lodging, repos, settings
+from windlass.daemon import (
+    boxes,
+    budgets,
+    commands,
+    ending,
+    finding,
+    granting,
+    homing,
+    lodging,
+    repos,
+    settings,
+)
+from windlass.daemon.boxes import Choice
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -65,20 +81,22 @@ class Spawning:
         driver = _driver(context, request, own.driver or config.driver)
         mode = request.get("mode", "live")
         root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
-        lodging.require_ready(context, driver, mode=mode, root=root, config=config)
+        draft = partial(lodging.draft, context, driver, mode=mode, root=root, config=config)
+        choice, network = self._confined(request, config, where, repo, driver=driver, draft=draft)
         limits = _limits(request, driver, mode)
-        configured_so = lodging.options(config, driver)
-        pinned = {key: configured_so[key] for key in drivers.get(driver).pinned}
+        pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
-        configured = _configured(config, role)
-        given = _policy(request, configured, where.caller)
+        configured = granting.configured(config, role, choice.level)
+        given = granting.wanted(request, configured, where.caller)
         parent = where.caller
         if named := request.get("parent"):
             parent = finding.agent(context, finding.Scope(repo, where.caller), named)
             finding.reachable(where, parent, finding.live(context, where), doing="start agents for")
+        if parent is not None:
+            homing.bring(context, parent)
         fork_of = self._fork(where, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
-        script = _script(request.get("script"), request.get("cwd", repo.root), driver)
+        script = _script(request, repo, driver, where.caller)
         branch = _person_branch(repo, where, request)
         base, base_from = _base(git, head, parent, branch)
         branches = repos.agent_branches(git)
@@ -86,14 +104,21 @@ class Spawning:
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
             spawn = Spawn(
-                role=role, parent=parent, caller=where.caller, policy=given, configured=configured
+                role=role,
+                parent=parent,
+                caller=where.caller,
+                policy=given,
+                configured=configured,
+                isolation=choice.level,
+                network=network,
             )
             crew.check_spawn(spawn, live=live, max_agents=config.max_agents)
             chosen = self._name(name, live, branches)
             apart = request.get("worktree", True)
             workspace = context.folders.workspace(repo.id, chosen)
+            uid = context.new_uid()
             agent = Agent(
-                uid=context.new_uid(),
+                uid=uid,
                 repo=repo.id,
                 id=chosen,
                 role=role,
@@ -107,8 +132,10 @@ class Spawning:
                 base=base,
                 base_from=base_from,
                 policy=given,
-                script=script,
+                script=str(context.folders.script(uid)) if script.text else script.path,
                 options=pinned,
+                isolation=choice.level,
+                network=network,
                 fork_of=fork_of,
                 limits=limits,
                 slot=crew.free_slot(rows.agents(writing.connection)),
@@ -137,10 +164,54 @@ class Spawning:
                 goal=goal,
                 base=base,
                 base_from=base_from,
+                isolation=choice.level,
+                network=network,
             )
-            return {"uid": agent.uid}
+            told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
+            return {"uid": agent.uid, **told}
 
         return Begin(repo.id, where.caller_uid, prepare)
+
+    def _confined(
+        self,
+        request: SpawnRequest,
+        config: Config,
+        where: finding.Scope,
+        repo: Repo,
+        *,
+        driver: str,
+        draft: Callable[..., SessionRequest],
+    ) -> tuple[Choice, Network]:
+        """The level and the network; refuses what could not start, and what is not to be given.
+
+        What is configured is a floor for what agents ask for: a person may go below it.
+        """
+        own, caller = getattr(config.roles, request.get("role") or "worker"), where.caller
+        if caller is not None and not request.get("worktree", True):
+            raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
+        usual = own.isolation or config.isolation
+        wanted = request.get("isolation") or usual
+        boxed = caller is not None and caller.isolation == "box"
+        if caller is not None and wanted in ("auto", "hooks") and usual in ("required", "box"):
+            wanted = usual
+        if boxed and wanted == "auto":
+            wanted = "box"
+        network = crew.narrowest(own.network or config.network, caller)
+        asked = request.get("network")
+        if asked is not None:
+            network = crew.granted(asked, network, caller)
+        choice = boxes.choose(
+            wanted=wanted, network=network, driver=driver, draft=draft(boxed=True), repo=repo
+        )
+        if choice.level == "box":
+            return choice, network
+        drivers.get(driver).require_ready(draft())
+        if asked not in (None, "host"):
+            raise ConfigError(
+                f"without a box nothing keeps an agent from the network: {choice.why}",
+                choice.fix or "leave --network out, or ask for a box: --isolation required",
+            )
+        return choice, "host"
 
     def _name(self, wanted: AgentId | None, live: list[Agent], branches: set[str]) -> AgentId:
         # Compared without case: folders and refs on some file systems are.
@@ -164,6 +235,7 @@ class Spawning:
         if wanted is None:
             return None
         source = finding.any_agent(self._context, where, wanted)
+        finding.reachable(where, source, finding.live(self._context, where), doing="fork")
         if source.driver != driver or not drivers.get(driver).abilities.fork:
             raise UserError(
                 f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
@@ -186,12 +258,11 @@ class Spawning:
     def _workspace(self, work: Work) -> None:
         agent, repo = self._agent(work)
         lodging.keep_fork(self._context, agent)
+        lodging.keep_script(self._context, agent, work.data.get("script"))
         if agent.branch is None:
             return
         git = repos.git(repo)
-        workspaces.create(
-            git, path=agent.workspace, branch=agent.branch, base=agent.base, agent=agent.id
-        )
+        homing.lodge(self._context, agent)
         workspaces.include(git, agent.workspace)
 
     def _setup(self, work: Work) -> None:
@@ -224,7 +295,17 @@ class Spawning:
             "role": agent.role,
             "mode": agent.mode,
             "driver": agent.driver,
+            "isolation": agent.isolation,
+            "network": agent.network,
+            "unboxed": work.data.get("unboxed", ""),
+            "to_box": work.data.get("to_box", ""),
         }
+
+
+def _pinned(config: Config, driver: str) -> dict[str, str]:
+    """What an agent keeps of its driver's configuration, whatever becomes of that."""
+    told = lodging.options(config, driver)
+    return {key: told[key] for key in drivers.get(driver).pinned}
 
 
 def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
@@ -250,46 +331,36 @@ def _limits(request: SpawnRequest, driver: str, mode: Mode) -> Limits:
     return given
 
 
-def _configured(config: Config, role: Role) -> Policy:
-    given: Tools = getattr(config.permissions, role)
-    return policy.with_mandatory(Policy(allow=tuple(given.allow), deny=tuple(given.deny)))
-
-
-def _policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
-    """What the role gives, what was asked for, and every limit of the agent that asks."""
-    limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
-    wanted = request.get("allow", [])
-    # What is denied to everybody by default a person may allow to one agent, by its name.
-    lifted = set(wanted) & set(policy.DENIED) if caller is None else set()
-    return Policy(
-        allow=tuple(dict.fromkeys([*configured.allow, *wanted])),
-        deny=tuple(
-            pattern
-            for pattern in dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])
-            if pattern not in lifted
-        ),
-        yolo=request.get("yolo", False),
-    )
-
-
 def _person_branch(repo: Repo, where: finding.Scope, request: SpawnRequest) -> str | None:
     if where.caller is not None:
         return repository.head_branch(repos.git(repo))
     return repos.current_branch(repo, request.get("cwd", repo.root))
 
 
-def _script(given: str | None, cwd: str, driver: str) -> str | None:
+class _Script(NamedTuple):
+    path: str | None = None
+    text: str | None = None
+
+
+def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None) -> _Script:
+    """The file that a person names; of a boxed agent only the words, as it reads them itself."""
+    given = request.get("script")
     if given is None:
-        return None
+        return _Script()
     if not drivers.get(driver).abilities.scripts:
         raise UserError(
             f"{driver} asks a model, and plays no scripts",
             f"wl model serve {given} plays it to {driver}; or take --driver standin",
         )
-    path = Path(cwd) / given
+    if caller is not None and caller.isolation == "box":
+        text = request.get("script_text")
+        if not text:
+            raise UserError(f"no words of the script {given}", "call `wl new` for it")
+        return _Script(text=text)
+    path = Path(request.get("cwd", repo.root)) / given
     if not path.is_file():
         raise UserError(f"no script {given}", "docs/scripts.md describes the format")
-    return str(path.resolve())
+    return _Script(path=str(path.resolve()))
 
 
 def _base(git: Repository, head: str, parent: Agent | None, branch: str | None) -> tuple[str, str]:

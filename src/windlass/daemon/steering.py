@@ -15,11 +15,10 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import budgets, ending, finding, lodging, repos, watching
+from windlass.daemon import budgets, ending, finding, homing, lodging, watching
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
-from windlass.git import workspaces
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -88,6 +87,11 @@ class Steering:
         agent = finding.agent(self._context, where, request["agent"])
         finding.reachable(where, agent, live, doing="reassign")
         wanted = request["parent"]
+        if where.caller is not None and (wanted is None or where.caller.uid == agent.uid):
+            raise Denied(
+                f"{where.caller.id} may give those below it to each other, not itself or to nobody",
+                "ask the person",
+            )
         parent = finding.agent(self._context, where, wanted) if wanted else None
         if parent is not None:
             finding.reachable(where, parent, live, doing="give agents to")
@@ -104,9 +108,7 @@ class Steering:
 
     def _ensure(self, work: Work) -> None:
         agent = self._live(work)
-        if agent.branch is not None:
-            git = repos.git(repos.by_id(self._context, agent.repo))
-            workspaces.ensure(git, path=agent.workspace, branch=agent.branch, agent=agent.id)
+        homing.ensure(self._context, agent)
 
     def _resume(self, work: Work) -> None:
         agent = self._live(work)
@@ -115,9 +117,10 @@ class Steering:
             agent = lodging.begin_session(self._context, agent)
         try:
             lodging.start_session(self._context, self._doors, agent)
-        except WindlassError as error:
+        except Exception as error:
             # Else it would be "creating" for ever, and nobody could resume it.
-            lodging.give_up_session(self._context, agent, error.message)
+            why = error.message if isinstance(error, WindlassError) else str(error)
+            lodging.give_up_session(self._context, agent, why)
             raise
 
     def _live(self, work: Work) -> Agent:

@@ -12,7 +12,18 @@ from windlass.api import wire
 from windlass.api.server import Caller, Verb
 from windlass.core import config
 from windlass.core.errors import Denied, UserError
-from windlass.daemon import deciding, doctor, finding, initial, repos, restoring, settings, trusting
+from windlass.daemon import (
+    deciding,
+    denials,
+    doctor,
+    explaining,
+    finding,
+    initial,
+    repos,
+    restoring,
+    settings,
+    trusting,
+)
 from windlass.daemon.context import Context
 from windlass.daemon.costs import Costs
 from windlass.daemon.ending import Ending
@@ -20,6 +31,7 @@ from windlass.daemon.intents import Intents
 from windlass.daemon.kept import Kept
 from windlass.daemon.lodging import Doors
 from windlass.daemon.merging import Merging
+from windlass.daemon.questions import Questions
 from windlass.daemon.restoring import Restoring
 from windlass.daemon.spawning import Spawning
 from windlass.daemon.steering import Steering
@@ -38,6 +50,7 @@ class Verbs:
         self._restoring = Restoring(context, doors)
         self._steering = Steering(context, doors)
         self._telling = Telling(context)
+        self._questions = Questions(context)
         self.views = Views(context)
         self.costs = Costs(context)
         self.intents = Intents(
@@ -49,6 +62,7 @@ class Verbs:
                 *self._restoring.operations(),
                 *self._steering.operations(),
                 *self._telling.operations(),
+                self._questions.operation(),
             ),
         )
 
@@ -59,21 +73,26 @@ class Verbs:
         return {
             "agents": Verb(wire.ListRequest, views.agents),
             "archives": Verb(wire.ArchiveRequest, kept.archives),
+            "ask": Verb(wire.AskRequest, self._does("ask", self._questions.begin)),
             "attachment": Verb(wire.AgentRequest, views.attachment),
             "config": Verb(wire.ConfigRequest, self._config),
             "config.add": Verb(wire.ConfigRequest, self._config_add),
             "config.remove": Verb(wire.ConfigRequest, self._config_remove),
             "config.set": Verb(wire.ConfigRequest, self._config_set),
-            "decide": Verb(wire.HookInput, deciding.Deciding(self._context).decide),
             "costs": Verb(wire.CostsRequest, self.costs.view),
+            "decide": Verb(wire.HookInput, deciding.Deciding(self._context).decide),
+            "denials": Verb(wire.DenialsRequest, denials.Denials(self._context).view),
             "diff": Verb(wire.DiffRequest, views.diff),
             "doctor": Verb(wire.Scope, self._doctor),
             "drivers": Verb(wire.DriversRequest, self._drivers),
             "drivers.trusted": Verb(wire.DriverRequest, self._trusted),
             "drivers.trust": Verb(wire.DriverRequest, self._trust),
             "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
+            "explain.tool": Verb(
+                wire.ExplainToolRequest, explaining.Explaining(self._context).tool
+            ),
             "info": Verb(wire.AgentRequest, views.info),
-            "init": Verb(wire.Scope, self._init),
+            "init": Verb(wire.InitRequest, self._init),
             "interrupt": Verb(wire.AgentRequest, self._does("interrupt", telling.begin_interrupt)),
             "log": Verb(wire.LogRequest, views.log),
             "look": Verb(wire.LookRequest, views.look),
@@ -81,7 +100,8 @@ class Verbs:
             "merge-check": Verb(wire.MergeRequest, self._merging.preview),
             "note": Verb(wire.NoteRequest, self._does("note", telling.begin_note)),
             "pause": Verb(wire.AgentRequest, self._steers("pause")),
-            "place": Verb(wire.AgentRequest, views.place),
+            "place": Verb(wire.PlaceRequest, views.place),
+            "questions": Verb(wire.ListRequest, self._questions.view),
             "reassign": Verb(wire.ReassignRequest, self._does("reassign", steering.begin_reassign)),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
@@ -101,7 +121,7 @@ class Verbs:
 
     def _does(self, kind: str, begin: Callable[[Caller, Any], Any]) -> Callable[[Caller, Any], Any]:
         return lambda caller, request: self.intents.perform(
-            kind, request.get("key"), lambda: begin(caller, request)
+            kind, _keyed(caller, request), lambda: begin(caller, request)
         )
 
     def _steers(self, kind: str) -> Callable[[Caller, Any], Any]:
@@ -109,6 +129,8 @@ class Verbs:
         return self._does(kind, lambda caller, request: begin(kind, caller, request))
 
     def _undo(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+        if key := _keyed(caller, request):
+            request = {**request, "key": key}
         return self._restoring.undo(caller, request, self.intents)
 
     def _trash_empty(self, caller: Caller, request: wire.TrashRequest) -> dict[str, Any]:
@@ -125,7 +147,8 @@ class Verbs:
         }
 
     def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
-        return doctor.examine(self._context, self._root(caller, request))
+        repo = finding.scope(self._context, caller, request).repo
+        return doctor.examine(self._context, self._root(caller, request), repo)
 
     def _drivers(self, caller: Caller, request: wire.DriversRequest) -> list[dict[str, Any]]:
         configured = self._settings(caller, request).driver
@@ -142,9 +165,10 @@ class Verbs:
     def _settings(self, caller: Caller, request: Mapping[str, Any]) -> config.Config:
         return settings.load(self._context.folders.home, self._root(caller, request))
 
-    def _init(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+    def _init(self, caller: Caller, request: wire.InitRequest) -> dict[str, Any]:
         _only_a_person(caller, "set up repositories")
-        return initial.init(self._context, request.get("cwd", ""))
+        accept = request.get("accept", False)
+        return initial.init(self._context, request.get("cwd", ""), accept=accept)
 
     def _repo_add(self, caller: Caller, request: wire.RepoRequest) -> dict[str, Any]:
         _only_a_person(caller, "add repositories")
@@ -208,6 +232,12 @@ class Verbs:
     def _root(self, caller: Caller, request: Mapping[str, Any]) -> str | None:
         where = finding.scope(self._context, caller, request)
         return where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
+
+
+def _keyed(caller: Caller, request: Mapping[str, Any]) -> str | None:
+    """The key of a request, which is its caller's own: nobody meets another's intent under it."""
+    key = request.get("key")
+    return f"{caller.agent or 'person'}:{key}" if key else None
 
 
 def _only_a_person(caller: Caller, doing: str) -> None:

@@ -21,6 +21,7 @@ from windlass.api.wire import (
     ListRequest,
     LogRequest,
     LookRequest,
+    PlaceRequest,
     WhyRequest,
 )
 from windlass.core import crew, ids, states, stream
@@ -29,7 +30,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
 from windlass.core.states import State
-from windlass.daemon import finding, lodging, repos, settings
+from windlass.daemon import boxes, finding, homing, lodging, repos, settings
 from windlass.daemon.context import Context, session_name
 from windlass.git import changes, repository, status
 from windlass.git.repository import Commit, Repository
@@ -38,8 +39,6 @@ from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.store import Event
 
-ISOLATION = "hooks"
-"""The one level there is so far: advisory, and every listing says so."""
 _TAIL_BYTES = 1 << 20
 _LEAST_LINES = 40
 
@@ -53,7 +52,7 @@ class Views:
     def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
         """Lists agents in the order of the tree."""
         where = finding.scope(self._context, caller, request)
-        if request.get("all_repos"):
+        if request.get("all_repos") and where.caller is None:
             where = where._replace(repo=None)
         repo = where.repo.id if where.repo else None
         if where.repo is None and request.get("cwd") and not request.get("all_repos"):
@@ -89,7 +88,7 @@ class Views:
     def info(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
         """Everything about one agent."""
         where = finding.scope(self._context, caller, request)
-        agent = finding.any_agent(self._context, where, request.get("agent"))
+        agent = self._own(where, finding.any_agent(self._context, where, request.get("agent")))
         seen = self._context.store.read(lambda c: self._one(c, agent))
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         return {
@@ -115,7 +114,7 @@ class Views:
         if wanted is None and where.caller is None:
             live = finding.live(self._context, where)
         else:
-            live = [finding.agent(self._context, where, wanted)]
+            live = [self._own(where, finding.agent(self._context, where, wanted))]
         repo = where.repo
         return {
             "repo": repo.root if repo else None,
@@ -151,6 +150,7 @@ class Views:
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
+        homing.try_to_bring(self._context, agent)
         found = status.status(git, agent.workspace)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
         return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
@@ -159,6 +159,8 @@ class Views:
         """The state of an agent, what decided it, and what else was said."""
         where = finding.scope(self._context, caller, request)
         agent = finding.any_agent(self._context, where, request.get("agent"))
+        if request.get("history"):
+            self._own(where, agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)
@@ -198,7 +200,7 @@ class Views:
     def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
         """What is on an agent's screen, or the last of what a stopped one printed."""
         where = finding.scope(self._context, caller, request)
-        agent = finding.any_agent(self._context, where, request.get("agent"))
+        agent = self._own(where, finding.any_agent(self._context, where, request.get("agent")))
         colour = request.get("colour", False)
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         if not sessions:
@@ -217,6 +219,11 @@ class Views:
         shown = keep_colour(text) if colour else without_escapes(text)
         return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
 
+    def _own(self, where: finding.Scope, agent: Agent) -> Agent:
+        """Shows agents what they and those below them do; of the others only who and how."""
+        finding.reachable(where, agent, finding.live(self._context, where), doing="look into")
+        return agent
+
     def _folder(self, agent: Agent, number: int) -> Path:
         if agent.archive is None:
             return self._context.folders.session(agent.uid, number)
@@ -228,7 +235,9 @@ class Views:
         wanted = request.get("agent")
         if wanted is None and where.caller is not None:
             wanted = where.caller.id
-        agent = finding.any_agent(self._context, where, wanted) if wanted else None
+        agent = None
+        if wanted:
+            agent = self._own(where, finding.any_agent(self._context, where, wanted))
         repo = where.repo.id if where.repo and agent is None else None
         found = self._context.store.read(
             lambda c: rows.events(
@@ -250,8 +259,9 @@ class Views:
     def diff(self, caller: Caller, request: DiffRequest) -> dict[str, Any]:
         """What an agent changed since its base, committed or not."""
         where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request.get("agent"))
+        agent = self._own(where, finding.agent(self._context, where, request.get("agent")))
         git = repos.git(repos.by_id(self._context, agent.repo))
+        homing.try_to_bring(self._context, agent)
         base = self._fork_point(git, agent)
         if request.get("folders"):
             config = settings.load(self._context.folders.home, git.root)
@@ -289,22 +299,26 @@ class Views:
             return agent.base
         return fork
 
-    def place(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def place(self, caller: Caller, request: PlaceRequest) -> dict[str, Any]:
         """Where an agent works, and what a command run there should be told."""
         where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request.get("agent"))
+        agent = self._own(where, finding.agent(self._context, where, request.get("agent")))
         if not Path(agent.workspace).is_dir():
             raise NotFound(
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
                 f"`wl resume {agent.id}` makes it again from its branch",
             )
-        env = lodging.environment(self._context, agent)
-        return {"id": agent.id, "path": agent.workspace, "env": env}
+        beside = lodging.beside_session(self._context, agent)
+        terminal = request.get("terminal", False)
+        box = boxes.prefix(self._context, agent, beside, what="exec", terminal=terminal)
+        # Without a box the command has the person's own environment, and what an agent is told.
+        env = beside.extra_env
+        return {"id": agent.id, "path": agent.workspace, "env": env, "box": box}
 
     def attachment(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
         """How a terminal attaches to an agent's session."""
         where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request.get("agent"))
+        agent = self._own(where, finding.agent(self._context, where, request.get("agent")))
         if agent.mode == "headless":
             raise Conflict(
                 f"{agent.id} is headless: there is no terminal to join",
@@ -377,7 +391,8 @@ def view(
         driver=agent.driver,
         model=agent.model,
         mode=agent.mode,
-        isolation=ISOLATION,
+        isolation=agent.isolation,
+        network=agent.network,
         goal=agent.goal,
         slot=agent.slot,
         age=now - agent.created_at,

@@ -8,6 +8,7 @@ transaction that keeps what was read.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -17,10 +18,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from windlass.core import states
+from windlass.core import policy, states
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
+from windlass.daemon import questions, untrusted
 from windlass.daemon.context import Context, session_name
 from windlass.sessions.session import Facts
 from windlass.store import rows
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 TOOLS = "tools"
 """The mark that counts an agent's tool calls, from session to session."""
 _READ_AT_ONCE = 4 << 20
+_LONGEST_LINE = 64 << 20
+_LINES_AT_ONCE = 500
 _COUNTED_AGAIN = 2
 """A conversation is written a moment after the last hook that tells of it; so many pulses later."""
 _KEPT_OF_A_FIELD = 4096
@@ -75,6 +79,9 @@ class Senses(Protocol):
     def count(self, agent: Agent, session: Session) -> None:
         """Counts what it has spent, and stops it where that is too much."""
 
+    def bring(self, agent: Agent) -> None:
+        """Brings home what it has committed."""
+
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""
 
@@ -100,6 +107,7 @@ class Watching:
             if session.started_at is not None and session.ended_at is None:
                 self._glance(agent, session)
                 self._take_facts(agent, session)
+        self._senses.bring(agent)
         self._senses.count(agent, session)
         self._to_count[uid] = _COUNTED_AGAIN
 
@@ -203,8 +211,11 @@ class Watching:
 
         def change(writing: Writing) -> None:
             taken = rows.session(writing.connection, agent.uid, session.number)
+            garbage: list[bytes] = []
             for line in lines:
-                taken = _take(writing, agent, taken, line)
+                taken = _take(writing, agent, taken, line, garbage)
+            if garbage:
+                _tell_of_garbage(writing, agent, garbage)
             rows.put_session(writing, msgspec.structs.replace(taken, events_offset=offset))
             settle(writing, agent.uid)
 
@@ -303,38 +314,40 @@ def _current(connection: Any, uid: Uid) -> tuple[Agent, Session] | None:
 
 def _whole_lines(path: str, offset: int) -> tuple[Iterable[bytes], int]:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a plain read by offset
+        with os.fdopen(untrusted.descriptor(path), "rb") as file:
             file.seek(offset)
             data = file.read(_READ_AT_ONCE)
-            while data and b"\n" not in data:
+            while data and b"\n" not in data and len(data) < _LONGEST_LINE:
                 more = file.read(_READ_AT_ONCE)
                 if not more:
                     break
                 data += more
     except FileNotFoundError:
         return [], offset
-    whole = data.rfind(b"\n") + 1
-    return data[:whole].splitlines(), offset + whole
+    if len(data) >= _LONGEST_LINE and b"\n" not in data:
+        return [data[:_READ_AT_ONCE]], offset + len(data)  # no hook says so much: it is garbage
+    # Not all at once: others write as well, and one agent must not hold them up.
+    lines = data[: data.rfind(b"\n") + 1].split(b"\n", _LINES_AT_ONCE)[:-1]
+    return lines, offset + sum(len(line) + 1 for line in lines)
 
 
-def _take(writing: Writing, agent: Agent, session: Session, line: bytes) -> Session:
+def _take(
+    writing: Writing, agent: Agent, session: Session, line: bytes, garbage: list[bytes]
+) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
     try:
         record = msgspec.json.decode(line)
         at = float(record["at"])
         event = record["event"]
         name = str(event["hook_event_name"])
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        writing.emit(
-            "hook.garbage",
-            repo=agent.repo,
-            agent=agent.uid,
-            line=line[:_KEPT_OF_A_FIELD].decode(errors="replace"),
-        )
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
+        garbage.append(line)
         return session
     shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
     if name == "PolicyDecision":
         shown = _denial(event)
+        if shown.get("tool_name") == policy.QUESTION:
+            questions.record(writing, agent, questions.spelled(shown.get("tool_input")))
     writing.emit(f"hook.{name}"[:_LONGEST_KIND], repo=agent.repo, agent=agent.uid, at=at, **shown)
     if name == "PreToolUse":
         marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
@@ -353,6 +366,12 @@ def _take(writing: Writing, agent: Agent, session: Session, line: bytes) -> Sess
     return session
 
 
+def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
+    """One event for all of it: who writes a million of them must not fill the log."""
+    shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
+    writing.emit("hook.garbage", repo=agent.repo, agent=agent.uid, line=shown, lines=len(lines))
+
+
 def _denial(event: Mapping[str, Any]) -> dict[str, Any]:
     """What was denied, whole: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), event.get("answered")
@@ -360,10 +379,15 @@ def _denial(event: Mapping[str, Any]) -> dict[str, Any]:
     said = said if isinstance(said, Mapping) else {}
     decision = said.get("decision")
     message = decision.get("message") if isinstance(decision, Mapping) else None
-    shown = {"by": event.get("by"), "reason": said.get("permissionDecisionReason") or message}
+    shown = {
+        "by": event.get("by"),
+        "hook": said.get("hookEventName"),
+        "reason": said.get("permissionDecisionReason") or message,
+    }
     if not isinstance(asked, Mapping):
         return {**shown, "asked": asked}
-    return {**shown, "tool_name": asked.get("tool_name"), "tool_input": asked.get("tool_input")}
+    called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
+    return {**shown, **called}
 
 
 def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any]) -> None:

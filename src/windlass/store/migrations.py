@@ -30,7 +30,17 @@ def m002_real_agents(connection: sa.Connection) -> None:
     _add_column(connection, t.sessions.c.marks)
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (m001_foundation, m002_real_agents)
+def m003_boxes(connection: sa.Connection) -> None:
+    """What confines each agent; those from before have hooks alone."""
+    _add_column(connection, t.agents.c.isolation)
+    _add_column(connection, t.agents.c.network)
+
+
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    m001_foundation,
+    m002_real_agents,
+    m003_boxes,
+)
 
 
 def _add_column(connection: sa.Connection, column: sa.Column[Any]) -> None:

@@ -40,6 +40,8 @@ agents = sa.Table(
     sa.Column("options", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("fork_of", sa.Text),
     sa.Column("limits", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("isolation", sa.String(16), nullable=False, server_default="hooks"),
+    sa.Column("network", sa.String(16), nullable=False, server_default="host"),
     sa.Column("slot", sa.Integer, nullable=False),
     sa.Column("archive", sa.Text),
     sa.Column("conversation", sa.String(36), nullable=False),

@@ -1,0 +1,75 @@
+"""Disk: what a boxed agent's workspace and folder have grown to; who takes too much is paused.
+
+No file system of an ordinary user counts for us, so it is looked at now and then, while they run:
+one file may not grow beyond `box.file_mb` at any time, and all of them not for long.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+from typing import Any
+
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.daemon import repos, settings
+from windlass.daemon.context import Context
+from windlass.daemon.intents import Begin, Intents
+from windlass.store import rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 60.0
+
+
+class Disk:
+    """Looks at every boxed agent that works."""
+
+    def __init__(self, context: Context, intents: Intents) -> None:
+        self._context = context
+        self._intents = intents
+
+    def check(self) -> None:
+        """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
+        for agent, _ in self._context.store.read(rows.open_sessions):
+            if agent.isolation == "box":
+                self._judge(agent)
+
+    def _judge(self, agent: Agent) -> None:
+        root = repos.by_id(self._context, agent.repo).root
+        try:
+            limit = settings.load(self._context.folders.home, root).box.disk_mb
+        except WindlassError as error:
+            log.warning("no limit for the disk of %s: %s", agent.id, error.message)
+            return
+        taken = _taken(agent.workspace, str(self._context.folders.agent(agent.uid)))
+        if not limit or taken <= limit:
+            return
+        why = f"paused: it takes {taken} MiB of disk, and box.disk_mb is {limit}"
+        try:
+            key = f"disk-{agent.uid}-{agent.session}"
+            self._intents.perform("pause", key, lambda: _begin(agent, why))
+        except WindlassError as error:
+            log.warning("cannot pause %s: %s", agent.id, error.message)
+
+
+def _taken(*folders: str) -> int:
+    """MiB; what could not be counted in time is left for the next look."""
+    try:
+        done = subprocess.run(
+            ["du", "-sxm", "--", *folders], capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        log.info("cannot count %s: %s", folders[0], error)
+        return 0
+    lines = done.stdout.decode(errors="replace").splitlines()
+    return sum(int(line.split("\t")[0]) for line in lines if line[:1].isdigit())
+
+
+def _begin(agent: Agent, why: str) -> Begin:
+    def prepare(writing: Writing) -> dict[str, Any]:
+        writing.emit("agent.overgrown", repo=agent.repo, agent=agent.uid, id=agent.id, why=why)
+        return {"uid": agent.uid, "number": agent.session, "why": why}
+
+    return Begin(agent.repo, None, prepare)
