@@ -77,6 +77,7 @@ def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.StringIO) -> d
     """What `wl new` asks for."""
     monkeypatch.setattr(sys, "stdin", stdin)
     made = {"id": "a", "role": "worker", "branch": "agent/a", "base_from": "HEAD", "base": "0"}
+    made |= {"isolation": "hooks", "network": "host", "unboxed": "asked for", "to_box": ""}
     call = Told(new, *words, spawn=lambda _: made)
     new.run(call)
     return {name: value for name, value in call.asked[0][1].items() if value is not None}

@@ -48,7 +48,7 @@ def test_no_two_commands_share_a_name() -> None:
         (["drivers", "--j"], ["--json"]),
         (["model", ""], ["serve"]),
         (["model", "serve", "--p"], ["--port"]),
-        (["explain", ""], ["screen"]),
+        (["explain", ""], ["screen", "tool"]),
         (["explain", "screen", ""], []),
         (["costs", "--by", ""], ["agent", "role", "task", "day", "model"]),
         (["costs", ""], []),

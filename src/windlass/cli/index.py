@@ -47,15 +47,17 @@ SHORT: dict[str, tuple[Entry, ...]] = {
 """The sixteen verbs of `wl help`, by what they are for."""
 
 REST: tuple[Entry, ...] = (
+    Entry("ask", "ask the person, or a manager, from inside an agent"),
     Entry("archive", "list and show archived agents"),
     Entry("completion", "print a shell completion script"),
     Entry("config", "read and change configuration"),
     Entry("costs", "show what agents spent"),
     Entry("daemon", "start, stop and inspect the daemon"),
+    Entry("denials", "show what an agent was not allowed, and what would allow it"),
     Entry("doctor", "check what this machine has and lacks"),
     Entry("drivers", "list the agent CLIs, and let one trust your workspaces"),
     Entry("exec", "run a command in an agent's workspace"),
-    Entry("explain", "say how a captured screen is judged"),
+    Entry("explain", "say how a captured screen or a call of a tool is judged"),
     Entry("help", "show help"),
     Entry("info", "show everything about an agent"),
     Entry("interrupt", "stop an agent's present turn; its session goes on"),
@@ -64,6 +66,7 @@ REST: tuple[Entry, ...] = (
     Entry("note", "write a line into an agent's log"),
     Entry("nuke", "end a whole tree of agents, or all of them"),
     Entry("path", "print the folder of an agent's workspace"),
+    Entry("questions", "list the questions that wait for your answer"),
     Entry("reassign", "give an agent another manager"),
     Entry("repo", "add, list and remove repositories"),
     Entry("trash", "list, show, restore and empty salvaged work"),

@@ -133,7 +133,7 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
             agent["state"],
             age(agent["state_age"]),
             agent["role"],
-            agent["isolation"],
+            level(agent),
             agent["branch"] or "(your checkout)",
             age(agent["age"]),
             *((agent["repo"],) if several else ()),
@@ -142,8 +142,14 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
         for agent in listed
     ]
     where = ("REPO",) if several else ()
-    head = ("AGENT", "STATE", "FOR", "ROLE", "LIMIT", "BRANCH", "AGE", *where, "GOAL")
+    head = ("AGENT", "STATE", "FOR", "ROLE", "LEVEL", "BRANCH", "AGE", *where, "GOAL")
     table(call, head, lines, grow=len(head) - 1, spare=(6, 5, 3, 4, 2))
+
+
+def level(agent: dict[str, Any]) -> str:
+    """What confines an agent, and what it reaches from there where that is not everything."""
+    network = agent["network"] if agent["isolation"] == "box" else "host"
+    return agent["isolation"] if network == "host" else f"{agent['isolation']}, {network}"
 
 
 def goal(call: Call, text: str) -> str:
@@ -186,10 +192,15 @@ def tree(call: Call, listed: list[dict[str, Any]], *, indent: str = "") -> list[
     return lines
 
 
+_ROOMY = 40
+
+
 def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
     room = columns() if call.terminal else 120
     lead = lead[-(room // 3) :]
     state, since = agent["state"], age(agent["state_age"])
+    if room >= _ROOMY:
+        since = f"{since}  {level(agent)}"
     name = fit(f"{lead}{agent['id']}", room - len(f"  {state} {since}"))[len(lead) :]
     left = room - width(f"{lead}{name}  {state} {since}  ")
     goal = fit(printable_line(agent["goal"]), left) if left >= _LEAST else ""

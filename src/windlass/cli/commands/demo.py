@@ -75,6 +75,7 @@ def _forget_the_caller(home: str) -> None:
 
 def _play(call: Call) -> dict[str, Any]:
     call.ask("init")
+    call.ask("config.add", config_key="box.env", value="DEMO", user=True)
     watching = _Progress(call)
     _say(call, "a manager starts, and starts three workers itself")
     _start(call, "captain", "see to the three missing charts", role="manager")

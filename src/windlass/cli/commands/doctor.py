@@ -1,23 +1,29 @@
-"""Checks what this machine has and lacks, and says which isolation it offers."""
+"""Checks what this machine has and lacks, and says which isolation it offers.
+
+--matrix prints what stops which attack: with hooks alone, and in a box with each kind of network.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
 
+from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl doctor", "wl doctor --json")
+EXAMPLES = ("wl doctor", "wl doctor --json", "wl doctor --matrix")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes none."""
-    del parser
+    """Takes what to print."""
+    parser.add_argument("--matrix", action="store_true", help="what stops which attack, per level")
 
 
 def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
+    if call.args.matrix:
+        return _matrix(call)
     found = call.ask("doctor")
     call.data(found)
     for probe in found["needed"]:
@@ -26,11 +32,45 @@ def run(call: Call) -> int:
     for probe in found["drivers"]:
         _print(call, probe)
     isolation = found["isolation"]
-    call.say(call.paint("isolation", "bold") + f"  {isolation['level']}: {isolation['note']}")
+    call.say(call.paint("isolation", "bold"))
+    for agent in isolation["agents"]:
+        _level(call, agent)
     for probe in isolation["probes"]:
         _print(call, probe)
     call.say(f"state in {found['home']}, sockets in {found['sockets']}")
     return 0 if found["ok"] else 3
+
+
+_LEVELS = {
+    "box": "new agents are boxed",
+    "hooks": "new agents have hooks alone: advice, nothing confines them",
+    "none": "no agent would start",
+}
+
+
+def _level(call: Call, agent: dict[str, Any]) -> None:
+    """What confines the next agent of a driver, and the step to a box where that is none."""
+    call.say(f"  {agent['driver']:<8} {_LEVELS[agent['level']]}")
+    if agent["level"] != "box" and agent["fix"]:
+        call.say(f"           {printable_line(agent['why'])}")
+        call.say(f"           for a box, {agent['fix']}")
+
+
+def _matrix(call: Call) -> int:
+    """What was tried against each level, as the tests try it; no daemon is needed."""
+    from windlass.core import redteam  # noqa: PLC0415 - seldom wanted
+
+    rows = redteam.table()
+    call.data([row._asdict() for row in rows])
+    head = ("", "ATTACK", *(name.upper() for name in redteam.LEVELS))
+    lines = [
+        (str(row.number), row.attack, *(row.outcome[name] for name in redteam.LEVELS))
+        for row in rows
+    ]
+    render.table(call, head=head, lines=lines, grow=1, spare=())
+    for line in redteam.LEGEND:
+        call.tell(line)
+    return 0
 
 
 def _print(call: Call, probe: dict[str, Any]) -> None:

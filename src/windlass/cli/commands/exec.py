@@ -1,4 +1,8 @@
-"""Runs a command in an agent's workspace, told the agent's ports and slot."""
+"""Runs a command in an agent's workspace, told the agent's ports and slot.
+
+In a boxed agent's box: what agents wrote runs with no more than they have. --outside, before the
+agent's name, runs it as yourself.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,9 @@ EXAMPLES = ("wl exec api -- make test", "wl exec api -- git log --oneline")
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent and a command."""
     parser.add_argument("agent")
+    parser.add_argument(
+        "--outside", action="store_true", help="run it as yourself, not in the agent's box"
+    )
     parser.add_argument("command", nargs=REMAINDER, action=_Command, metavar="-- COMMAND ...")
 
 
@@ -23,10 +30,15 @@ def run(call: Call) -> int:
     command = call.args.command
     if not command:
         raise UserError("which command?", "wl exec AGENT -- COMMAND ...")
-    found = call.ask("place", agent=call.args.agent)
+    found = call.ask("place", agent=call.args.agent, terminal=os.isatty(0))
     os.chdir(found["path"])
+    boxed = found["box"] and not call.args.outside
+    argv = [*found["box"], *command] if boxed else command
+    # A box brings its own environment; what is the person's stays out of it.
+    shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
+    env = shown if boxed else os.environ | found["env"]
     try:
-        os.execvpe(command[0], command, os.environ | found["env"])  # noqa: S606 - what was asked for
+        os.execvpe(argv[0], argv, env)  # noqa: S606 - what was asked for
     except OSError as error:
         raise UserError(f"cannot run {command[0]}: {error.strerror}", "is it on PATH?") from None
 

@@ -1,4 +1,9 @@
-"""Says how something is judged: what the screen rules see in a captured screen."""
+"""Says how something is judged: a captured screen, or a call of a tool.
+
+`tool` takes what an agent CLI gives its hooks (JSON with tool_name, tool_input and cwd). It is
+judged as if an agent had made the call: --agent names one; without it, a worker with this
+repository's policy whose workspace is the call's cwd. --level box asks what a boxed one may do.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,50 @@ from argparse import ArgumentParser
 
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound, UserError
+from windlass.core.printable import printable_line
 
 EXAMPLES = (
     "wl explain screen capture.txt",
     "wl look api | wl explain screen -",
     "tmux capture-pane -p | wl explain screen - --json",
+    "wl explain tool call.json --agent api",
+    "wl explain tool - --level box <call.json",
 )
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes what to explain."""
-    verbs = parser.add_subparsers(dest="verb", metavar="screen", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="screen|tool", required=True)
     screen = verbs.add_parser("screen", help="the state that a captured screen shows, and why")
     screen.add_argument("file", metavar="FILE", help="a captured screen, or - for stdin")
+    tool = verbs.add_parser("tool", help="what would be decided about a call of a tool, and why")
+    tool.add_argument("file", metavar="FILE", help="a hook's input as JSON, or - for stdin")
+    tool.add_argument("--agent", help="judge it as a call of this agent")
+    tool.add_argument("--role", choices=("manager", "worker"), help="without --agent (worker)")
+    tool.add_argument("--level", choices=("hooks", "box"), help="without --agent (hooks)")
 
 
 def run(call: Call) -> int:
+    """Explains one or the other."""
+    return _tool(call) if call.args.verb == "tool" else _screen(call)
+
+
+def _tool(call: Call) -> int:
+    args = call.args
+    if args.agent and (args.role or args.level):
+        raise UserError(
+            "--agent says the role and the level already", "leave --role and --level out"
+        )
+    said = _text(args.file)
+    found = call.ask("explain.tool", input=said, agent=args.agent, role=args.role, level=args.level)
+    call.data(found)
+    colour = "green" if found["decision"] == "allow" else "red"
+    call.say(f"{call.paint(found['decision'], colour)}  {printable_line(found['reason'])}")
+    call.say(call.paint(f"  by {printable_line(found['rule'])}", "dim"))
+    return 0
+
+
+def _screen(call: Call) -> int:
     """Judges the screen here: no daemon is needed."""
     from windlass.core import screen  # noqa: PLC0415 - after the arguments are known to be right
 
@@ -51,9 +84,9 @@ def _text(file: str) -> str:
         with open(file, "rb") as opened:
             return opened.read().decode(errors="replace")
     except FileNotFoundError:
-        raise NotFound(f"no file {file}", "name a captured screen, or - for stdin") from None
+        raise NotFound(f"no file {file}", "name a file, or - for stdin") from None
     except IsADirectoryError:
-        raise UserError(f"{file} is a folder", "name a file that holds one screen") from None
+        raise UserError(f"{file} is a folder", "name a file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot read {name}: {reason}", "name a captured screen") from None
+        raise UserError(f"cannot read {name}: {reason}", "name a file, or - for stdin") from None

@@ -26,12 +26,16 @@ def run(call: Call) -> int:
     if not listed:
         return _begin(call)
     needs = [(agent["id"], *need) for agent in listed if (need := _need(agent))]
+    needs += [
+        (one["agent"], f"asks ({age(one['age'])}): {one['text']}", f"wl send {one['agent']} '...'")
+        for one in call.ask("questions")
+    ]
     if needs:
         call.say(call.paint("needs you", "bold"))
         for name, text, command in needs:
             call.say(render.advice(call, f"  {name} {text}", command))
         call.say()
-    call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, limits: hooks (advisory)")
+    call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, {_confined(listed)}")
     for line in render.tree(call, listed, indent="  "):
         call.say(line)
     spent = call.ask("costs", since="0s")["total"]
@@ -52,6 +56,14 @@ def _begin(call: Call) -> int:
     call.say('wl new "goal"      start an agent on a goal')
     call.say("wl demo            watch a crew at work on a scratch repository")
     return 0
+
+
+def _confined(listed: list[dict[str, Any]]) -> str:
+    """How many have a box; hooks alone confine nobody, and that is said."""
+    boxed = sum(agent["isolation"] == "box" for agent in listed)
+    if boxed == len(listed):
+        return "all boxed"
+    return f"{boxed} boxed, {len(listed) - boxed} with hooks alone (advisory)"
 
 
 def _need(agent: dict[str, Any]) -> tuple[str, str] | None:

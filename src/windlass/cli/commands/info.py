@@ -11,8 +11,8 @@ from windlass.core.printable import printable, printable_line
 EXAMPLES = ("wl info api", "wl info api --json")
 
 _SHOWN = (
-    "role", "parent", "children", "driver", "model", "mode", "isolation", "branch", "base",
-    "base_from", "workspace", "folder", "transcript", "tmux", "slot", "port_base", "script",
+    "role", "parent", "children", "driver", "model", "mode", "isolation", "network", "branch",
+    "base", "base_from", "workspace", "folder", "transcript", "tmux", "slot", "port_base", "script",
     "conversation", "ended_by",
 )  # fmt: skip
 

@@ -28,6 +28,8 @@ def run(call: Call) -> int:
         call.say(f"  conflict     {printable_line(path)}")
     for path in found["uncommitted"]:
         call.say(f"  uncommitted  {printable_line(path)}")
+    for path in found["protected"]:
+        call.say(f"  protected    {printable_line(path)}")
     for problem in found["problems"]:
         call.say(f"  because      {printable_line(problem)}")
     return 0 if good else 1

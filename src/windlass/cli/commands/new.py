@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from typing import Any
 
+from windlass.api import asking
 from windlass.cli import limits
 from windlass.cli.call import Call, piped
 from windlass.core.errors import UserError
@@ -21,6 +23,7 @@ EXAMPLES = (
     'wl new "add a --json flag to the export command"',
     'wl new --name api --manager "split the API work and see it through"',
     'wl new --manager --parent api "see to the client libraries"',
+    'wl new --isolation required --network none "port the parser"',
     'wl new --print --max-budget 2 --time-limit 1h "bring the changelog up to date"',
     "wl new --driver standin --script plan.json 'play a script'",
     "git diff | wl new --prompt-file review.md",
@@ -55,6 +58,16 @@ def arguments(parser: ArgumentParser) -> None:
         "--max-turns", type=limits.turns, metavar="N", help="model calls per turn (--print)"
     )
     limits.take(parser)
+    parser.add_argument(
+        "--isolation",
+        choices=("auto", "required", "box", "hooks"),
+        help="what confines it: the best there is, a box or nothing, or hooks alone",
+    )
+    parser.add_argument(
+        "--network",
+        choices=("host", "proxy", "none"),
+        help="what it reaches from its box: all, box.domains, or nothing but its model",
+    )
     parser.add_argument("--yolo", action="store_true", help="allow every tool")
 
 
@@ -74,11 +87,14 @@ def run(call: Call) -> int:
         model=args.model,
         driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
         script=_script(args.script),
+        script_text=_read(args.script) if args.script and os.environ.get(asking.BOXED) else None,
         worktree=not args.no_worktree,
         mode="headless" if args.print else "live",
         allow=_listed(args.allow_tools),
         deny=_listed(args.deny_tools),
         yolo=args.yolo,
+        isolation=args.isolation,
+        network=args.network,
         fork=args.fork,
         max_turns=args.max_turns,
         max_usd=args.max_budget,
@@ -94,10 +110,22 @@ def run(call: Call) -> int:
         call.say(f"  on {made['branch']}, from {made['base_from']} {made['base'][:10]}")
     else:
         call.say(f"  in your own checkout {made['workspace']}")
+    for line in _confinement(made):
+        call.say(f"  {line}")
     # A headless agent has no terminal to join.
     more = f"wl log {name} --follow" if args.print else f"wl attach {name}"
     call.say(f"  wl look {name}   wl send {name} '...'   {more}")
     return 0
+
+
+def _confinement(made: dict[str, Any]) -> list[str]:
+    """What confines the agent; where that is little though more was wanted, why."""
+    if made["isolation"] == "box":
+        reach = {"host": "", "proxy": ", allowed domains only", "none": ", no network"}
+        return [f"in a box{reach[made['network']]}"]
+    if not made["to_box"]:
+        return ["not boxed: hooks advise it, nothing confines it"]
+    return [f"not boxed, hooks only advise it: {made['unboxed']}", f"for a box, {made['to_box']}"]
 
 
 def _meant(call: Call) -> tuple[str, str | None, bool]:

@@ -44,7 +44,8 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
         f" {age(agent['state_age'])} ({agent['source']}: {agent['evidence']})"
     )
-    call.say(f"  {agent['branch'] or 'your checkout'}  {agent['workspace']}")
+    where = agent["branch"] or "your checkout"
+    call.say(f"  {where}  {render.level(agent)}  {agent['workspace']}")
     commits, work = agent["commits"], agent["work"]
     if work is None:
         call.say(f"  {printable_line(agent['error'])}")

@@ -1,0 +1,62 @@
+"""Shows what an agent was not allowed, newest last, with who said no and why.
+
+--hook takes only what one hook denied. --suggest prints the command that would allow each to agents
+started from then on; read it before you run it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+from windlass.core.printable import printable_line
+
+EXAMPLES = ("wl denials api", "wl denials api --hook PreToolUse --json", "wl denials api --suggest")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes an agent."""
+    parser.add_argument("agent", nargs="?", help="whose; an agent that calls this means itself")
+    parser.add_argument(
+        "--hook", choices=("PreToolUse", "PermissionRequest"), help="denied by this hook only"
+    )
+    parser.add_argument("--suggest", action="store_true", help="print what would allow each")
+
+
+def run(call: Call) -> int:
+    """Prints them."""
+    found = call.ask("denials", agent=call.args.agent, hook=call.args.hook)
+    if call.args.suggest:
+        return _suggest(call, found)
+    call.data(found)
+    if not found:
+        call.tell("nothing was denied")
+    for one in found:
+        when = time.strftime("%H:%M:%S", time.localtime(one["at"]))
+        tool = printable_line(str(one["tool"] or "?"))
+        call.say(f"{call.paint(when, 'dim')} {call.paint(tool, 'bold')}  {_input(call, one)}")
+        call.say(f"         {one['hook']}, {one['by']}: {printable_line(one['reason'])}")
+    return 0
+
+
+def _suggest(call: Call, found: list[dict[str, Any]]) -> int:
+    lines = list(dict.fromkeys(line for one in found for line in one["suggest"]))
+    call.data(lines)
+    if not lines:
+        call.tell("nothing was denied that an allow list could change")
+    for line in lines:
+        call.say(printable_line(line))
+    return 0
+
+
+def _input(call: Call, one: dict[str, Any]) -> str:
+    given = one["input"]
+    if isinstance(given, dict) and isinstance(given.get("command"), str):
+        line = printable_line(given["command"])
+    else:
+        line = printable_line(json.dumps(given, ensure_ascii=False))
+    return render.fit(line, max(40, render.columns() - 24)) if call.terminal else line
