@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
 
-from tests.support.ground import Ground  # noqa: E402 - after the line above, which is about it
+from tests.support.ground import Ground, grounded  # noqa: E402 - after the line above
 
 
 @pytest.fixture
 def ground() -> Iterator[Ground]:
-    """A ground with a repository; short paths, because sockets live below it."""
-    folder = Path(tempfile.mkdtemp(prefix="wl-"))
-    made = Ground(folder)
-    made.repository()
-    try:
+    """A ground with a repository, whose agents are boxed."""
+    with grounded() as made:
         yield made
-    finally:
-        made.leave()
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def unboxed(ground: Ground) -> Ground:
+    """The same ground, for what has nothing to do with boxes: they cost time."""
+    ground.unbox()
+    return ground

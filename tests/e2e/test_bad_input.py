@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.ground import Ground
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
 NEW = ("new", "--driver", "standin")
 

@@ -22,7 +22,7 @@ from tests.support.ground import Done, Ground, until
 
 import windlass
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
 NEW = ("new", "--driver", "standin")
 STAY = {"text": "WAITING"}
@@ -118,7 +118,7 @@ def test_an_agent_killed_minus_nine_is_noticed_at_once_and_resumed_where_it_was(
 
 
 def test_what_happened_while_no_daemon_ran_is_known_afterwards(ground: Ground) -> None:
-    gate = ground.folder / "go"
+    gate = ground.shown / "go"
     wait = {"tool": "Bash", "input": {"command": f"while [ ! -e {gate} ]; do read -t 0.1 x; done"}}
     ground.new("a1", wait, {"text": "I HAVE COMPLETED THE GOAL"})
     until(lambda: ground.state_of("a1") == "running", what="a1 running")
@@ -259,10 +259,10 @@ def test_many_spawns_at_once_all_succeed(ground: Ground, count: int) -> None:
     listed = ground.wl("list", "--json").ok().json()
     assert len(listed) == count
     assert sorted(one["slot"] for one in listed) == list(range(count))
-    assert len(ground.git("worktree", "list").splitlines()) == count + 1
+    assert len(list(ground.state.glob("workspaces/*/*"))) == count
     ground.wl("nuke", "--force", timeout=300).ok()
     assert ground.wl("list", "--json").ok().json() == []
-    assert len(ground.git("worktree", "list").splitlines()) == 1
+    assert list(ground.state.glob("workspaces/*/*")) == []
 
 
 def test_a_setup_that_hangs_is_ended_with_everything_it_started(ground: Ground) -> None:
@@ -282,6 +282,7 @@ def test_a_setup_that_hangs_is_ended_with_everything_it_started(ground: Ground) 
 def test_setup_and_teardown_run_in_the_workspace_and_know_the_agent(ground: Ground) -> None:
     folder = ground.folder / "repo" / ".windlass"
     folder.mkdir()
+    ground.unbox()  # to see from outside what a teardown did
     kept = ground.folder / "teardown"
     (folder / "config.toml").write_text(
         "[workspace]\n"

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from tests.support.ground import WL, Ground, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
 STAY = {"text": "WAITING"}
 

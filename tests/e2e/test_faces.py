@@ -12,7 +12,7 @@ import psutil
 import pytest
 from tests.support.ground import WL, Ground, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
 NEW = ("new", "--driver", "standin")
 STAY: dict[str, Any] = {"text": "WAITING"}

@@ -102,6 +102,7 @@ def test_everything_comes_back(ground: Ground, way: str) -> None:
 
 
 def test_a_stash_that_somebody_dropped_meanwhile_comes_back_too(ground: Ground) -> None:
+    ground.unbox()  # worktrees have their stashes in common
     workspace = ground.new("a1", STAY)
     ground.wait("a1", states="waiting")
     make_a_mess(ground, workspace)

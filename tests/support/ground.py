@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +55,8 @@ class Ground:
         self.state = folder / "state"
         self.home = folder / "home"
         self.runtime = folder / "rt"
-        for made in (self.state, self.home, self.runtime):
+        self.shown = folder / "shown"
+        for made in (self.state, self.home, self.runtime, self.shown):
             made.mkdir(mode=0o700)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_LEAKING)}
         self.env = {
@@ -114,7 +118,10 @@ class Ground:
         return done.stdout
 
     def repository(self, name: str = "repo") -> Path:
-        """A repository with one commit."""
+        """A repository with one commit; what is in `shown` can be read in boxes too."""
+        config = self.state / "config.toml"
+        if not config.exists():
+            config.write_text(f'[box]\ntoolchains = ["{self.shown}"]\n')
         path = self.folder / name
         path.mkdir()
         self.git("init", "-q", "-b", "main", cwd=path)
@@ -123,9 +130,14 @@ class Ground:
         self.git("commit", "-q", "-m", "first", cwd=path)
         return path
 
+    def unbox(self) -> None:
+        """Has new agents do without boxes, with every command allowed: for what boxes prevent."""
+        lines = ['isolation = "hooks"', *(f"[permissions.{r}]\nallow = ['Bash']" for r in _ROLES)]
+        (self.state / "config.toml").write_text("\n".join(lines) + "\n")
+
     def script(self, name: str, *turns: Mapping[str, Any], on: Sequence[Any] = ()) -> str:
         """Writes a script for a stand-in and returns its path."""
-        path = self.folder / f"{name}.script.json"
+        path = self.shown / f"{name}.script.json"
         path.write_text(json.dumps({"turns": list(turns), "on": list(on)}))
         return str(path)
 
@@ -207,12 +219,26 @@ class Ground:
         assert not alive, alive
 
 
+_ROLES = ("manager", "worker")
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "Tester",
     "GIT_AUTHOR_EMAIL": "tester@example.invalid",
     "GIT_COMMITTER_NAME": "Tester",
     "GIT_COMMITTER_EMAIL": "tester@example.invalid",
 }
+
+
+@contextlib.contextmanager
+def grounded() -> Iterator[Ground]:
+    """Lends a ground with a repository; short paths, because sockets live below it."""
+    folder = Path(tempfile.mkdtemp(prefix="wl-"))
+    made = Ground(folder)
+    made.repository()
+    try:
+        yield made
+    finally:
+        made.leave()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def until(true: Callable[[], bool], *, within: float = 20.0, what: str = "it") -> None:

@@ -1,0 +1,362 @@
+"""Boxed agents from end to end: what works in a box, what comes home, and what stays out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.ground import Ground, until
+
+pytestmark = pytest.mark.slow
+
+NEW = ("new", "--driver", "standin")
+STAY = {"text": "WAITING"}
+DONE = {"text": "I HAVE COMPLETED THE GOAL"}
+
+
+def bash(command: str) -> dict[str, object]:
+    return {"tool": "Bash", "input": {"command": command}}
+
+
+def broken_bubblewrap(ground: Ground) -> None:
+    """What a new Ubuntu does to bubblewrap without a profile for it."""
+    folder = ground.folder / "bin"
+    folder.mkdir()
+    program = folder / "bwrap"
+    program.write_text(
+        "#!/bin/sh\n"
+        '[ "$1" = --version ] && { echo bubblewrap 0.8.0; exit; }\n'
+        "echo 'bwrap: setting up uid map: Permission denied' >&2\n"
+        "exit 1\n"
+    )
+    program.chmod(0o755)
+    ground.env["PATH"] = f"{folder}:{ground.env['PATH']}"
+
+
+def test_git_pytest_and_wl_work_in_a_box(ground: Ground) -> None:
+    ground.new("peer", STAY, {"await": "message"}, STAY)
+    ground.wait("peer", states="waiting")
+    commands = (
+        "git config user.email fox@example.com",
+        "echo one > one.txt && git add one.txt && git commit -qm one",
+        "echo two > two.txt && git add two.txt && git stash -q && git stash pop -q",
+        "git commit -qm two && git tag v1 && git rebase -q --root",
+        "git fetch -q origin && git rebase -q origin/main",
+        f"echo 'def test_it(): pass' > test_it.py && {sys.executable} -m pytest -q test_it.py",
+        "wl send peer 'from the box' && wl list",
+    )
+    steps = [bash(f"({line}) >> said.txt 2>&1; echo $? >> codes.txt") for line in commands]
+    workspace = ground.new("fox", *steps, DONE)
+    ground.wait("fox")
+    assert (workspace / "codes.txt").read_text().split() == ["0"] * len(commands), (
+        workspace / "said.txt"
+    ).read_text()
+    heard = [e["data"]["text"] for e in ground.events("peer") if e["kind"] == "message.received"]
+    assert heard == ["from the box"]
+    listed = {one["id"]: one["isolation"] for one in ground.wl("list", "--json").ok().json()}
+    assert listed == {"peer": "box", "fox": "box"}
+
+
+def test_what_a_boxed_agent_commits_comes_home_by_itself(ground: Ground) -> None:
+    ground.new("fox", bash("echo x > x.txt; git add .; git commit -qm 'in the box'"), STAY)
+    ground.wait("fox", states="waiting")
+    until(lambda: "in the box" in ground.git("log", "-1", "agent/fox"), what="the commit")
+    moved = [e for e in ground.events("fox") if e["kind"] == "branch.moved"]
+    assert moved[-1]["data"]["tip"] == ground.git("rev-parse", "agent/fox").strip()
+
+
+def test_a_branch_that_the_person_looks_at_is_not_moved_under_them(ground: Ground) -> None:
+    gate = ground.shown / "go"
+    work = f"while [ ! -e {gate} ]; do read -t 0.1 x; done; echo x > x; git add x; git commit -qm x"
+    ground.new("fox", bash(work), STAY)
+    ground.git("checkout", "-q", "agent/fox")
+    gate.touch()
+    ground.wait("fox", states="waiting")
+    until(
+        lambda: any(e["kind"] == "branch.stuck" for e in ground.events("fox")), what="the complaint"
+    )
+    assert not (ground.folder / "repo" / "x").exists()
+    assert ground.git("status", "--porcelain") == ""
+
+
+def test_a_daemon_that_is_killed_does_not_cut_a_boxed_agent_off(ground: Ground) -> None:
+    gate = ground.shown / "go"
+    wait = f"while [ ! -e {gate} ]; do read -t 0.1 x; done"
+    workspace = ground.new("fox", bash(wait), bash("wl note 'still here' > out.txt 2>&1"), DONE)
+    until(lambda: ground.state_of("fox") == "running", what="fox running")
+    ground.kill_daemon()
+    ground.wl("list").ok()
+    gate.touch()
+    ground.wait("fox", states="complete")
+    assert "still here" in (workspace / "out.txt").read_text()
+    assert [e["data"]["text"] for e in ground.events("fox") if e["kind"] == "note"] == [
+        "still here"
+    ]
+
+
+def test_wl_in_a_box_waits_a_moment_for_a_daemon_and_starts_none(ground: Ground) -> None:
+    gate = ground.shown / "go"
+    wait = f"while [ ! -e {gate} ]; do read -t 0.1 x; done"
+    # Without a daemon the hook allows only plain lines, so all of it is one command.
+    workspace = ground.new("fox", bash(f"{wait}; wl note x > out.txt 2>&1; echo $? >> out.txt"))
+    until(lambda: ground.state_of("fox") == "running", what="fox running")
+    ground.wl("daemon", "stop").ok()
+    gate.touch()
+    until(lambda: "\n6\n" in "\n" + _text(workspace / "out.txt"), what="the refusal", within=40)
+    assert "inside of a box" in _text(workspace / "out.txt")
+    assert ground.daemon_pid() is None
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def test_without_a_box_auto_says_so_and_required_refuses(ground: Ground) -> None:
+    broken_bubblewrap(ground)
+    refused = ground.wl(*NEW, "--isolation", "required", "--name", "fox", "x").failed(3)
+    assert "Permission denied" in refused.err
+    assert "wl doctor" in refused.err
+    assert ground.wl("list", "--json").ok().json() == []
+    assert "agent/fox" not in ground.git("branch", "--list")
+    script = ground.script("fox", STAY)
+    made = ground.wl(*NEW, "--script", script, "--name", "fox", "x").ok()
+    assert "not boxed, hooks only advise it" in made.out
+    assert "Permission denied" in made.out
+    assert ground.wl("list", "--json").ok().json()[0]["isolation"] == "hooks"
+    doctor = ground.wl("doctor").ok().out
+    assert "no  bubblewrap" in doctor
+    assert "for a box, " in doctor
+    ground.wl("config", "set", "isolation", "required").ok()
+    ground.wl(*NEW, "--name", "two", "x").failed(3)
+
+
+def test_a_boxed_agent_whose_box_is_gone_is_not_resumed_without_one(ground: Ground) -> None:
+    ground.new("fox", STAY)
+    ground.wait("fox", states="waiting")
+    ground.wl("pause", "fox").ok()
+    ground.wl("daemon", "stop").ok()
+    broken_bubblewrap(ground)
+    refused = ground.wl("resume", "fox").failed(3)
+    assert "fox is boxed" in refused.err
+    assert ground.state_of("fox") in ("stopped", "paused")
+
+
+def test_what_a_boxed_manager_starts_is_boxed_and_reaches_no_further(ground: Ground) -> None:
+    child = ground.script("child", STAY)
+    start = f"wl new -q --driver standin --script {child}"
+    workspace = ground.new(
+        "lead",
+        bash(f"{start} --name one x > one.txt 2>&1; echo $? >> one.txt"),
+        bash(f"{start} --name two --isolation hooks x > two.txt 2>&1; echo $? >> two.txt"),
+        bash(f"{start} --name three --network host x > three.txt 2>&1; echo $? >> three.txt"),
+        bash(f"{start} --name four --no-worktree x > four.txt 2>&1; echo $? >> four.txt"),
+        DONE,
+        flags=["--manager", "--network", "none"],
+    )
+    ground.wait("lead")
+    assert _text(workspace / "one.txt").split() == ["one", "0"]
+    assert "cannot start an agent that is not" in _text(workspace / "two.txt")
+    assert "cannot give network host" in _text(workspace / "three.txt")
+    for name, code in (("two", 7), ("three", 7), ("four", 7)):
+        assert _text(workspace / f"{name}.txt").split()[-1] == str(code), name
+    made = {
+        a["id"]: (a["isolation"], a["network"]) for a in ground.wl("list", "--json").ok().json()
+    }
+    assert made == {"lead": ("box", "none"), "one": ("box", "none")}
+
+
+def test_a_boxed_child_is_merged_into_its_boxed_manager(ground: Ground) -> None:
+    child = ground.script("child", bash("echo c > c.txt; git add .; git commit -qm child"), DONE)
+    workspace = ground.new(
+        "lead",
+        bash("echo l > l.txt; git add .; git commit -qm lead"),
+        bash(f"wl new -q --driver standin --script {child} --name hand x"),
+        bash("wl wait hand --for complete --timeout 60"),
+        bash("wl merge hand --force > merged.txt 2>&1; echo $? >> merged.txt"),
+        bash("git log --oneline > log.txt; git status --porcelain > status.txt"),
+        STAY,
+        flags=["--manager"],
+    )
+    ground.wait("lead", states="waiting")
+    assert _text(workspace / "merged.txt").endswith("0\n"), _text(workspace / "merged.txt")
+    assert (workspace / "c.txt").exists()
+    assert "Merge agent hand" in _text(workspace / "log.txt")
+    assert "c.txt" not in _text(workspace / "status.txt")
+    until(lambda: "c.txt" in ground.git("ls-tree", "agent/lead"), what="the merge at home")
+
+
+def test_what_edits_protected_paths_is_marked_and_no_agent_merges_it_into_main(
+    ground: Ground,
+) -> None:
+    edit = "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml; echo y > y.txt"
+    child = ground.script("child", bash(f"{edit}; git add .; git commit -qm ci"), DONE)
+    workspace = ground.new(
+        "lead",
+        bash(f"wl new -q --driver standin --script {child} --name hand x"),
+        bash("wl wait hand --for complete --timeout 60"),
+        bash("wl merge hand --into main --force > merged.txt 2>&1; echo $? >> merged.txt"),
+        STAY,
+        flags=["--manager"],
+    )
+    ground.wait("lead", states="waiting")
+    assert "edits protected paths" in _text(workspace / "merged.txt")
+    assert _text(workspace / "merged.txt").endswith("7\n")
+    assert "y.txt" not in ground.git("ls-tree", "main")
+    checked = ground.wl("merge-check", "hand", "--json").ok().json()
+    assert checked["protected"] == [".github/workflows/ci.yml"]
+    assert "protected    .github/workflows/ci.yml" in ground.wl("merge-check", "hand").ok().out
+
+
+def test_a_command_of_the_persons_runs_in_the_agents_box(ground: Ground) -> None:
+    ground.new("fox", STAY)
+    secret = ground.home / "secret"
+    secret.write_text("mine")
+    inside = ground.wl("exec", "fox", "--", "sh", "-c", f"cat {secret}; echo $HOME; pwd")
+    assert "mine" not in inside.out
+    assert str(ground.home) not in inside.out.splitlines()
+    outside = ground.wl("exec", "--outside", "fox", "--", "cat", str(secret)).ok()
+    assert outside.out == "mine"
+
+
+def test_setup_and_teardown_run_in_the_box(ground: Ground) -> None:
+    secret = ground.home / "secret"
+    secret.write_text("mine")
+    setup = f"cat {secret} > seen.txt 2>&1; env > told.txt; true"
+    ground.wl("config", "set", "workspace.setup", setup).ok()
+    workspace = ground.new("fox", STAY)
+    assert "No such file" in _text(workspace / "seen.txt")
+    told = _text(workspace / "told.txt")
+    assert "WINDLASS_AGENT=fox" in told
+    assert f"HOME={ground.home}\n" not in told
+    assert "WINDLASS_SOCKET" not in told
+
+
+def test_agents_see_into_themselves_and_those_below_but_not_into_others(ground: Ground) -> None:
+    ground.new("other", bash("echo private"), STAY)
+    ground.wait("other", states="waiting")
+    child = ground.script("child", STAY)
+    verbs = ("look", "log", "diff", "info", "path", "denials")
+    tries = [bash(f"wl {verb} other > {verb}.txt 2>&1; echo $? >> {verb}.txt") for verb in verbs]
+    own = [
+        bash(f"wl {verb} hand > own-{verb}.txt 2>&1; echo $? >> own-{verb}.txt") for verb in verbs
+    ]
+    workspace = ground.new(
+        "lead",
+        bash(f"wl new -q --driver standin --script {child} --name hand x"),
+        *tries,
+        *own,
+        DONE,
+        flags=["--manager"],
+    )
+    ground.wait("lead")
+    for verb in verbs:
+        assert _text(workspace / f"{verb}.txt").endswith("7\n"), _text(workspace / f"{verb}.txt")
+        assert "private" not in _text(workspace / f"{verb}.txt")
+        assert _text(workspace / f"own-{verb}.txt").endswith("0\n"), verb
+
+
+def test_ending_and_undoing_a_boxed_agent_brings_its_clone_back_whole(ground: Ground) -> None:
+    mess = (
+        "echo c > c.txt; git add c.txt; git commit -qm c; echo d > d.txt; git stash -qu; echo e > e"
+    )
+    workspace = ground.new("fox", bash(mess), STAY)
+    ground.wait("fox", states="waiting")
+    ground.wl("kill", "fox", "--force").ok()
+    assert not workspace.exists()
+    ground.wl("undo").ok()
+    assert (workspace / "e").read_text() == "e\n"
+    assert "c" in ground.git("log", "-1", "--format=%s", "agent/fox")
+    listed = ground.wl("exec", "fox", "--", "git", "stash", "list").ok().out
+    assert listed.count("stash@") == 1
+    (agent,) = ground.wl("list", "--json").ok().json()
+    assert agent["isolation"] == "box"
+    ground.wl("resume", "fox").ok()
+    ground.wait("fox", states="waiting")
+    assert os.path.isdir(workspace / ".git")  # noqa: PTH112 - a clone again, no pointer
+
+
+def test_who_fills_the_disk_is_paused_and_keeps_its_work(ground: Ground) -> None:
+    ground.wl("config", "set", "box.disk_mb", "8").ok()
+    fill = "for n in 1 2 3; do head -c 5000000 /dev/urandom > f$n; done; sleep 100"
+    workspace = ground.new("fox", bash(fill), STAY)
+    ground.wl("wait", "fox", "--for", "paused", "--timeout", "60").ok()
+    assert "box.disk_mb is 8" in ground.wl("why", "fox").ok().out
+    assert (workspace / "f3").stat().st_size == 5_000_000
+
+
+def test_one_file_grows_no_further_than_it_may(ground: Ground) -> None:
+    ground.wl("config", "set", "box.file_mb", "2").ok()
+    workspace = ground.new("fox", bash("head -c 5000000 /dev/zero > f; echo $? > code"), STAY)
+    ground.wait("fox", states="waiting")
+    assert (workspace / "f").stat().st_size == 2 << 20
+    assert _text(workspace / "code") != "0\n"
+
+
+def test_a_setup_reaches_the_domains_that_its_agent_may(ground: Ground) -> None:
+    ground.wl("config", "set", "network", "proxy").ok()
+    fetch = "curl -sS -m 5 -o /dev/null -w '%{http_code}' http://not.allowed.example/ > code.txt"
+    ground.wl("config", "set", "workspace.setup", f"{fetch} 2>&1; true").ok()
+    workspace = ground.new("fox", STAY)
+    assert _text(workspace / "code.txt") == "403"  # by our proxy, which was there to say so
+
+
+def test_agents_cannot_go_below_what_the_person_requires(ground: Ground) -> None:
+    ground.unbox()
+    ground.new(
+        "lead",
+        bash("touch ready; while [ ! -e go ]; do sleep 0.1; done"),
+        bash("wl new -q --driver standin --isolation hooks --name a x > a.txt 2>&1"),
+        bash("wl new -q --driver standin --no-worktree --name b x > b.txt 2>&1; echo $? >> b.txt"),
+        DONE,
+        flags=["--manager"],
+    )
+    (lead,) = ground.wl("list", "--json").ok().json()
+    workspace = Path(lead["workspace"])
+    until((workspace / "ready").exists, what="lead at work")
+    ground.wl("config", "set", "roles.worker.isolation", "required").ok()
+    (workspace / "go").touch()
+    ground.wait("lead")
+    assert _text(workspace / "b.txt").endswith("7\n")
+    made = {one["id"]: one["isolation"] for one in ground.wl("list", "--json").ok().json()}
+    assert made == {"lead": "hooks", "a": "box"}
+
+
+def test_a_network_that_nothing_would_enforce_is_refused(ground: Ground) -> None:
+    refused = ground.wl(*NEW, "--isolation", "hooks", "--network", "none", "x").failed(3)
+    assert "nothing keeps an agent from the network" in refused.err
+    ground.wl("config", "set", "network", "none").ok()
+    script = ground.script("fox", STAY)
+    ground.wl(*NEW, "--isolation", "hooks", "--script", script, "--name", "fox", "x").ok()
+    (agent,) = ground.wl("list", "--json").ok().json()
+    assert (agent["isolation"], agent["network"]) == ("hooks", "host")
+
+
+def test_a_homecoming_that_was_in_the_way_is_made_up_for(ground: Ground) -> None:
+    gate = ground.shown / "go"
+    work = f"while [ ! -e {gate} ]; do read -t 0.1 x; done; echo x > x; git add x; git commit -qm x"
+    ground.new("fox", bash(work), STAY)
+    ground.git("checkout", "-q", "agent/fox")
+    gate.touch()
+    ground.wait("fox", states="waiting")
+    until(
+        lambda: any(e["kind"] == "branch.stuck" for e in ground.events("fox")), what="the complaint"
+    )
+    ground.git("checkout", "-q", "main")
+    until(lambda: "x" in ground.git("log", "-1", "--format=%s", "agent/fox"), what="the commit")
+
+
+@pytest.mark.parametrize("line", [b"[" * 30_000, b"\xff\xfe", b"x\n" * 5_000])
+def test_what_an_agent_writes_into_its_events_blinds_nobody(ground: Ground, line: bytes) -> None:
+    (ground.shown / "junk").write_bytes(line + b"\n")
+    workspace = ground.new(
+        "fox",
+        bash(f"cat {ground.shown}/junk >> $(ls -d $HOME/../sessions/*/events.jsonl)"),
+        bash("echo on > on.txt"),
+        DONE,
+    )
+    ground.wait("fox")
+    assert ground.state_of("fox") == "complete"
+    assert (workspace / "on.txt").exists()
+    assert [e for e in ground.events("fox") if e["kind"] == "hook.garbage"] != []
