@@ -118,9 +118,8 @@ def test_an_agent_killed_minus_nine_is_noticed_at_once_and_resumed_where_it_was(
 
 
 def test_what_happened_while_no_daemon_ran_is_known_afterwards(ground: Ground) -> None:
-    gate = ground.shown / "go"
-    wait = {"tool": "Bash", "input": {"command": f"while [ ! -e {gate} ]; do read -t 0.1 x; done"}}
-    ground.new("a1", wait, {"text": "I HAVE COMPLETED THE GOAL"})
+    wait = {"tool": "Bash", "input": {"command": "while [ ! -e go ]; do read -t 0.1 x; done"}}
+    gate = ground.new("a1", wait, {"text": "I HAVE COMPLETED THE GOAL"}) / "go"
     until(lambda: ground.state_of("a1") == "running", what="a1 running")
     log = Path(ground.wl("info", "a1", "--json").ok().json()["folder"]) / "sessions/1/events.jsonl"
     ground.kill_daemon()
