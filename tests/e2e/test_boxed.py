@@ -67,7 +67,8 @@ def test_what_a_boxed_agent_commits_comes_home_by_itself(ground: Ground) -> None
     assert moved[-1]["data"]["tip"] == ground.git("rev-parse", "agent/fox").strip()
 
 
-def test_a_branch_that_the_person_looks_at_is_not_moved_under_them(ground: Ground) -> None:
+def commit_under_the_persons_eyes(ground: Ground) -> None:
+    """Has fox commit while its branch is checked out, and waits until that was complained of."""
     gate = ground.shown / "go"
     work = f"while [ ! -e {gate} ]; do read -t 0.1 x; done; echo x > x; git add x; git commit -qm x"
     ground.new("fox", bash(work), STAY)
@@ -77,6 +78,10 @@ def test_a_branch_that_the_person_looks_at_is_not_moved_under_them(ground: Groun
     until(
         lambda: any(e["kind"] == "branch.stuck" for e in ground.events("fox")), what="the complaint"
     )
+
+
+def test_a_branch_that_the_person_looks_at_is_not_moved_under_them(ground: Ground) -> None:
+    commit_under_the_persons_eyes(ground)
     assert not (ground.folder / "repo" / "x").exists()
     assert ground.git("status", "--porcelain") == ""
 
@@ -334,15 +339,7 @@ def test_a_network_that_nothing_would_enforce_is_refused(ground: Ground) -> None
 
 
 def test_a_homecoming_that_was_in_the_way_is_made_up_for(ground: Ground) -> None:
-    gate = ground.shown / "go"
-    work = f"while [ ! -e {gate} ]; do read -t 0.1 x; done; echo x > x; git add x; git commit -qm x"
-    ground.new("fox", bash(work), STAY)
-    ground.git("checkout", "-q", "agent/fox")
-    gate.touch()
-    ground.wait("fox", states="waiting")
-    until(
-        lambda: any(e["kind"] == "branch.stuck" for e in ground.events("fox")), what="the complaint"
-    )
+    commit_under_the_persons_eyes(ground)
     ground.git("checkout", "-q", "main")
     until(lambda: "x" in ground.git("log", "-1", "--format=%s", "agent/fox"), what="the commit")
 

@@ -18,6 +18,7 @@ _TRIES = 6
 _FRUITLESS = 20
 """Streams that break at once, one after the other, before a follower gives up: ten seconds."""
 BOXED = "WINDLASS_BOXED"
+"""Set in boxes: no daemon can be started from there."""
 _ABSENCE_IN_A_BOX = 15.0
 _ABSENCE = 600.0
 """How long a follower waits for a daemon that somebody stopped."""

@@ -73,12 +73,7 @@ def _require_box(network: Network, draft: SessionRequest, repo: Repo | None) -> 
             "an agent in your own checkout works on your files, which a box would hide",
             "leave --no-worktree out",
         )
-    usable = probes.usable()
-    if not (usable.full if network != "host" else usable.host_network):
-        raise ConfigError(
-            usable.why,
-            f"{usable.fix}; `wl doctor` tells more" if usable.fix else "`wl doctor` tells more",
-        )
+    _require_usable(network)
     owner = Path(repo.git_dir).stat().st_uid if repo is not None else os.geteuid()
     if repo is not None and owner != os.geteuid():
         raise ConfigError(
@@ -189,12 +184,16 @@ def _around_clone(
 
 
 def _require_still(agent: Agent) -> None:
+    _require_usable(
+        agent.network, before=f"{agent.id} is boxed, and this machine has no box any more: "
+    )
+
+
+def _require_usable(network: Network, *, before: str = "") -> None:
     usable = probes.usable()
-    if not (usable.full if agent.network != "host" else usable.host_network):
-        raise ConfigError(
-            f"{agent.id} is boxed, and this machine has no box any more: {usable.why}",
-            f"{usable.fix}; `wl doctor` tells more" if usable.fix else "`wl doctor` tells more",
-        )
+    if not (usable.full if network != "host" else usable.host_network):
+        more = "`wl doctor` tells more"
+        raise ConfigError(before + usable.why, f"{usable.fix}; {more}" if usable.fix else more)
 
 
 def _boxing(

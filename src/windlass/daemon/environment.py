@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from windlass.api.asking import BOXED
 from windlass.core.leaks import without_leaks
 
-BOXED = "WINDLASS_BOXED"
-"""Tells our own programs that they are in a box: no daemon can be started from there."""
 _OURS_ALONE = ("WINDLASS_LOG", "WINDLASS_SEED", "WINDLASS_FAILPOINTS")
 
 

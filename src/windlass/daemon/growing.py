@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.daemon import untrusted
+from windlass.git import places
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def read(
 def _files(transcript: Path) -> Iterator[Path]:
     yield transcript
     folders = [transcript.with_suffix("") / "subagents"]
-    if not (_is_folder(folders[0].parent) and _is_folder(folders[0])):
+    if not all(places.is_folder(str(folder)) for folder in (folders[0].parent, folders[0])):
         return
     found: list[Path] = []
     for depth in range(_DEEPEST):
@@ -78,13 +78,6 @@ def _listed(folder: Path, found: list[Path]) -> list[Path]:
     except OSError as error:
         log.debug("cannot list the subagents in %s: %s", folder, error)
     return below
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _new(path: Path, known: Place, room: int) -> tuple[bytes, Place | None]:

@@ -114,9 +114,9 @@ def try_to_bring(context: Context, agent: Agent) -> None:
 
 def refresh(context: Context, repo: RepoId) -> None:
     """Shows the repository's refs, as they are now, to its boxed agents."""
-    if repos.is_gone(repos.by_id(context, repo)):
-        return
-    mirror.refresh(repos.git(repos.by_id(context, repo)), str(context.folders.mirror(repo)))
+    known = repos.by_id(context, repo)
+    if not repos.is_gone(known):
+        mirror.refresh(repos.git(known), str(context.folders.mirror(repo)))
 
 
 def keep_in_step(context: Context) -> None:
