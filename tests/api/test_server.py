@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 from tests.support.ground import until
 
 from windlass.api import client, places
-from windlass.api.server import Caller, Server, Verb
-from windlass.core.errors import Internal, NotFound, UserError
+from windlass.api.server import MOST_OF_ONE, Caller, Server, Verb
+from windlass.core.errors import Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
 
@@ -33,6 +34,9 @@ class Serving:
         self.refuses: Exception | None = None
         self.breaks: Exception | None = None
         self.ended: list[str] = []
+        self.begun = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
         verbs = {
             "echo": Verb(Asked, lambda caller, asked: {"agent": caller.agent, **asked}),
             "fail": Verb(dict[str, Any], self._fail),
@@ -55,6 +59,8 @@ class Serving:
         self.loop.close()
 
     async def _run(self, work: Callable[[], Any]) -> Any:
+        self.begun += 1
+        await self.gate.wait()
         return work()
 
     def _fail(self, _caller: Caller, _asked: Any) -> None:
@@ -90,6 +96,51 @@ def test_who_asks_is_decided_by_the_socket(serving: Serving, short: Path) -> Non
     serving.do(serving.server.listen(path, Caller(Uid("a1"))))
     assert client.ask("echo", {"text": "x"}) == {"agent": None, "text": "x"}
     assert client.ask("echo", {"text": "x"}, path=str(path)) == {"agent": "a1", "text": "x"}
+
+
+def connected(path: Path) -> socket.socket:
+    """A connection that says nothing yet."""
+    made = socket.socket(socket.AF_UNIX)
+    made.connect(str(path))
+    return made
+
+
+def answers(path: Path) -> bool:
+    """Whether somebody is let in there."""
+    try:
+        return bool(client.ask("echo", {"text": "x"}, path=str(path), timeout=10))
+    except Unavailable:
+        return False
+
+
+def test_an_agent_with_too_many_connections_is_told_so_and_nobody_else_notices(
+    serving: Serving, short: Path
+) -> None:
+    path, other = short / "rt" / "a1", short / "rt" / "a2"
+    for one in (path, other):
+        serving.do(serving.server.listen(one, Caller(Uid(one.name))))
+    held = [connected(path) for _ in range(MOST_OF_ONE)]
+    with pytest.raises(Unavailable, match=f"{MOST_OF_ONE} requests under way"):
+        client.ask("echo", {"text": "x" * 1_000_000}, path=str(path))
+    assert client.ask("echo", {"text": "x"}) == {"agent": None, "text": "x"}
+    assert answers(other)
+    held.pop().close()
+    until(lambda: answers(path), what="room")
+    for connection in held:
+        connection.close()
+
+
+def test_requests_whose_callers_have_hung_up_still_count(serving: Serving, short: Path) -> None:
+    path = short / "rt" / "a1"
+    serving.do(serving.server.listen(path, Caller(Uid("a1"))))
+    serving.loop.call_soon_threadsafe(serving.gate.clear)
+    for number in range(MOST_OF_ONE):
+        with connected(path) as one:
+            one.sendall(b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}')
+            until(lambda number=number: serving.begun > number, what="the request")  # type: ignore[misc]
+    assert not answers(path)
+    serving.loop.call_soon_threadsafe(serving.gate.set)
+    until(lambda: answers(path), what="room")
 
 
 def test_a_verb_that_does_not_exist_is_not_found(serving: Serving) -> None:

@@ -48,6 +48,22 @@ def test_a_failure_is_told_in_its_own_words() -> None:
     assert (second.name, second.works) == ("bubblewrap, host network", True)
 
 
+def test_one_that_does_not_run_at_all_says_so_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: libcap.so.2: no such file' >&2; exit 127\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    first, *rest = probes.box()
+    assert (first.works, first.detail) == (False, "bwrap: libcap.so.2: no such file")
+    assert "bubblewrap" in first.fix
+    assert [probe.name for probe in rest] == ["limits"], "the same is not said twice"
+    program.write_text("#!/bin/sh\necho bubblewrap 0.3.1\n")
+    (first, _) = probes.box()
+    assert first.detail == f"{program} is too old: 0.3.1", "what is installed since is seen"
+
+
 @pytest.mark.parametrize(
     ("switch", "value", "fix"),
     [

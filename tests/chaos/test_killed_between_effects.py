@@ -39,10 +39,18 @@ HELLO = (
 )
 
 
-def points(kind: str) -> list[str]:
-    """Before and after every step that the operation has, whatever is added to it later."""
+def points(kind: str) -> list[Any]:
+    """Before and after every step that the operation has, whatever is added to it later.
+
+    Before a step is what it is after the one before, but for the record of that; so most of these
+    are left to the long runs.
+    """
     steps = [*(step.name for step in OPERATIONS[kind].steps), "finish"]
-    return [f"{kind}.{step}.{when}" for step in steps for when in ("before", "after")]
+    before = [
+        pytest.param(f"{kind}.{step}.before", marks=[pytest.mark.soak] if step != "finish" else [])
+        for step in steps
+    ]
+    return [*before, *(f"{kind}.{step}.after" for step in steps)]
 
 
 def arm(ground: Ground, point: str) -> Path:

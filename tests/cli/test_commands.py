@@ -13,10 +13,26 @@ import pytest
 
 from windlass.api import asking
 from windlass.cli.call import Call
-from windlass.cli.commands import demo, drivers, kill, look, merge, model, new, nuke, resume, wait
+from windlass.cli.commands import (
+    demo,
+    doctor,
+    drivers,
+    info,
+    kill,
+    look,
+    merge,
+    model,
+    new,
+    nuke,
+    questions,
+    resume,
+    wait,
+)
 from windlass.cli.commands import exec as exec_
 from windlass.cli.index import NAMES
 from windlass.cli.main import parser_of
+from windlass.core import mandatory
+from windlass.core.crew import Policy
 from windlass.core.errors import Unavailable, UserError
 
 
@@ -73,12 +89,23 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     assert len(call.asked) == 1
 
 
+MADE = {
+    "id": "a",
+    "role": "worker",
+    "branch": "agent/a",
+    "base_from": "HEAD",
+    "base": "0",
+    "isolation": "hooks",
+    "network": "host",
+    "unboxed": "asked for",
+    "to_box": "",
+}
+
+
 def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.StringIO) -> dict[str, Any]:
     """What `wl new` asks for."""
     monkeypatch.setattr(sys, "stdin", stdin)
-    made = {"id": "a", "role": "worker", "branch": "agent/a", "base_from": "HEAD", "base": "0"}
-    made |= {"isolation": "hooks", "network": "host", "unboxed": "asked for", "to_box": ""}
-    call = Told(new, *words, spawn=lambda _: made)
+    call = Told(new, *words, spawn=lambda _: MADE)
     new.run(call)
     return {name: value for name, value in call.asked[0][1].items() if value is not None}
 
@@ -191,13 +218,125 @@ def test_who_starts_an_agent_is_told_of_what_it_has(
     assert absent not in said
 
 
-def test_listing_drivers_tells_the_daemon_of_our_own_choice(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("asked", "configured", "own", "said"),
+    [
+        ("hooks", "required", "", "isolation is required here: your --isolation hooks went"),
+        ("auto", "box", "", "isolation is box here: your --isolation auto went"),
+        ("hooks", "auto", "required", "roles.worker.isolation is required here"),
+        ("hooks", "required", "auto", None),
+        ("hooks", "hooks", "", None),
+    ],
+)
+def test_who_goes_below_what_is_configured_is_told(
+    asked: str,
+    configured: str,
+    own: str,
+    said: str | None,
+    capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    call = Told(drivers, drivers=lambda _: [])
-    drivers.run(call)
+    known = {"isolation": {"value": configured}, "roles.worker.isolation": {"value": own}}
+    new.run(Told(new, "--isolation", asked, "x", spawn=lambda _: MADE, config=lambda _: known))
+    out = capsysbinary.readouterr().out.decode()
+    assert said in out if said else "went before" not in out
+
+
+@pytest.mark.parametrize("option", ["--allow-tools", "--deny-tools"])
+def test_a_pattern_that_means_nothing_starts_nobody(option: str) -> None:
+    call = Told(new, option, "Read,Bash(git", "x")
+    with pytest.raises(UserError, match=rf"{option}: 'Bash\(git' .* not closed"):
+        new.run(call)
+    assert not call.asked
+
+
+LEVELS = [
+    {"driver": "claude", "level": "none", "why": "no `claude` on PATH", "fix": "install it"},
+    {"driver": "standin", "level": "hooks", "why": "no bubblewrap", "fix": "install it"},
+    {"driver": "other", "level": "hooks", "why": "no login", "fix": "make a token"},
+]
+
+
+@pytest.mark.parametrize(("ok", "code"), [(True, 0), (False, 3)])
+def test_doctor_says_once_what_stands_in_the_way(
+    ok: object, code: int, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    probes = [
+        {"name": "claude", "works": False, "detail": "no `claude` on PATH", "fix": "install it"},
+        {"name": "standin", "works": True, "detail": "1.0", "fix": ""},
+    ]
+    found = {"ok": ok, "needed": [], "driver": "claude", "drivers": probes, "home": "/h"}
+    lacking = {"name": "bubblewrap", "works": False, "detail": "no bubblewrap", "fix": "install it"}
+    isolation = {"agents": LEVELS, "probes": [lacking]}
+    call = Told(doctor, doctor=lambda _: {**found, "isolation": isolation, "sockets": "/s"})
+    assert doctor.run(call) == code
+    above, _, below = capsysbinary.readouterr().out.decode().partition("isolation")
+    assert above.count("claude (default)") == 1
+    assert above.count("no `claude` on PATH") == 1
+    assert "claude" not in below
+    assert below.count("no bubblewrap") == 1, "once, where it was tried"
+    assert "no login\n           for a box, make a token\n" in below
+
+
+def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:
+    """What the daemon tells of an agent."""
+    shown = dict.fromkeys(info._SHOWN)  # noqa: SLF001 - every field that is printed
+    policy = {"allow": allow, "deny": deny, "yolo": False}
+    return {
+        **shown,
+        "id": "fox",
+        "state": "waiting",
+        "state_age": 1.0,
+        "goal": "x",
+        "sessions": [],
+        "isolation": level,
+        "policy": policy,
+    }
+
+
+@pytest.mark.parametrize("level", ["hooks", "box"])
+def test_info_shows_what_an_agent_has_beyond_the_others(
+    level: Any, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    given = Policy(allow=("Bash(npm test:*)",), deny=("WebFetch",))
+    has = mandatory.with_mandatory(given, level=level)
+    told = agent_info(level, list(has.allow), list(has.deny))
+    info.run(Told(info, "fox", info=lambda _: told))
+    short = capsysbinary.readouterr().out.decode().splitlines()
+    about = [line.split(maxsplit=1) for line in short if line.split()[0] in ("allow", "deny")]
+    assert about == [
+        ["allow", "Bash(npm test:*)"],
+        ["allow", f"{len(has.allow) - 1} that every agent at level {level} has: see --policy"],
+        ["deny", "WebFetch"],
+        ["deny", f"{len(has.deny) - 1} that every agent at level {level} has: see --policy"],
+    ]
+    info.run(Told(info, "fox", "--policy", info=lambda _: told))
+    whole = capsysbinary.readouterr().out.decode()
+    assert all(pattern in whole for pattern in (*has.allow, *has.deny))
+    assert "--policy" not in whole
+
+
+def test_a_question_is_shown_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "which of the two databases is it to be, " * 4 + "and why?"
+    call = Told(questions, questions=lambda _: [{"agent": "fox", "age": 5.0, "text": text}])
+    call.terminal = True
+    questions.run(call)
+    out = capsysbinary.readouterr().out.decode()
+    assert out == f"fox asks (5s): {text}\n    wl send fox '...'\n"
+
+
+@pytest.mark.parametrize("command", [drivers, doctor])
+def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
+    command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
+    empty = {**nothing, "isolation": {"agents": [], "probes": []}}
+    call = Told(command, drivers=lambda _: [], doctor=lambda _: empty)
+    command.run(call)
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
-    drivers.run(call)
+    command.run(call)
     assert [request["driver"] for _, request in call.asked] == [None, "standin"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,24 @@ def test_a_killed_session_is_stopped_and_goes_on_by_itself_when_it_is_resumed(
     if on.driver == "claude":
         told = [text for one in on.model.requests for text in one.texts]
         assert told == ["be fox", "Continue from where you left off."]
+
+
+def test_what_a_killed_session_left_behind_says_nothing_about_the_next(on: Scene) -> None:
+    """In a box both have the same number, and so the same status file."""
+    workspace = on.new("fox", bash("touch begun; test -e again || sleep 60"), DONE)
+    begun(workspace / "begun")
+    left = list(on.ground.state.glob("agents/*/**/sessions/2.json"))
+    assert len(left) == 1
+    psutil.Process(on.pid("fox")).send_signal(signal.SIGKILL)
+    on.wait_for_history("fox", [*BEGUN, ("stopped", "process")])
+    told = json.loads(left[0].read_text())
+    # As if it had been resumed a minute later.
+    left[0].write_text(json.dumps({**told, "statusUpdatedAt": told["statusUpdatedAt"] - 60_000}))
+    (workspace / "again").touch()
+    on.wl("resume", "fox").ok()
+    on.wait("fox", "complete")
+    later = [("creating", "windlass"), ("running", "hook"), ("complete", "hook")]
+    assert on.history("fox") == [*BEGUN, ("stopped", "process"), *later]
 
 
 LONG = "\n".join(f"{number:03} {'~' * 96}" for number in range(300))

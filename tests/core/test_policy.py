@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windlass.hooks
-from windlass.core import mandatory, policy, shell, toolcalls
+from windlass.core import mandatory, policy, proposals, shell, toolcalls
 from windlass.core.crew import Policy
 from windlass.core.reach import Reach
 from windlass.core.toolcalls import Decision, ToolCall
@@ -147,6 +147,139 @@ def test_what_a_worker_has_before_anybody_configured_anything(
 ) -> None:
     decision = decide(one)
     assert (decision.verdict, decision.rule) == (verdict, rule)
+
+
+INNER = [
+    *("http://127.0.0.1/", "http://127.0.0.1:8080/x", "HTTP://LOCALHOST", "http://localhost./x"),
+    *("http://a.localhost/", "http://[::1]/", "http://[::1]:80/x", "http://[::ffff:127.0.0.1]/"),
+    *("http://169.254.169.254/latest/meta-data", "http://10.1.2.3/", "http://192.168.0.1/"),
+    *("http://172.16.0.1", "http://[fe80::1]/", "http://[fd00::1]/", "http://0.0.0.0:80"),
+    *("http://0/", "http://127.1/", "http://0x7f.1/", "http://0177.0.0.1/", "http://2130706433/"),
+    *(
+        "http://0x7f000001/",
+        "http://127.0.0.1./",
+        "http://100.64.0.1/",
+        "http://[64:ff9b::7f00:1]/",
+    ),
+    *("http://[2002:7f00:1::]/", "http://metadata.google.internal/", "http://printer.local/"),
+    *(
+        "http://intranet/",
+        "http://256.1.1.1/",
+        "http://1.2.3.4.5/",
+        "http://08.1.1.1/",
+        "http://134744072/",
+    ),
+]
+ODD = [
+    *("", "x", "example.com", "http:127.0.0.1", "http:/\\127.0.0.1", "http://a.com\\@127.0.0.1/"),
+    *("http://a.com@127.0.0.1/", "http://1\uff127.0.0.1/", "http://%31.1/", " http://127.0.0.1"),
+    *("file:///etc/passwd", "http://127.0.0\t.1/", "http://[::1", "http://[]/", "http://"),
+]
+UNBOXED = policy.with_mandatory(Policy(), level="hooks")
+
+
+@pytest.mark.parametrize("url", INNER)
+def test_without_a_box_inner_addresses_are_not_fetched(url: str) -> None:
+    decision = decide(call("WebFetch", url=url), UNBOXED)
+    assert (decision.verdict, decision.rule) == ("deny", "network"), decision
+    boxed = policy.decide(call("WebFetch", url=url), ROLE, inside=Reach(inside, boxed=True))
+    assert boxed.verdict == "allow"
+
+
+@pytest.mark.parametrize("url", ODD)
+def test_without_a_box_an_address_has_to_be_one_that_everybody_reads_alike(url: str) -> None:
+    decision = decide(call("WebFetch", url=url), UNBOXED)
+    assert (decision.verdict, decision.rule) == ("deny", "unclear"), decision
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "https://example.com",
+            "http://example.com:80/a?b=http://127.0.0.1#c",
+            "https://a_b.org/",
+        ),
+        *("https://8.8.8.8/", "https://[2606:4700::1111]/", "https://localhost.example.com/"),
+        *("https://a.com./x", "https://127.0.0.1.example.com", "https://internal.example.com"),
+    ],
+)
+def test_other_addresses_are_fetched(url: str) -> None:
+    decision = decide(call("WebFetch", url=url), UNBOXED)
+    assert decision.verdict == "allow", decision
+
+
+@pytest.mark.parametrize("given", [{}, {"url": None}, {"url": 7}, {"url": ["x"]}, {"prompt": "x"}])
+def test_a_fetch_of_nothing_is_denied_at_every_level(given: dict[str, Any]) -> None:
+    for reach in (Reach(inside), Reach(inside, boxed=True)):
+        assert policy.decide(call("WebFetch", **given), ROLE, inside=reach).verdict == "deny"
+
+
+def test_a_person_can_allow_an_inner_address_by_name() -> None:
+    local = call("WebFetch", url="http://localhost:3000/")
+    typed = "wl config add permissions.worker.allow 'WebFetch(domain:localhost)'"
+    assert typed in decide(local, UNBOXED).reason
+    assert policy.suggestion(local, UNBOXED) == typed
+    assert policy.suggestion(call("WebFetch", url="http://[::1]/"), UNBOXED) == ""
+    rules = Policy(allow=(*UNBOXED.allow, "WebFetch(domain:localhost)"))
+    assert decide(local, rules).verdict == "allow"
+    assert decide(call("WebFetch", url="http://127.0.0.1:3000/"), rules).verdict == "deny"
+
+
+def test_without_a_box_no_tool_is_asked_to_leave_its_sandbox_or_its_workspace() -> None:
+    for one in (
+        call("Bash", command="ls", dangerouslyDisableSandbox=True),
+        call("Agent", prompt="x", isolation="worktree"),
+        call("Task", prompt="x", isolation="worktree"),
+    ):
+        assert decide(one, UNBOXED).verdict == "deny"
+        assert policy.decide(one, ROLE, inside=Reach(inside, boxed=True)).verdict == "allow"
+    assert (
+        "dangerouslyDisableSandbox"
+        in decide(call("Bash", command="ls", dangerouslyDisableSandbox=True), UNBOXED).reason
+    )
+    assert decide(call("Bash", command="ls", dangerouslyDisableSandbox=False), UNBOXED).rule != (
+        "sandbox"
+    )
+    assert decide(call("Agent", prompt="x"), UNBOXED).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    ("one", "verdict"),
+    [
+        (call("Glob", pattern="{..,x}/*"), "deny"),
+        (call("Glob", pattern="{a,{..,b}}/*"), "deny"),
+        (call("Glob", pattern=".{.,x}/*"), "deny"),
+        (call("Glob", pattern="{..}/*"), "deny"),
+        (call("Glob", pattern="{/etc,x}/*"), "deny"),
+        (call("Glob", pattern="{a,b}" * 8), "deny"),
+        (call("Glob", pattern="x" * 5000), "deny"),
+        (call("Glob", pattern="/usr/include/**/*.h"), "allow"),
+        (call("Glob", pattern="**/*.{ts,tsx}"), "allow"),
+        (call("Glob", pattern="{src,tests}/**/{a,b}*.py"), "allow"),
+        (call("Glob", pattern="v{1..3}/*"), "allow"),
+        (call("Grep", pattern="x", glob="../*"), "deny"),
+        (call("Grep", pattern="x", glob="{..,a}/*"), "deny"),
+        (call("Grep", pattern="x", glob=7), "deny"),
+        (call("Grep", pattern="x", glob="/src/*.{ts,tsx}"), "allow"),
+        (call("Grep", pattern="x", glob="!*.min.js"), "allow"),
+        (call("Read", file_path="/usr/include/stdio.h"), "allow"),
+        (call("Grep", pattern="x", path="/usr/lib/python3"), "allow"),
+        (call("Read", file_path="/usr/../etc/passwd"), "deny"),
+        (call("Write", file_path="/usr/include/x.h", content=""), "deny"),
+        (call("Edit", file_path="/usr/include/x.h"), "deny"),
+    ],
+)
+def test_where_a_pattern_or_a_reader_may_look(one: ToolCall, verdict: str) -> None:
+    assert decide(one, UNBOXED).verdict == verdict
+
+
+def test_a_virtual_environment_speaks_for_its_own_programs() -> None:
+    found = proposals.propose([".venv", "README.md"])
+    assert found.files == [".venv"]
+    rules = Policy(allow=(*UNBOXED.allow, *found.allow))
+    assert decide(call("Bash", command=".venv/bin/pytest -q tests"), rules).verdict == "allow"
+    assert decide(call("Bash", command="pytest"), rules).verdict == "deny"
 
 
 def test_an_unknown_tool_is_denied_with_what_a_person_would_type() -> None:

@@ -151,7 +151,7 @@ TRICKS = [
     *("git submodule foreach evil", "git fetch --upload-pack=evil .", "git clone -u evil . x"),
     *(
         "git ls-remote --upload-pack evil .",
-        "git push --receive-pack=evil . x",
+        "git push --receive-pack=evil origin x",
         "git grep -Oevil x",
     ),
     *("git grep --open-files-in-pager=evil x", "git difftool -x evil", "git filter-branch"),
@@ -367,7 +367,12 @@ def test_the_projects_own_lines_are_allowed_as_they_are_and_with_more_behind() -
         ("./run.sh x", ["Bash(./run.sh:*)"]),
         ("$X", []),
         ("ruff 'x", []),
-        ("PATH=. ruff", []),
+        ("PATH=. ruff", ["Bash(PATH=. ruff)"]),
+        ("git rebase -x 'make test' main", []),
+        ("git rebase -x make main", ["Bash(git rebase -x make main)"]),
+        ("PATH=. ruff *", []),
+        ("PATH=.\nruff", []),
+        ("wl exec fox -- ls", []),
     ],
 )
 def test_what_would_allow_a_line_is_suggested(line: str, patterns: list[str]) -> None:
@@ -378,6 +383,46 @@ def test_what_would_allow_a_line_is_suggested(line: str, patterns: list[str]) ->
     if patterns:
         more = Policy(allow=(*rules.allow, *patterns), deny=rules.deny)
         assert decide(line, more).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "line", ["sudo make", "python3.12 -c x", "/usr/bin/perl x", "ssh host x", "watch ls"]
+)
+def test_a_suggestion_that_would_allow_everything_says_so(line: str) -> None:
+    call = ToolCall(tool="Bash", input={"command": line}, cwd="/ws")
+    warning, typed = policy.suggestion(call, policy.with_mandatory(Policy(), level="hooks")).split(
+        "\n"
+    )
+    assert warning.startswith("# Bash(")
+    assert "anything" in warning
+    assert typed.startswith("wl config add")
+
+
+def test_nothing_is_suggested_against_a_deny_list_or_for_who_has_the_whole_shell() -> None:
+    call = ToolCall(tool="Bash", input={"command": "make x"}, cwd="/ws")
+    assert policy.suggestion(call, Policy(deny=("Bash(make:*)",))) == ""
+    assert policy.suggestion(call, Policy(allow=("Bash",))) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "helps"),
+    [
+        ("f() { ls; }; f", True),
+        ("ls 'x", True),
+        ("$X", True),
+        ("eval ls", True),
+        ("git fetch $X", True),
+        ("PATH=. ls; $X", True),
+        ("PATH=. ls", False),
+        ("bash -c 'PATH=. ls'", False),
+        ("git filter-branch", False),
+        ("git -c core.pager=x log", False),
+        ("wl daemon stop", False),
+    ],
+)
+def test_writing_it_more_plainly_is_advised_where_that_helps(line: str, *, helps: bool) -> None:
+    said = decide(line).reason
+    assert ("more plainly" in said) is helps
 
 
 def test_a_denial_says_what_a_person_needs() -> None:

@@ -296,6 +296,60 @@ def test_what_a_person_spelled_out_is_not_denied_for_its_paths() -> None:
         assert decide(line, rules).verdict == "deny", line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat /usr/include/stdio.h",
+        "grep -rn 'def x' /usr/lib/python3/dist-packages",
+        "head -5 < a; ls /usr",
+        "find /usr/include -name '*.h' | head",
+        "cat /usr/include/*.h > here",
+    ],
+)
+def test_what_belongs_to_the_system_may_be_read(line: str) -> None:
+    decision = decide(line, HOOKS)
+    assert decision.verdict == "allow", decision.reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("rm /usr/x", "cp a /usr/x", "ls > /usr/x", "cd /usr", "tee /usr/x", "touch /usr/x"),
+        *("find /usr -delete", "find /usr -fprint x", "cat /usr/../etc/passwd", "cat /usrx/y"),
+        *("cat a > /usr/x", "cat $(rm /usr/x)", "cat /etc/hosts", "ls; rm /usr/x", "xxd a /usr/x"),
+        *("cat /{usr,etc}/x", "cat /usr/{a,../../etc/x}", "sed -i s/a/b/ /usr/x"),
+    ],
+)
+def test_but_not_changed_nor_left_for_elsewhere(line: str) -> None:
+    assert decide(line, HOOKS).verdict == "deny"
+
+
+def test_a_main_tree_or_a_home_among_the_systems_folders_is_no_system() -> None:
+    places = Places(("/usr/src/ws",), ("/usr/src/app",))
+    reach = REACH._replace(
+        inside=lambda path: places.inside(_normal(path)),
+        closed=lambda path: places.shut(_normal(path)),
+    )
+
+    def verdict(line: str, reach: Reach) -> str:
+        call = ToolCall(tool="Bash", input={"command": line}, cwd="/usr/src/ws")
+        return policy.decide(call, HOOKS, inside=reach).verdict
+
+    assert verdict("cat /usr/include/x.h", reach) == "allow"
+    assert verdict("cat /usr/src/app/x", reach) == "deny"
+    assert verdict("cat /usr/home/u/.ssh/id", reach._replace(home="/usr/home/u")) == "deny"
+
+
+def test_a_denial_says_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "notes").symlink_to("/etc/passwd")
+    reach = REACH._replace(inside=lambda _: False, real=lambda path: str(Path(path).resolve()))
+    call = ToolCall(tool="Read", input={"file_path": "notes"}, cwd=str(tmp_path))
+    said = policy.decide(call, HOOKS, inside=reach).reason
+    assert f"{tmp_path}/notes → /etc/passwd is outside" in said
+    plain = ToolCall(tool="Read", input={"file_path": "/x/../etc/hosts"}, cwd=str(tmp_path))
+    assert "→" not in policy.decide(plain, HOOKS, inside=reach).reason
+
+
 def test_a_line_is_denied_in_a_folder_that_is_not_the_agents() -> None:
     assert decide("ls", cwd="/").verdict == "deny"
     assert decide("ls", cwd=f"{WS}/src").verdict == "allow"

@@ -195,6 +195,29 @@ def test_a_broken_configuration_is_named_with_its_file(ground: Ground) -> None:
     assert "max_agents" in ground.wl(*NEW, "x").failed(3).err
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "entry"),
+    [
+        ("permissions.worker.allow", "Bash(git", "[permissions.worker]\nallow"),
+        ("box.domains", "http://foo/", "[box]\ndomains"),
+    ],
+)
+def test_a_word_that_means_nothing_is_refused_and_named_where_it_stands(
+    ground: Ground, key: str, value: str, entry: str
+) -> None:
+    file = ground.folder / "repo" / ".windlass" / "config.toml"
+    refused = ground.wl("config", "add", key, value).failed(3)
+    assert f"{key}: {value!r}" in refused.err
+    assert "write it as in" in refused.err
+    assert not file.exists()
+    file.parent.mkdir()
+    file.write_text(f"{entry} = ['{value}']\n")
+    assert f"{file}: {key}: {value!r}" in ground.wl(*NEW, "x").failed(3).err
+    doctor = ground.wl("doctor")
+    assert doctor.code == 3
+    assert doctor.out.count(f"{file}: {key}: {value!r}") == 1
+
+
 @pytest.mark.parametrize("program", ["git", "tmux"])
 def test_a_missing_or_old_program_is_named_with_what_to_install(
     ground: Ground, program: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -130,7 +132,7 @@ def test_without_a_box_auto_says_so_and_required_refuses(ground: Ground) -> None
     assert "not boxed, hooks only advise it" in made.out
     assert "Permission denied" in made.out
     assert ground.wl("list", "--json").ok().json()[0]["isolation"] == "hooks"
-    doctor = ground.wl("doctor").ok().out
+    doctor = ground.wl("doctor", env={"WINDLASS_DRIVER": "standin"}).ok().out
     assert "no  bubblewrap" in doctor
     assert "for a box, " in doctor
     ground.wl("config", "set", "isolation", "required").ok()
@@ -357,3 +359,98 @@ def test_what_an_agent_writes_into_its_events_blinds_nobody(ground: Ground, line
     assert ground.state_of("fox") == "complete"
     assert (workspace / "on.txt").exists()
     assert [e for e in ground.events("fox") if e["kind"] == "hook.garbage"] != []
+
+
+def test_a_clone_that_keeps_git_waiting_holds_up_nobody_else(ground: Ground) -> None:
+    commit = "git commit -q --allow-empty -m done"
+    ground.new("fox", bash(f"mkfifo .git/refs/heads/zz; {commit}"), STAY)
+    ground.wait("fox", states="waiting")
+    until(lambda: _upload_packs(ground, "fox") != [], what="git, waiting")
+    ground.new("owl", bash(commit), STAY)
+    until(lambda: "done" in ground.git("log", "-1", "agent/owl"), what="owl's commit")
+    assert _upload_packs(ground, "fox") != []
+    assert ground.wl("list").ok().out.count("waiting") > 0
+
+
+def _upload_packs(ground: Ground, name: str) -> list[str]:
+    told = [" ".join(one.cmdline()) for one in ground.processes() if one.is_running()]
+    return [line for line in told if "upload-pack" in line and f"/{name}" in line]
+
+
+def test_one_without_a_box_is_not_resumed_where_a_box_is_required_by_now(ground: Ground) -> None:
+    ground.new("fox", STAY, flags=["--isolation", "hooks"])
+    ground.wait("fox", states="waiting")
+    ground.wl("pause", "fox").ok()
+    ground.wl("config", "set", "roles.worker.isolation", "required").ok()
+    refused = ground.wl("resume", "fox").failed(3)
+    assert "fox has no box, and isolation is required" in refused.err
+    assert ground.state_of("fox") == "paused"
+    ground.wl("config", "set", "roles.worker.isolation", "auto").ok()
+    ground.wl("resume", "fox").ok()
+
+
+def test_a_word_to_end_reaches_the_program_in_the_box(ground: Ground) -> None:
+    workspace = ground.new("fox", bash("touch begun; sleep 100"), STAY)
+    until((workspace / "begun").exists, what="fox at work")
+    (holder,) = ground.state.glob("agents/*/sessions/1/holder.json")
+    os.kill(json.loads(holder.read_text())["pid"], signal.SIGTERM)
+    ground.wait("fox", states="stopped")
+    assert "exit code 143" in ground.wl("why", "fox").ok().out
+
+
+def test_a_repository_that_an_agent_made_is_not_taken_for_one_that_is_away(ground: Ground) -> None:
+    other = ground.repository("other")
+    ground.wl("repo", "add", str(other)).ok()
+    planted = (other / ".git" / "windlass-id").read_text()
+    plant = f"git init -q nested; printf {planted.strip()} > nested/.git/windlass-id"
+    workspace = ground.new("fox", bash(plant), STAY)
+    ground.wait("fox", states="waiting")
+    other.rename(ground.folder / "away")
+    nested = workspace / "nested"
+    assert "fox" in ground.wl("list", cwd=nested).ok().out
+    ground.wl("repo", "add", str(nested))
+    roots = {one["id"]: one["root"] for one in ground.wl("repo", "list", "--json").ok().json()}
+    assert roots[planted.strip()] == str(other)
+
+
+def test_a_boxed_agent_is_told_of_calls_of_its_own_and_not_of_any_folder(ground: Ground) -> None:
+    call = '{"tool_name": "Read", "tool_input": {"file_path": "/root/x"}, "cwd": "/root"}'
+    (ground.shown / "call.json").write_text(call)
+    ask = f"wl explain tool {ground.shown}/call.json"
+    workspace = ground.new(
+        "fox",
+        bash(f"{ask} --level hooks > any.txt 2>&1; echo $? >> any.txt"),
+        bash(f"{ask} --agent self > own.txt 2>&1; echo $? >> own.txt"),
+        DONE,
+    )
+    ground.wait("fox")
+    assert _text(workspace / "any.txt").endswith("\n7\n"), _text(workspace / "any.txt")
+    assert "asks about itself" in _text(workspace / "any.txt")
+    assert "asks about itself" not in _text(workspace / "own.txt")
+
+
+def test_a_tool_that_is_installed_later_is_in_the_next_box(ground: Ground) -> None:
+    ground.env["PATH"] = f"{ground.env['PATH']}:{ground.folder}/later"
+    ground.new("fox", STAY)
+    ground.wait("fox", states="waiting")
+    later = ground.folder / "later"
+    later.mkdir()
+    (later / "greet").write_text("#!/bin/sh\necho hello\n")
+    (later / "greet").chmod(0o755)
+    workspace = ground.new("owl", bash("greet > said.txt 2>&1"), DONE)
+    ground.wait("owl")
+    assert _text(workspace / "said.txt") == "hello\n"
+
+
+def test_disk_that_cannot_be_counted_is_told_of_and_pauses_nobody(ground: Ground) -> None:
+    folder = ground.folder / "bin"
+    folder.mkdir()
+    (folder / "du").write_text("#!/bin/sh\necho 'du: too many' >&2\nexit 1\n")
+    (folder / "du").chmod(0o755)
+    ground.env["PATH"] = f"{folder}:{ground.env['PATH']}"
+    ground.wl("config", "set", "box.disk_mb", "8").ok()
+    ground.new("fox", STAY)
+    log = ground.state / "daemon.log"
+    told = "not known how much disk fox takes: du: too many"
+    until(lambda: told in log.read_text(), within=30, what="the log line")
+    assert ground.state_of("fox") == "waiting"

@@ -199,3 +199,20 @@ def _socket(ground: Ground, name: str) -> str:
     """Where an agent talks to the daemon."""
     pid = ground.wl("info", name, "--json").ok().json()["pid"]
     return str(psutil.Process(pid).environ()["WINDLASS_SOCKET"])
+
+
+def test_doctor_is_content_only_where_the_default_driver_would_start(ground: Ground) -> None:
+    broken = ground.folder / "bin" / "claude"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    ground.env["PATH"] = f"{broken.parent}:{ground.env['PATH']}"
+    doctor = ground.wl("doctor", "--json")
+    found = doctor.json()
+    assert (doctor.code, found["ok"], found["driver"]) == (3, False, "claude")
+    works = {probe["name"]: probe["works"] for probe in found["drivers"]}
+    levels = {one["driver"]: one["level"] for one in found["isolation"]["agents"]}
+    assert (works["claude"], levels["claude"]) == (False, "none")
+    assert (works["standin"], levels["standin"]) == (True, "hooks")
+    chosen = ground.wl("doctor", "--json", env={"WINDLASS_DRIVER": "standin"}).ok().json()
+    assert (chosen["ok"], chosen["driver"]) == (True, "standin")

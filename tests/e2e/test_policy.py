@@ -43,10 +43,15 @@ def test_a_call_is_explained_as_a_workers_of_this_repository(ground: Ground) -> 
         "unknown": call("Bash", here, command="git log; npm install"),
         "paths": call("Read", here, file_path=f"{ground.folder}/repo/README"),
         "unclear": call("Bash", here, command="git log $("),
+        "shared": call("Bash", here, command="git branch -D agent/bea"),
+        "network": call("WebFetch", here, url="http://169.254.169.254/", prompt="x"),
+        "sandbox": call("Bash", here, command="ls", dangerouslyDisableSandbox=True),
     }
     for rule, event in denied.items():
         found = explain(ground, event)
         assert (found["decision"], found["rule"]) == ("deny", rule), found
+    for rule in ("shared", "network", "sandbox"):
+        assert explain(ground, denied[rule], "--level", "box")["decision"] == "allow", rule
     assert "npm" in explain(ground, denied["unknown"])["reason"]
     assert "wl config add permissions.worker.allow" in explain(ground, denied["unknown"])["reason"]
     ground.wl("config", "add", "permissions.worker.allow", "Bash(npm install:*)").ok()

@@ -3,9 +3,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from tests.git.conftest import git, snapshot
 
-from windlass.git import changes, workspaces
+from windlass.core.errors import GitError
+from windlass.git import changes, mirror, workspaces
 from windlass.git.repository import Repository
 
 
@@ -107,3 +109,23 @@ def test_what_a_change_touches_is_listed_under_every_name(repo: Repository, ws: 
         "run.sh",
     ]
     assert changes.touched(repo, "main", "main") == []
+
+
+def test_a_clone_is_compared_by_what_its_agent_can_see_and_nothing_else(
+    repo: Repository, tmp_path: Path
+) -> None:
+    """An agent that heard of an object's id, of a stash say, must not read it by naming it."""
+    clone, origin = tmp_path / "ws" / "c1", str(tmp_path / "mirror")
+    mirror.refresh(repo, origin)
+    workspaces.create(
+        repo, path=str(clone), branch="agent/c1", base="main", agent="c1", origin=origin
+    )
+    (clone / "mine").write_text("mine\n")
+    assert b"+mine" in workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+    secret = git(repo.root, "hash-object", "-w", "--stdin", stdin=b"secret\n")
+    (clone / "theirs").write_text("nothing\n")
+    git(clone, "add", "theirs")
+    git(clone, "update-index", "--cacheinfo", f"100644,{secret},theirs")
+    git(clone, "update-index", "--assume-unchanged", "theirs")
+    with pytest.raises(GitError):
+        workspaces.diff(repo, str(clone), "main", stat=False, color=False)

@@ -18,6 +18,8 @@ from typing import Any
 
 import psutil
 
+from windlass.api import client
+
 WL = str(Path(sys.executable).parent / "wl")
 _LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS", "GIT_", "XDG_", "AI_AGENT")
 
@@ -149,9 +151,20 @@ class Ground:
         )
         return Path(made.ok().json()["workspace"])
 
+    def ask(self, verb: str, **request: Any) -> Any:
+        """Asks the daemon what `wl` would ask, without a program: for what is asked often."""
+        whole = {"cwd": str(self.folder / "repo"), **request}
+        try:
+            (socket,) = self.runtime.glob("windlass/*/person.sock")
+            return client.ask(verb, whole, path=str(socket), timeout=90.0)
+        except (ValueError, client.Gone):
+            self.wl("list").ok()  # starts it again
+            (socket,) = self.runtime.glob("windlass/*/person.sock")
+            return client.ask(verb, whole, path=str(socket), timeout=90.0)
+
     def state_of(self, name: str) -> str:
         """An agent's state."""
-        return str(self.wl("why", name, "--json").ok().json()["state"])
+        return str(self.ask("why", agent=name)["state"])
 
     def wait(self, *names: str, states: str = "complete,stopped") -> None:
         """Waits until agents reach one of the states."""
@@ -159,8 +172,9 @@ class Ground:
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
         """The log, whole."""
-        args = ["log", "--json", "--lines", "10000", *([name] if name else [])]
-        found: list[dict[str, Any]] = self.wl(*args).ok().json()
+        found: list[dict[str, Any]] = self.ask(
+            "log", last=10_000, **({"agent": name} if name else {})
+        )
         return found
 
     def daemon_pid(self) -> int | None:
@@ -204,21 +218,21 @@ class Ground:
 
     def leave(self) -> None:
         """Ends what the test started, and fails if something will not go."""
-        self.wl("daemon", "stop", cwd=self.folder)
-        for socket in self.runtime.glob("windlass/*/tmux"):
-            subprocess.run(
-                ["tmux", "-S", str(socket), "kill-server"], capture_output=True, check=False
-            )
-        left = self.processes()
-        for process in left:
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
-        _, alive = psutil.wait_procs(left, timeout=10)
-        assert not alive, alive
+        for _ in range(_ROUNDS):
+            left = self.processes()
+            if not left:
+                return
+            for process in left:
+                try:
+                    process.kill()
+                except psutil.NoSuchProcess:
+                    continue
+            psutil.wait_procs(left, timeout=10)
+        assert not left, left
 
 
+_ROUNDS = 5
+"""What was just being started when the others ended is found in the next round."""
 _ROLES = ("manager", "worker")
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "Tester",

@@ -64,12 +64,12 @@ class Scene:
 
     def history(self, name: str) -> list[tuple[str, str]]:
         """Every state that an agent has been in, with the source of each."""
-        found = self.wl("why", name, "--history", "--json").ok().json()["history"]
+        found = self.ground.ask("why", agent=name, history=True)["history"]
         return [(one["state"], one["source"]) for one in found]
 
     def evidence(self, name: str) -> str:
         """What the present state is believed on."""
-        return str(self.wl("why", name, "--json").ok().json()["winner"]["evidence"])
+        return str(self.ground.ask("why", agent=name)["winner"]["evidence"])
 
     def wait_for_history(self, name: str, expected: Sequence[tuple[str, str]]) -> None:
         """Waits until the history is exactly this, and shows both where it never is."""
@@ -81,11 +81,11 @@ class Scene:
 
     def pid(self, name: str) -> int:
         """The process of an agent's CLI."""
-        return int(self.wl("info", name, "--json").ok().json()["pid"])
+        return int(self.ground.ask("info", agent=name)["pid"])
 
     def transcript(self, name: str) -> list[dict[str, Any]]:
         """An agent's conversation, line by line."""
-        path = Path(self.wl("info", name, "--json").ok().json()["transcript"])
+        path = Path(self.ground.ask("info", agent=name)["transcript"])
         if not path.exists():
             return []
         lines = path.read_text(encoding="utf-8").splitlines()

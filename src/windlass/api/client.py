@@ -137,17 +137,27 @@ def _connect(path: str, timeout: float | None) -> socket.socket:
 
 
 def _exchange(connection: socket.socket, target: str, body: bytes) -> tuple[int, bytes]:
+    parts: list[bytes] = []
     try:
-        connection.sendall(_head("POST", target, body) + body)
-        parts = []
+        _say(connection, _head("POST", target, body) + body)
         while part := connection.recv(1 << 16):
             parts.append(part)
     except OSError as error:
-        raise Gone(str(error)) from error
+        # Who was refused unread has the answer before the reset.
+        if not parts:
+            raise Gone(str(error)) from error
     head, found, payload = b"".join(parts).partition(b"\r\n\r\n")
     if not found:
         raise Gone("the answer was cut off")
     return _status(head), _whole(head, payload)
+
+
+def _say(connection: socket.socket, request: bytes) -> None:
+    """Says it, as far as somebody listens: a daemon that lets nobody in has answered already."""
+    try:
+        connection.sendall(request)
+    except BrokenPipeError:
+        return
 
 
 def _head(method: str, target: str, body: bytes) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
-from windlass.core.errors import Internal, NotFound, UserError, WindlassError
+from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
 from windlass.core.ids import Uid
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 _STATUS = {"usage": 400, "config": 409, "denied": 403, "not_found": 404, "conflict": 409}
 _KEEP_ALIVE = 15.0
 _LARGEST = 16 << 20
+MOST_OF_ONE = 64
+"""So many connections, and requests under way, one agent has at once: none shall exhaust us."""
 
 
 class Caller(NamedTuple):
@@ -59,7 +62,7 @@ class Server:
         self._feed = feed
         self._schema = schema
         self._run = run
-        self._state = ServerState()
+        self._states: weakref.WeakSet[ServerState] = weakref.WeakSet()
         self._open: dict[Path, asyncio.AbstractServer] = {}
         self._app = Starlette(
             routes=[
@@ -78,8 +81,11 @@ class Server:
         )
         config.load()
         loop = asyncio.get_running_loop()
+        protocol = H11Protocol if caller.agent is None else _Bounded
+        state = ServerState()
+        self._states.add(state)
         listening = await loop.create_unix_server(
-            lambda: H11Protocol(config=config, server_state=self._state, app_state={}),
+            lambda: protocol(config=config, server_state=state, app_state={}),
             path=str(path),
             backlog=512,
         )
@@ -98,10 +104,10 @@ class Server:
         """Closes every socket and lets requests that are under way finish."""
         for path in list(self._open):
             await self.close(path)
-        for connection in list(self._state.connections):
+        for connection in [one for state in self._states for one in state.connections]:
             connection.shutdown()
-        if self._state.tasks:
-            await asyncio.wait(self._state.tasks, timeout=2.0)
+        if tasks := [one for state in self._states for one in state.tasks]:
+            await asyncio.wait(tasks, timeout=2.0)
 
     async def _verb(self, request: Request) -> Response:
         theirs = request.headers.get("windlass-version")
@@ -128,6 +134,31 @@ class Server:
         except Exception as error:  # noqa: BLE001 - as above
             return _refusal(request, error)
         return StreamingResponse(_framed(feed), media_type="text/event-stream")
+
+
+class _Bounded(H11Protocol):
+    """A connection of an agent; one too many is told so and closed, unread.
+
+    Requests count as well as connections: who hangs up leaves its request to be done.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes the connection, or refuses it."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_OF_ONE or len(self.tasks) >= MOST_OF_ONE:
+            transport.write(_full())
+            transport.close()
+
+
+def _full() -> bytes:
+    said = Unavailable(
+        f"this agent has {MOST_OF_ONE} requests under way already", "wait for some of them to end"
+    )
+    body = _encode({"kind": said.kind, "message": said.message, "hint": said.hint})
+    return (
+        b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+        b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    )
 
 
 class _As:

@@ -44,6 +44,7 @@ profile bwrap {program} flags=(unconfined) {{
 }}
 END"""
 _TOO_OLD = (0, 4)
+_UNSAID = (0,)
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +68,7 @@ class Usable(NamedTuple):
 def box() -> list[Probe]:
     """Tries the box with every namespace, without the network one, and what limits whole boxes."""
     _judged.cache_clear()
+    bwrap.version.cache_clear()
     groups.forget()
     whole = _tried("none")
     probes = [
@@ -74,19 +76,12 @@ def box() -> list[Probe]:
             name="bubblewrap",
             works=not whole,
             detail=whole or "own users, processes and network; system calls filtered",
-            fix=_fix(whole) if whole else "",
+            fix=_fix() if whole else "",
         )
     ]
-    if whole and bwrap.find() is not None:
-        partly = _tried("host")
-        probes.append(
-            Probe(
-                name="bubblewrap, host network",
-                works=not partly,
-                detail=partly or "works without a network of its own: network = host only",
-                fix=_fix(partly) if partly else "",
-            )
-        )
+    if whole and not _tried("host"):
+        detail = "works without a network of its own: network = host only"
+        probes.append(Probe(name="bubblewrap, host network", works=True, detail=detail))
     return [*probes, limits()]
 
 
@@ -106,7 +101,7 @@ def _judged(moment: int) -> Usable:
     if not whole:
         return Usable(full=True, host_network=True)
     partly = _tried("host")
-    return Usable(full=False, host_network=not partly, why=whole, fix=_fix(whole).split("\n")[0])
+    return Usable(full=False, host_network=not partly, why=whole, fix=_fix().split("\n")[0])
 
 
 def limits() -> Probe:
@@ -142,8 +137,10 @@ def _tried(network: Network) -> str:
     program = bwrap.find()
     if program is None:
         return "bubblewrap is not installed"
-    if bwrap.version(program) < _TOO_OLD:
-        return f"{program} is too old: {'.'.join(map(str, bwrap.version(program)))}"
+    known = bwrap.version(program)
+    # One that does not say is tried: it fails in its own words.
+    if _UNSAID < known < _TOO_OLD:
+        return f"{program} is too old: {'.'.join(map(str, known))}"
     with tempfile.TemporaryDirectory(prefix="windlass-probe-") as folder:
         try:
             place = Path(folder) / "place"
@@ -158,15 +155,15 @@ def _tried(network: Network) -> str:
             return str(error)
         if done.returncode == 0 and (place / "here").exists():
             return ""
-    return done.stderr.strip() or f"the box ended with {done.returncode}"
+    return done.stderr.strip() or f"{program} ran nothing and ended with {done.returncode}"
 
 
-def _fix(problem: str) -> str:
+def _fix() -> str:
     """What helps, the first line being enough for a hint."""
     program = bwrap.find()
     if platform.system() != "Linux":
         return "run agents on Linux, or go on with isolation = hooks"
-    if program is None or "too old" in problem:
+    if program is None or bwrap.version(program) < _TOO_OLD:
         for manager, command in _INSTALL.items():
             if shutil.which(manager):
                 return command

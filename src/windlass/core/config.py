@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
-from windlass.core.boxing import Isolation, Network
+from windlass.core import config_lists
+from windlass.core.boxing import NETWORKS, Isolation, Network
 from windlass.core.errors import ConfigError
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -182,6 +183,32 @@ def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
     return msgspec.convert(merged, Config)
 
 
+def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
+    """A project's layer without what would confine agents less than the user wants it.
+
+    A repository comes from anywhere: what it brings along may ask for more, never for less.
+    """
+    wanted = flatten(than)
+
+    def kept(key: str, item: Any) -> bool:
+        *_, name = key.split(".")
+        asked = wanted.get(key, wanted.get(name))
+        if name == "isolation" and asked in ("required", "box"):
+            return item in ("required", "box")
+        if name == "network" and asked in NETWORKS and item in NETWORKS:
+            return NETWORKS.index(item) <= NETWORKS.index(asked)
+        return True
+
+    def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        return {
+            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
+            for key, item in part.items()
+            if isinstance(item, Mapping) or kept(f"{prefix}{key}", item)
+        }
+
+    return cut(layer, "")
+
+
 def check(layer: Mapping[str, Any], origin: str) -> None:
     """Says what is wrong with one layer, and where."""
     for key in flatten(layer):
@@ -191,6 +218,7 @@ def check(layer: Mapping[str, Any], origin: str) -> None:
         msgspec.convert(layer, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{origin}: {error}", "`wl config list` shows every key") from None
+    _check_lists(layer, origin)
 
 
 def require_key(key: str) -> str:
@@ -235,6 +263,14 @@ def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{key}"] = item
     return flat
+
+
+def _check_lists(layer: Mapping[str, Any], origin: str) -> None:
+    flat = flatten(layer)
+    for key, form in config_lists.FORMS.items():
+        for word in flat.get(key, ()):
+            if problem := form.problem(word):
+                raise ConfigError(f"{origin}: {key}: {word!r} {problem}", form.hint)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

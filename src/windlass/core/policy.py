@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from windlass.core import shell, shell_paths, toolcalls
+from windlass.core import addresses, shell, shell_paths, shell_refs, toolcalls
 from windlass.core.crew import Policy, Role
 from windlass.core.mandatory import ALLOWED, DENIED, QUESTION, SESSION_TOOLS, with_mandatory
-from windlass.core.reach import Reach, outside
-from windlass.core.toolcalls import FILE_TOOLS, Decision, ToolCall, Unclear
+from windlass.core.reach import Reach, legible, outside
+from windlass.core.toolcalls import FILE_TOOLS, READING, Decision, ToolCall, Unclear
 
 __all__ = [
     "ALLOWED",
@@ -47,7 +47,6 @@ _SEPARATOR = re.compile(r"[;&|]")
 _SAYABLE = re.compile(r"[A-Za-z0-9_.*-]+")
 """Names that can stand in a line which a person is told to type: an agent may have made them up."""
 _PATTERN = re.compile(r"([^()\s]+)(?:\((.*)\))?", re.DOTALL)
-_ADDRESS = re.compile(r"https?://([a-z0-9.-]+)(?::[0-9]+)?(?:[/?#].*)?", re.DOTALL | re.IGNORECASE)
 
 
 def decide(
@@ -59,7 +58,7 @@ def decide(
 ) -> Decision:
     """Decides about one call; `inside` says which absolute paths the agent may touch.
 
-    Denials first, then where file tools reach, then what is allowed, then where shell commands
+    Denials first, then where tools reach, then what is allowed, then where shell commands
     reach; what nobody thought of is denied. A question becomes `ask` where a person allowed
     questions.
     """
@@ -72,7 +71,8 @@ def decide(
         return _denied(f"{denial} is denied by policy", rule=denial)
     if policy.yolo:
         return _allowed("yolo")
-    if call.tool in FILE_TOOLS and (refused := _outside(call, reach)) is not None:
+    refused = _refused(call, policy, reach=reach, role=role)
+    if refused is not None:
         return refused
     if call.tool in SESSION_TOOLS:
         return _allowed("mandatory")
@@ -86,13 +86,18 @@ def decide(
 
 
 def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: Role = "worker") -> str:
-    """The lines that a person would type to have such calls allowed; empty if no pattern could."""
-    wanted = [call.tool]
-    if call.tool == "Bash":
-        wanted = shell.suggestions(_line(call) or "", _for_the_shell(policy.allow)[1])
-    elif call.tool in DENIED or call.tool in FILE_TOOLS or not _SAYABLE.fullmatch(call.tool):
-        wanted = []
-    return "\n".join(f"wl config add permissions.{role}.allow '{one}'" for one in wanted)
+    """The lines that a person would type to have such calls allowed; empty if no pattern could.
+
+    A comment warns of those that allow everything.
+    """
+    if any(forbids(pattern, call) for pattern in policy.deny):
+        return ""
+    lines: list[str] = []
+    for one in _wanted(call, policy):
+        if shell.boundless(one):
+            lines.append(f"# {one} allows whatever this program is told to run: anything")
+        lines.append(f"wl config add permissions.{role}.allow '{one}'")
+    return "\n".join(lines)
 
 
 def permits(pattern: str, call: ToolCall) -> bool:
@@ -167,19 +172,54 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -
     )
     if where is not None:
         return _denied(where, rule="paths")
+    taking = None if reach.boxed else _taking(line, known, workspace=reach.workspace)
+    if taking is not None:
+        return _denied(f"{taking.reason}{_hint(taking.patterns, role)}", rule="shared")
     return _allowed(bare or "the allow list, each of its commands")
 
 
+def _taking(line: str, known: Sequence[str], *, workspace: str) -> shell_refs.Taking | None:
+    """What a line would take from others, unless a person has spelled that out."""
+    own = f"agent/{posixpath.basename(workspace)}"
+    for command in shell.look(line).commands:
+        found = shell_refs.taking(command, own=own)
+        if found is not None and shell.spelled(command, known) <= found.at:
+            return found
+    return None
+
+
+def _wanted(call: ToolCall, policy: Policy) -> list[str]:
+    """The patterns that would allow a call which is not allowed yet."""
+    if call.tool == "Bash":
+        return _wanted_line(_line(call) or "", policy)
+    if call.tool == "WebFetch":
+        return _wanted_host(call)
+    never = call.tool in (*DENIED, *FILE_TOOLS, *SESSION_TOOLS)
+    return [] if never or not _SAYABLE.fullmatch(call.tool) else [call.tool]
+
+
+def _wanted_line(line: str, policy: Policy) -> list[str]:
+    bare, known = _for_the_shell(policy.allow)
+    missing = [] if bare is not None else shell.suggestions(line, known)
+    taking = _taking(line, known, workspace="")
+    return missing or (taking.patterns if taking is not None else [])
+
+
+def _wanted_host(call: ToolCall) -> list[str]:
+    host = _host(call) or ""
+    return [f"WebFetch(domain:{host})"] if _SAYABLE.fullmatch(host) else []
+
+
 def _not_allowed(line: str, known: Sequence[str], role: Role) -> Decision:
-    doubts = shell.look(line).doubts
-    if doubts:
+    found = shell.look(line)
+    wanted = shell.suggestions(line, known)
+    if found.doubts:
+        plainer = ". Write it more plainly, one command after the other"
+        more = _hint(wanted, role) if found.settled else plainer
         return _denied(
-            f"this line cannot be judged: {'; '.join(doubts[:3])}. Write it more plainly,"
-            " one command after the other",
-            rule="unclear",
+            f"this line cannot be judged: {'; '.join(found.doubts[:3])}{more}", rule="unclear"
         )
     names = dict.fromkeys(command[0].text for command in shell.missing(line, known))
-    wanted = shell.suggestions(line, known)
     said = ", ".join(names) or "it"
     return _denied(f"not in the allow list: {said}{_hint(wanted, role)}", rule="unknown")
 
@@ -205,14 +245,59 @@ def _for_the_shell(allow: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]
     return bare, tuple(content for _, content in ours if content)
 
 
+def _refused(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision | None:
+    """What a tool may not do although it is allowed: go where nothing is the agent's."""
+    if call.tool in FILE_TOOLS:
+        return _outside(call, reach)
+    if call.tool == "WebFetch":
+        return _inwards(call, policy, reach=reach, role=role)
+    if reach.boxed:
+        return None
+    if call.tool in ("Agent", "Task") and call.input.get("isolation"):
+        return _denied(
+            "a helper with a worktree of its own would work outside of what is kept for you; ask"
+            " again without isolation, and it works in your workspace",
+            rule="paths",
+        )
+    if call.tool == "Bash" and call.input.get("dangerouslyDisableSandbox"):
+        return _denied(
+            "nothing runs without the sandbox that it has; ask again without"
+            " dangerouslyDisableSandbox",
+            rule="sandbox",
+        )
+    return None
+
+
 def _outside(call: ToolCall, reach: Reach) -> Decision | None:
     try:
-        beyond = next((path for path in toolcalls.paths(call) if not reach.inside(path)), None)
+        found = toolcalls.paths(call)
     except Unclear as error:
         return _denied(str(error), rule="paths")
-    if beyond is None:
+    for path in found:
+        if not reach.inside(path) and not (call.tool in READING and legible(path, reach)):
+            return _denied(outside(path, reach), rule="paths")
+    return None
+
+
+def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision | None:
+    """Whether an address is one of this machine or the network around it.
+
+    In a box it is the box's network that decides. What a person allowed by name is allowed.
+    """
+    if _said(call) is None:
+        return _denied("WebFetch names no address", rule="unclear")
+    if reach.boxed or any(permits(one, call) for one in policy.allow if _parsed(one)[1]):
         return None
-    return _denied(outside(beyond, reach), rule="paths")
+    host = _host(call)
+    if host is None:
+        return _denied("write the address out, as https://host/path", rule="unclear")
+    if not addresses.inner(host):
+        return None
+    return _denied(
+        f"{host} is this machine or in the network around it, which is not for agents"
+        f"{_hint(_wanted_host(call), role)}",
+        rule="network",
+    )
 
 
 def _parsed(pattern: str) -> tuple[str, str | None]:
@@ -245,9 +330,7 @@ def _path_fits(content: str, path: str) -> bool:
 
 def _host(call: ToolCall) -> str | None:
     """The host of an address that every parser reads alike; None for any other."""
-    url = call.input.get("url")
-    found = _ADDRESS.fullmatch(url) if isinstance(url, str) else None
-    return found[1].lower() if found else None
+    return addresses.host(call.input.get("url"))
 
 
 def _said(call: ToolCall) -> str | None:

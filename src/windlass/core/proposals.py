@@ -14,6 +14,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "poetry.lock": ("poetry run", "poetry install"),
     "tox.ini": ("tox",),
     "noxfile.py": ("nox",),
+    ".venv": (".venv/bin/python", ".venv/bin/pytest", ".venv/bin/ruff", ".venv/bin/mypy"),
     "package.json": ("npm test", "npm run", "npm ci", "node"),
     "pnpm-lock.yaml": ("pnpm test", "pnpm run", "pnpm install"),
     "yarn.lock": ("yarn test", "yarn run", "yarn install"),

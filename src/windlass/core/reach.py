@@ -6,6 +6,7 @@ name by name, composed alike, and without their case where the file system has n
 
 from __future__ import annotations
 
+import posixpath
 import unicodedata
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -46,6 +47,10 @@ def _nowhere(path: str) -> bool:
     return not path
 
 
+def _unseen(path: str) -> str:
+    return posixpath.normpath(path)
+
+
 class Reach(NamedTuple):
     """Where an agent may go. Paths that are asked about are absolute, links and `..` in them."""
 
@@ -59,10 +64,24 @@ class Reach(NamedTuple):
     """Variables that every agent has from us, which say where what is not its own lies."""
     boxed: bool = False
     """Whether a box hides what is not the agent's: lines may go wherever they find a way then."""
+    real: Callable[[str], str | None] = _unseen
+    """Where a path leads when its links are followed; None where it can lead nowhere."""
+
+
+def legible(path: str, reach: Reach) -> bool:
+    """Whether a path is the system's, to read for everybody: headers, libraries, documentation.
+
+    Links in there are root's, so they are only followed to what is closed to the agent.
+    """
+    names = path.split("/")
+    system = names[:2] == ["", "usr"] and ".." not in names
+    return system and not reach.closed(path) and not reach.home.startswith("/usr/")
 
 
 def outside(path: str, reach: Reach) -> str:
     """Says that a path is not the agent's, and what is."""
+    real = reach.real(path)
+    leads = f" → {real}" if real not in (None, posixpath.normpath(path)) else ""
     instead = f"; work in {reach.workspace}" if reach.workspace else ""
     spare = f", and use {reach.temp} for what need not be kept" if instead and reach.temp else ""
-    return f"{path} is outside of the agent's workspace{instead}{spare}"
+    return f"{path}{leads} is outside of the agent's workspace{instead}{spare}"

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from windlass.core import shell_doubts, shell_reader, shell_runs, shell_second
-from windlass.core.shell_runs import Doubt, Words
+from windlass.core.shell_runs import Doubt, Settled, Words
 from windlass.core.shell_tree import Broken, Node, Word, commands, nodes
 
 LONGEST = 100_000
@@ -30,6 +30,10 @@ _STARTERS = frozenset(
 )
 """Programs that start what their arguments name; a denied command may hide in them."""
 
+_INTERPRETER = re.compile(r"(?:python|node|deno|perl|ruby|php|lua|tclsh|pypy)[0-9.]*")
+_REPEATABLE = re.compile(r"[^'*]{1,300}")
+"""Lines that a person can be given between single quotes, and that mean no more than themselves."""
+
 
 class Look(NamedTuple):
     """What a line was found to be."""
@@ -40,6 +44,8 @@ class Look(NamedTuple):
     """Every command with its words, those that others start included."""
     doubts: tuple[str, ...]
     """Why no pattern can vouch for it, whatever its commands are called."""
+    settled: bool
+    """Whether none of the doubts would go if it were written in another way."""
 
 
 @lru_cache(maxsize=256)
@@ -94,9 +100,12 @@ def mentions(line: str, content: str) -> bool:
 
 
 def suggestions(line: str, contents: Iterable[str]) -> list[str]:
-    """The patterns that a person would add to have lines like this one allowed; none if none do."""
+    """The patterns that a person would add to have lines like this one allowed; none if none do.
+
+    A line that no pattern vouches for can still be allowed word for word.
+    """
     if look(line).doubts:
-        return []
+        return [f"Bash({line.strip()})"] if _repeatable(line) else []
     found: dict[str, None] = {}
     for command in missing(line, contents):
         name = command[0].literal or ""
@@ -104,6 +113,12 @@ def suggestions(line: str, contents: Iterable[str]) -> list[str]:
             return []
         found[" ".join((name, *_subcommand(command)))] = None
     return [f"Bash({prefix}:*)" for prefix in found]
+
+
+def boundless(pattern: str) -> bool:
+    """Whether a pattern that was suggested lets every program run, by one that starts others."""
+    found = re.fullmatch(r"Bash\((?:\S*/)?([^\s/]+):\*\)", pattern)
+    return found is not None and (found[1] in _STARTERS or bool(_INTERPRETER.fullmatch(found[1])))
 
 
 def patterns(line: str) -> list[str]:
@@ -123,8 +138,8 @@ def _look(line: str, *, depth: int) -> Look:
         read = shell_reader.read(line)
         _agree(read.node, read.outline)
     except Broken as broken:
-        return Look(None, (), (f"the line cannot be read: {broken}",))
-    doubts = list(shell_doubts.in_line(read.node, read.sums))
+        return Look(None, (), (f"the line cannot be read: {broken}",), settled=False)
+    doubts: list[Doubt] = list(shell_doubts.in_line(read.node, read.sums))
     found: list[Words] = []
     waiting = [command.words for command in commands(read.node) if command.words]
     while waiting:
@@ -138,10 +153,12 @@ def _look(line: str, *, depth: int) -> Look:
                     continue
                 below = _look(inner, depth=depth + 1)
                 found += below.commands
-                doubts += below.doubts
+                kind = Settled if below.settled else Doubt
+                doubts += map(kind, below.doubts)
         except Doubt as doubt:
-            doubts.append(str(doubt))
-    return Look(read.node, tuple(found), tuple(dict.fromkeys(doubts)))
+            doubts.append(doubt)
+    settled = all(isinstance(doubt, Settled) for doubt in doubts)
+    return Look(read.node, tuple(found), tuple(dict.fromkeys(map(str, doubts))), settled)
 
 
 def _agree(node: Node, outline: str) -> None:
@@ -226,6 +243,14 @@ def _subcommand(command: Words) -> Iterator[str]:
         return
     if second is not None and re.fullmatch(r"[A-Za-z][A-Za-z0-9_.:-]*[A-Za-z0-9_]", second):
         yield second
+
+
+def _repeatable(line: str) -> bool:
+    """Whether to offer a line word for word: no spelling would help, and it is not our own."""
+    found = look(line)
+    ours = any(command[0].literal in ("wl", "windlass") for command in found.commands)
+    bare = line.strip()
+    return found.settled and not ours and bare.isprintable() and bool(_REPEATABLE.fullmatch(bare))
 
 
 def _plain(said: tuple[Word, ...]) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from windlass.core import shell_git
-from windlass.core.shell_runs import Doubt, Words, settings
+from windlass.core.shell_runs import Doubt, Settled, Words, settings
 from windlass.core.shell_tree import NAME, Command, Node, Word, lead, may_be_option, nodes
 
 _RISKY = re.compile(
@@ -61,7 +61,7 @@ def risky(name: str) -> bool:
     return _RISKY.fullmatch(name) is not None
 
 
-def in_line(node: Node, sums: Iterable[str]) -> Iterator[str]:
+def in_line(node: Node, sums: Iterable[str]) -> Iterator[Doubt]:
     """What is unclear about a line as a whole: what it sets, compares and calculates."""
     numbers: dict[str, bool] = {}
     for each in nodes(node):
@@ -77,9 +77,9 @@ def in_line(node: Node, sums: Iterable[str]) -> Iterator[str]:
                 numbers[each.name] = False
         elif each.kind == "test":
             yield from _compared(each.words)
-    yield from (f"setting {name} changes what commands do" for name in numbers if risky(name))
-    unsure = sorted(name for name in sums if not numbers.get(name))
-    yield from (f"calculating with {name}, which may hold more than a number" for name in unsure)
+    yield from (_changing(name) for name in numbers if risky(name))
+    for name in sorted(name for name in sums if not numbers.get(name)):
+        yield Doubt(f"calculating with {name}, which may hold more than a number")
 
 
 def check(words: Words) -> None:
@@ -91,10 +91,14 @@ def check(words: Words) -> None:
         raise Doubt(f"{name} {_AS_CODE[name]}")
     for key in settings(words):
         if risky(key):
-            raise Doubt(f"setting {key} changes what commands do")
+            raise _changing(key)
     rule = _RULES.get(name)
     if rule is not None:
         rule(words)
+
+
+def _changing(name: str) -> Settled:
+    return Settled(f"setting {name} changes what commands do")
 
 
 def _read(words: Words) -> Iterator[str]:
@@ -112,13 +116,13 @@ def _number(word: Word) -> bool:
     )
 
 
-def _compared(words: Words) -> Iterator[str]:
+def _compared(words: Words) -> Iterator[Doubt]:
     for at, word in enumerate(words):
         if word.text in ("-v", "-R"):
-            yield f"{word.text} in [[ ]] may run commands"
+            yield Doubt(f"{word.text} in [[ ]] may run commands")
         around = [*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]]
         if word.text in _CALCULATED and not all(map(_number, around)):
-            yield f"{word.text} in [[ ]] calculates; use [ ] for what is no number"
+            yield Doubt(f"{word.text} in [[ ]] calculates; use [ ] for what is no number")
 
 
 def _test(words: Words) -> None:
@@ -141,7 +145,7 @@ def _names(words: Words) -> None:
         if text is None or not re.fullmatch(r"-[a-z0-9]+|[A-Za-z_][A-Za-z0-9_]*|[0-9.]+|", text):
             raise Doubt(f"{words[0].text} with something else than names")
         if risky(text):
-            raise Doubt(f"setting {text} changes what commands do")
+            raise _changing(text)
 
 
 def _prompted(words: Words) -> None:
@@ -161,7 +165,7 @@ def _declared(words: Words) -> None:
         if found is None and not re.fullmatch("-[xrg]+", word.literal or ""):
             raise Doubt(f"{words[0].text} with more than names and values")
         if found is not None and (risky(found[1]) or (not found[2] and len(word.pieces) > 1)):
-            raise Doubt(f"setting {found[1]} changes what commands do")
+            raise _changing(found[1])
 
 
 def _printf(words: Words) -> None:
@@ -186,7 +190,7 @@ def _set(words: Words) -> None:
 def _sort(words: Words) -> None:
     for word in _options(words):
         if word.text.startswith("--co"):
-            raise Doubt(f"sort with {word.text} runs a program")
+            raise Settled(f"sort with {word.text} runs a program")
 
 
 def _options(words: Words) -> Iterator[Word]:
@@ -252,7 +256,7 @@ def _wl(words: Words) -> None:
     verb = said[0].literal if said else ""
     what = said[1].literal if len(said) > 1 else ""
     if verb is None or verb in _PERSONS or (verb == "config" and what not in ("", "get", "list")):
-        raise Doubt(f"wl {verb or 'with a command that is not written out'} is for people")
+        raise Settled(f"wl {verb or 'with a command that is not written out'} is for people")
 
 
 _PERSONS = frozenset(("exec", "daemon", "model", "demo", "attach", "drivers", "completion"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from windlass.core.shell_runs import Doubt, Words
+from windlass.core.shell_runs import Doubt, Settled, Words
 from windlass.core.shell_tree import Word, lead, may_be_option
 
 _GLOBAL = frozenset(
@@ -60,9 +60,9 @@ def check(words: Words) -> None:
     if command is None:
         raise Doubt("which command of git is not written out")
     if command in _RUNNING or command.startswith(("credential-", "remote-")):
-        raise Doubt(f"git {command} may run other programs")
+        raise Settled(f"git {command} may run other programs")
     if any("ext::" in word.text for word in rest):
-        raise Doubt("ext:: runs a program")
+        raise Settled("ext:: runs a program")
     forbidden = _OPTIONS.get(command)
     if forbidden is None:
         return
@@ -72,8 +72,9 @@ def check(words: Words) -> None:
     for word in rest:
         options = options and word.literal != "--"
         if options and (may_be_option(word) or forbidden.fullmatch(word.text)):
-            said = word.literal or "words that are not written out"
-            raise Doubt(f"git {command} with {said} may run other programs")
+            if word.literal is None:
+                raise Doubt(f"git {command} with words that are not written out")
+            raise Settled(f"git {command} with {word.literal} may run other programs")
 
 
 def _behind_options(words: Words) -> list[Word]:
@@ -97,7 +98,7 @@ def _configured(rest: list[Word]) -> None:
     if said[:1] in (["get"], ["list"], ["set"], ["unset"]):
         said = said[1:]
     if len(said) > 1 and not (_HARMLESS.fullmatch(said[0]) or _NOTHING.fullmatch("=".join(said))):
-        raise Doubt(f"git config {said[0]} may make git run other programs")
+        raise Settled(f"git config {said[0]} may make git run other programs")
 
 
 def _require_harmless(word: Word) -> None:
@@ -105,4 +106,4 @@ def _require_harmless(word: Word) -> None:
     first = lead(word)
     known = first is not None and first.kind == "text" and "=" in first.text
     if not known or not (_HARMLESS.fullmatch(key) or _NOTHING.fullmatch(word.literal or "")):
-        raise Doubt(f"git -c {key} may make git run other programs")
+        raise Settled(f"git -c {key} may make git run other programs")

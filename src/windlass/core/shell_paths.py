@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from windlass.core import shell_reader, shell_runs
-from windlass.core.reach import Reach, outside
+from windlass.core.reach import Reach, legible, outside
 from windlass.core.shell_runs import Words
 from windlass.core.shell_texts import texts_of
 from windlass.core.shell_tree import Broken, Command, Node, Word, words
@@ -26,6 +26,16 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 _PART = re.compile(r"[=:,@]")
 _WILD = re.compile(r"[*?\[\0]")
+_READERS = frozenset(
+    (
+        *("cat", "head", "tail", "tac", "nl", "wc", "ls", "stat", "file", "cmp", "diff", "od"),
+        *("grep", "egrep", "fgrep", "cut", "strings", "hexdump", "readlink", "realpath", "test"),
+        *("[", "md5sum", "sha1sum", "sha256sum", "cksum", "du", "df", "jq", "find"),
+    )
+)
+"""Commands that only ever read what their words name."""
+_CHANGING = re.compile("-(?:delete|exec|ok|fprint|fls)")
+"""Unless find is told to."""
 _MENTION = re.compile(r"[^\s'\"`()<>|;&=,:@\\\[\]{}!]+")
 
 LONGEST = 4096
@@ -67,6 +77,8 @@ class _Walk:
         self._values = Values(Node("list"), self._known)
         self._steps = 0
         self._fine: set[str] = set()
+        self._reading = False
+        """Whether the words that are looked at belong to a command that only reads."""
         self._require(cwd)
 
     def line(self, line: str, folders: Folders) -> None:
@@ -150,11 +162,13 @@ class _Walk:
         name = command.words[0].literal or ""
         texts = texts_of(name, command.words)
         spelled = max(self._spelled(command.words), 1)
+        self._reading = _only_reads(name, command.words)
         for at, word in enumerate(command.words[spelled:], spelled):
             if at in texts:
                 self._word_as_text(word, folders)
             else:
                 self._word(word, folders)
+        self._reading = False
         for line in _lines(command.words):
             self.line(line, folders)
         if name == "cd":
@@ -246,6 +260,8 @@ class _Walk:
     def _require(self, path: str) -> None:
         if path in self._fine or _DEVICES.fullmatch(path):
             return
+        if self._reading and legible(path, self._reach):
+            return
         if not self._reach.inside(path):
             raise _Beyond(outside(_shown(path), self._reach))
         self._fine.add(path)
@@ -262,6 +278,10 @@ class _Walk:
             # What is relative is too often part of a program or of a message.
             if said.startswith("/") and any(map(self._reach.closed, {said, unquote(said)})):
                 raise _Beyond(outside(said, self._reach))
+
+
+def _only_reads(name: str, said: tuple[Word, ...]) -> bool:
+    return name in _READERS and not any(_CHANGING.match(word.text) for word in said[1:])
 
 
 def _lines(said: tuple[Word, ...]) -> Iterator[str]:

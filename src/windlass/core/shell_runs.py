@@ -20,6 +20,10 @@ class Doubt(Exception):
     """Why no pattern can vouch for a command."""
 
 
+class Settled(Doubt):
+    """One that no other spelling of the command would dispel."""
+
+
 class _Options(NamedTuple):
     """Of a program that runs what follows its options and `operands` words."""
 

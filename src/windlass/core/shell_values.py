@@ -44,7 +44,7 @@ class Values:
             if len(texts) > MOST:
                 return {UNKNOWN + "/"}
         if any(not piece.quoted and "{" in piece.text for piece in word.pieces):
-            texts |= {more for text in texts for more in _braced(text)}
+            texts |= {more for text in texts for more in braced(text)}
             if len(texts) > MOST:
                 return {UNKNOWN + "/"}
         return texts
@@ -106,7 +106,7 @@ def _declared(word: Word) -> Iterator[tuple[str, list[Word]]]:
             return
 
 
-def _braced(text: str) -> set[str]:
+def braced(text: str) -> set[str]:
     """`a{b,c}` as its alternatives; a range stands for one of them."""
     waiting, found = [text], set[str]()
     while waiting and len(waiting) + len(found) <= MOST * 2:

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from windlass.core.shell_values import MOST, braced
+
 FILE_TOOLS = {
     "Read": "file_path",
     "Write": "file_path",
@@ -24,6 +26,8 @@ FILE_TOOLS = {
     "LS": "path",
 }
 """Which of its inputs says where a tool works; those with `path` work in the folder by default."""
+READING = frozenset(("Read", "Glob", "Grep", "LS"))
+"""File tools that change nothing."""
 
 _PATHS = ("file_path", "notebook_path", "path")
 _LONGEST = 4096
@@ -71,7 +75,12 @@ def paths(call: ToolCall) -> list[str]:
         raise Unclear(f"{call.tool} names an empty path")
     found = [_joined(call.cwd, path) for path in named] or [call.cwd]
     if call.tool == "Glob":
-        return [_reach(base, call.input.get("pattern")) for base in found]
+        wanted = _alternatives(call.input.get("pattern"))
+        return [_reach(base, one) for base in found for one in wanted]
+    # Grep's only sorts out what is found below, and a root in front of it is that of the search.
+    sorting = call.input.get("glob") if call.tool == "Grep" else None
+    if sorting is not None and any(".." in one.split("/") for one in _alternatives(sorting)):
+        raise Unclear("the pattern leaves its folder")
     return found
 
 
@@ -104,10 +113,18 @@ def _joined(base: str, path: object) -> str:
     return posixpath.join(base, path)
 
 
-def _reach(base: str, pattern: object) -> str:
-    """Where a glob starts to look: its folders up to the first wild one."""
-    if not isinstance(pattern, str):
+def _alternatives(pattern: object) -> list[str]:
+    """What a glob means with its braces written out: `{..,x}/*` is two, and one leaves."""
+    if not isinstance(pattern, str) or len(pattern) > _LONGEST:
         raise Unclear("the pattern cannot be read")
+    found = sorted(braced(pattern.replace("{..}", "..")))
+    if len(found) > MOST:
+        raise Unclear("the pattern has too many alternatives; write fewer")
+    return found
+
+
+def _reach(base: str, pattern: str) -> str:
+    """Where a glob starts to look: its folders up to the first wild one."""
     parts = pattern.split("/")
     tame = next((n for n, part in enumerate(parts) if _WILD.search(part)), len(parts))
     if ".." in parts[tame:]:

@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -175,12 +174,29 @@ def _around_clone(
 ) -> list[str]:
     _require_still(agent)
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
+    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
     boxing = Boxing(
         readable=(*borrowed, *readable),
         writable=writable,
         network="none" if probes.usable().full else "host",
+        quota=_quota(config),
     )
     return wrapping.prefix(boxing, folder=context.folders.boxes(agent.uid) / what)
+
+
+def require_as_configured(context: Context, agent: Agent) -> None:
+    """Refuses a new session to an agent whose box is gone, or that has none and must have one."""
+    if agent.isolation == "box":
+        _require_still(agent)
+        return
+    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+    wanted = getattr(config.roles, agent.role).isolation or config.isolation
+    if wanted in ("required", "box"):
+        raise ConfigError(
+            f"{agent.id} has no box, and isolation is {wanted} by now",
+            f"start another in its place: wl merge {agent.id}, then wl new;"
+            " or lift it: wl config set isolation auto",
+        )
 
 
 def _require_still(agent: Agent) -> None:
@@ -230,7 +246,6 @@ def _boxing(
     )
 
 
-@lru_cache(maxsize=32)
 def _tools(
     path: str, programs: tuple[str, ...], more: tuple[str, ...], never: tuple[str, ...]
 ) -> tuple[str, ...]:

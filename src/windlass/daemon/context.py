@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
@@ -96,6 +97,19 @@ class Folders:
         return self.home / "archive"
 
 
+class Stuck(NamedTuple):
+    """Why a clone's work does not come home, how the clone was then, and when to try again."""
+
+    why: str
+    seen: object
+    at: float
+    pause: float
+
+    def holds(self, seen: object, now: float) -> bool:
+        """Whether another try would come too early; a clock that went back ends the pause."""
+        return seen == self.seen and 0 <= now - self.at < self.pause
+
+
 class Context:
     """One per daemon."""
 
@@ -121,8 +135,8 @@ class Context:
         """Reads what is new about an agent, now; the daemon puts its eyes here."""
         self.brought: dict[Uid, object] = {}
         """By what each clone was known when its work was brought home last."""
-        self.stuck: dict[Uid, str] = {}
-        """Why a clone's work does not come home, as it was told."""
+        self.stuck: dict[Uid, Stuck] = {}
+        """Those whose work does not come home."""
         self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
         self._guard = threading.Lock()
 
@@ -135,6 +149,15 @@ class Context:
             for lock in locks:
                 held.enter_context(lock)
             yield
+
+    def is_free(self, uid: Uid, *, within: float) -> bool:
+        """Whether nobody holds that lock any more after so many seconds at most."""
+        with self._guard:
+            lock = self._locks[uid]
+        if not lock.acquire(timeout=within):
+            return False
+        lock.release()
+        return True
 
     def new_uid(self) -> Uid:
         """Makes an id for the store; random even under a seed, because it names files."""

@@ -100,7 +100,11 @@ def _decide(
 ) -> Decision:
     call = toolcalls.read(event)
     if call is None:
-        return Decision(verdict="deny", reason="this is no call of a tool", rule="unclear")
+        return Decision(
+            verdict="deny",
+            reason="no call of a tool: it needs tool_name, tool_input and cwd",
+            rule="unclear",
+        )
     reach = policy.Reach(
         inside=partial(inside, around),
         closed=partial(_shut, around),
@@ -109,6 +113,7 @@ def _decide(
         temp=temp,
         told=told,
         boxed=level == "box",
+        **({} if level == "box" else {"real": os.path.realpath}),
     )
     return policy.decide(call, given, inside=reach, role=role)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.ids import Uid
 from windlass.daemon import repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Intents
@@ -29,6 +30,7 @@ class Disk:
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
         self._intents = intents
+        self._uncounted: set[Uid] = set()
 
     def check(self) -> None:
         """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
@@ -43,8 +45,8 @@ class Disk:
         except WindlassError as error:
             log.warning("no limit for the disk of %s: %s", agent.id, error.message)
             return
-        taken = _taken(agent.workspace, str(self._context.folders.agent(agent.uid)))
-        if not limit or taken <= limit:
+        taken = self._taken(agent) if limit else None
+        if taken is None or taken <= limit:
             return
         why = f"paused: it takes {taken} MiB of disk, and box.disk_mb is {limit}"
         try:
@@ -53,18 +55,27 @@ class Disk:
         except WindlassError as error:
             log.warning("cannot pause %s: %s", agent.id, error.message)
 
+    def _taken(self, agent: Agent) -> int | None:
+        """MiB; None for what could not be counted, which is told once and tried again."""
+        try:
+            taken = _count(agent.workspace, str(self._context.folders.agent(agent.uid)))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            if agent.uid not in self._uncounted:
+                log.warning("not known how much disk %s takes: %s", agent.id, error)
+            self._uncounted.add(agent.uid)
+            return None
+        self._uncounted.discard(agent.uid)
+        return taken
 
-def _taken(*folders: str) -> int:
-    """MiB; what could not be counted in time is left for the next look."""
-    try:
-        done = subprocess.run(
-            ["du", "-sxm", "--", *folders], capture_output=True, timeout=_PATIENCE, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        log.info("cannot count %s: %s", folders[0], error)
-        return 0
-    lines = done.stdout.decode(errors="replace").splitlines()
-    return sum(int(line.split("\t")[0]) for line in lines if line[:1].isdigit())
+
+def _count(*folders: str) -> int:
+    done = subprocess.run(
+        ["du", "-sxm", "--", *folders], capture_output=True, timeout=_PATIENCE, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
+    if len(lines) < len(folders):
+        raise ValueError(done.stderr.decode(errors="replace").strip() or "du says nothing")
+    return sum(int(line.split(b"\t")[0]) for line in lines)
 
 
 def _begin(agent: Agent, why: str) -> Begin:

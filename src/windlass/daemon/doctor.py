@@ -7,13 +7,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from windlass import __version__, drivers
 from windlass.box import probes
 from windlass.box.probes import Probe
+from windlass.core.boxing import Level
+from windlass.core.config import Config
 from windlass.core.errors import WindlassError
 from windlass.daemon import boxes, lodging, settings
 from windlass.daemon.context import Context
@@ -24,8 +26,25 @@ from windlass.store.rows import Repo
 _ROOM_WANTED = 1 << 30
 
 
-def examine(context: Context, root: str | None, repo: Repo | None) -> dict[str, Any]:
-    """Looks at everything that an agent needs; `ok` is about what agents cannot do without."""
+class _Start(NamedTuple):
+    """Whether a new agent of a driver would start, and what would confine it."""
+
+    driver: str
+    level: Level | Literal["none"]
+    version: str = ""
+    why: str = ""
+    fix: str = ""
+
+
+def examine(
+    context: Context, root: str | None, repo: Repo | None, *, driver: str | None
+) -> dict[str, Any]:
+    """Looks at everything that an agent needs; `ok` is about what agents cannot do without.
+
+    `driver` is the one that the caller's environment names, as for `wl new`. Where configuration
+    cannot be read, the rest is looked at as if there were none: that is said once, not everywhere.
+    """
+    config, configuration = _config(context, root)
     needed = [
         Probe(
             name="windlass", works=True, detail=f"{__version__}, Python {sys.version.split()[0]}"
@@ -34,48 +53,59 @@ def examine(context: Context, root: str | None, repo: Repo | None) -> dict[str, 
         _checked("tmux", lambda: _tmux(context), "install tmux 3.2 or newer"),
         _wl(context),
         _room(context.folders.home),
-        _config(context, root),
+        configuration,
     ]
+    configured = config.roles.worker.driver or config.driver
+    chosen = driver or context.env.get("WINDLASS_DRIVER") or configured
+    tried = [*probes.box(), probes.landlock()]
+    starts = [
+        _start(context, name, config, repo) for name in dict.fromkeys([*drivers.known(), chosen])
+    ]
+    ready = any(start.driver == chosen and start.level != "none" for start in starts)
     return {
-        "ok": all(probe.works for probe in needed),
+        "ok": ready and all(probe.works for probe in needed),
         "needed": [msgspec.to_builtins(probe) for probe in needed],
-        "drivers": [
-            msgspec.to_builtins(_driver(context, name, root)) for name in _drivers(context, root)
-        ],
-        "isolation": _isolation(context, root, repo),
+        "driver": chosen,
+        "drivers": [msgspec.to_builtins(_driver(start)) for start in starts],
+        "isolation": {
+            "available": "box" if probes.usable().host_network else "hooks",
+            "agents": [_level(start) for start in starts],
+            "probes": [msgspec.to_builtins(probe) for probe in tried],
+        },
         "home": str(context.folders.home),
         "sockets": str(context.folders.runtime),
         "system": f"{platform.system()} {platform.release()}",
     }
 
 
-def _isolation(context: Context, root: str | None, repo: Repo | None) -> dict[str, Any]:
-    """What each level is like here, each really run, and what new agents would get."""
-    tried = [*probes.box(), probes.landlock()]
-    available = "box" if probes.usable().host_network else "hooks"
-    return {
-        "available": available,
-        "agents": [
-            _level(context, name, root, repo) for name in _drivers(context, root) if _known(name)
-        ],
-        "probes": [msgspec.to_builtins(probe) for probe in tried],
-    }
-
-
-def _level(context: Context, name: str, root: str | None, repo: Repo | None) -> dict[str, Any]:
-    """The level that a new agent of a driver would have, and what would reach a box."""
+def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _Start:
+    """Goes the way of a worker's spawn as far as it can be gone without one."""
+    own, where = config.roles.worker, str(context.folders.workspaces)
     try:
-        config = settings.load(context.folders.home, root)
-        where = str(context.folders.workspaces)
+        version = drivers.get(name).check()
         draft = lodging.draft(context, name, mode="live", root=where, config=config, boxed=True)
         choice = boxes.choose(
-            wanted=config.isolation, network=config.network, driver=name, draft=draft, repo=repo
+            wanted=own.isolation or config.isolation,
+            network=own.network or config.network,
+            driver=name,
+            draft=draft,
+            repo=repo,
         )
         if choice.level == "hooks":
             lodging.require_ready(context, name, mode="live", root=where, config=config)
     except WindlassError as error:
-        return {"driver": name, "level": "none", "why": error.message, "fix": error.hint}
-    return {"driver": name, "level": choice.level, "why": choice.why, "fix": choice.fix}
+        return _Start(name, "none", why=error.message, fix=error.hint)
+    return _Start(name, choice.level, version, choice.why, choice.fix)
+
+
+def _driver(start: _Start) -> Probe:
+    if start.level == "none":
+        return Probe(name=start.driver, works=False, detail=start.why, fix=start.fix)
+    return Probe(name=start.driver, works=True, detail=start.version)
+
+
+def _level(start: _Start) -> dict[str, Any]:
+    return {"driver": start.driver, "level": start.level, "why": start.why, "fix": start.fix}
 
 
 def _checked(name: str, look: Callable[[], str], fix: str) -> Probe:
@@ -93,32 +123,6 @@ def _git() -> str:
 def _tmux(context: Context) -> str:
     context.sessions.tmux.require_version()
     return str(context.sessions.tmux.version())
-
-
-def _drivers(context: Context, root: str | None) -> list[str]:
-    """The drivers there are, and the one that is configured, which may not be among them."""
-    try:
-        chosen = settings.load(context.folders.home, root).driver
-    except WindlassError:
-        return list(drivers.known())
-    return list(dict.fromkeys([*drivers.known(), chosen]))
-
-
-def _known(name: str) -> bool:
-    return name in drivers.known()
-
-
-def _driver(context: Context, name: str, root: str | None) -> Probe:
-    """Whether a live agent of this driver could start now, and if not, the next step to there."""
-
-    def look() -> str:
-        version = drivers.get(name).check()
-        config = settings.load(context.folders.home, root)
-        where = str(context.folders.workspaces)
-        lodging.require_ready(context, name, mode="live", root=where, config=config)
-        return version
-
-    return _checked(name, look, "")
 
 
 def _wl(context: Context) -> Probe:
@@ -140,9 +144,11 @@ def _room(home: Path) -> Probe:
     )
 
 
-def _config(context: Context, root: str | None) -> Probe:
-    def look() -> str:
-        settings.load(context.folders.home, root)
-        return "valid"
-
-    return _checked("configuration", look, "")
+def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
+    try:
+        config = settings.load(context.folders.home, root)
+    except WindlassError as error:
+        return Config(), Probe(
+            name="configuration", works=False, detail=error.message, fix=error.hint
+        )
+    return config, Probe(name="configuration", works=True, detail="valid")

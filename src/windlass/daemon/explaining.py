@@ -8,7 +8,8 @@ from typing import Any
 from windlass.api.server import Caller
 from windlass.api.wire import ExplainToolRequest
 from windlass.core.boxing import Level
-from windlass.core.crew import Policy, Role
+from windlass.core.crew import Agent, Policy, Role
+from windlass.core.errors import Denied
 from windlass.daemon import deciding, finding, granting, repos, settings
 from windlass.daemon.context import Context
 
@@ -28,6 +29,7 @@ class Explaining:
             finding.reachable(where, agent, finding.live(self._context, where), doing="ask about")
             decision = deciding.about(self._context, agent, event)
         else:
+            _refuse_in_a_box(where.caller)
             role, level = request.get("role") or "worker", request.get("level") or "hooks"
             root = where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
             decision = deciding.about_anybody(
@@ -42,6 +44,15 @@ class Explaining:
     def _policy(self, root: str | None, role: Role, level: Level) -> Policy:
         config = settings.load(self._context.folders.home, root)
         return granting.configured(config, role, level)
+
+
+def _refuse_in_a_box(caller: Agent | None) -> None:
+    """To judge a call in any folder its links are followed, and those its box does not show."""
+    if caller is not None and caller.isolation == "box":
+        raise Denied(
+            f"{caller.id} is boxed, and asks about itself and those below it alone",
+            "name one: --agent self",
+        )
 
 
 def _read(text: str) -> dict[str, Any]:

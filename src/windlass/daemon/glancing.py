@@ -36,6 +36,7 @@ class Eye(msgspec.Struct):
     number: int
     status_file: str | None = None
     status_stamp: tuple[int, int] = (0, 0)
+    began: float = 0.0
     printed: int = 0
     pictured_at: float = 0.0
     again: bool = False
@@ -61,6 +62,7 @@ class Glancing:
             facts = self._context.sessions.facts(folder, session_name(agent))
             pid = boxed.INSIDE if agent.isolation == "box" else facts.child_pid
             eye.status_file = status_file(pid) if pid else None
+            eye.began = _written_at(f"{folder}/{record.SPEC}")
         now = self._context.clock.now()
         found = [_read_status(eye, session, now), self._picture(eye, agent, str(folder), now)]
         return [seen for seen in found if seen is not None]
@@ -120,7 +122,8 @@ def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
     if seen is not None and 0 <= now - seen.at < SETTLES:
         return None  # a hook about the same moment may be on its way, and says more
     eye.status_stamp = stamp
-    return seen
+    # In a box every session has the same number: one that was killed left this file to the next.
+    return seen if seen is None or seen.at >= eye.began else None
 
 
 def _size(path: str) -> int:
@@ -128,6 +131,13 @@ def _size(path: str) -> int:
         return os.stat(path).st_size  # noqa: PTH116 - as above
     except FileNotFoundError:
         return 0
+
+
+def _written_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - as above
+    except FileNotFoundError:
+        return 0.0
 
 
 def _tail(path: str, before: int, now: int) -> bytes:

@@ -80,9 +80,12 @@ class Hearing:
             if end == offset:
                 return session
             said = [_decoded(line) for line in lines if line.strip()]
+            unanswered = self._context.clock.now()
             for line in said:
                 self._answer(agent, session, line)
-            session = self._keep(agent, session, said, at=printed.at, end=end)
+            session = self._keep(
+                agent, session, said, at=printed.at, end=end, unanswered=unanswered
+            )
 
     def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads up to the end of the turn or a request; for when hooks tell only of that.
@@ -103,13 +106,23 @@ class Hearing:
         return self._keep(agent, session, said, at=at, end=end) if end > offset else session
 
     def _keep(
-        self, agent: Agent, session: Session, said: list[Any], *, at: float, end: int
+        self,
+        agent: Agent,
+        session: Session,
+        said: list[Any],
+        *,
+        at: float,
+        end: int,
+        unanswered: float = 0.0,
     ) -> Session:
         def change(writing: Writing) -> Session:
             marks = rows.session(writing.connection, agent.uid, session.number).marks
             tools = marks.get(watching.TOOLS, 0)
             for line in said:
-                self._take(writing, agent, session, line, at=at, tools=tools)
+                # By its file a request may seem older than the hook before it, and be passed over;
+                # it was still one when we came to answer it.
+                since = max(at, unanswered) if _is_request(line) else at
+                self._take(writing, agent, session, line, at=since, tools=tools)
             # Others move marks of their own in the same row.
             latest = rows.session(writing.connection, agent.uid, session.number)
             kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
@@ -135,7 +148,7 @@ class Hearing:
             self._results.take_result(writing, agent, session, line)
 
     def _answer(self, agent: Agent, session: Session, line: Any) -> None:
-        if not isinstance(line, dict) or line.get("type") != "control_request":
+        if not _is_request(line):
             return
         request = line.get("request")
         if not isinstance(request, dict) or request.get("subtype") != "can_use_tool":
@@ -171,12 +184,14 @@ def _is_result(line: Any) -> bool:
     return isinstance(line, dict) and line.get("type") == "result"
 
 
+def _is_request(line: Any) -> bool:
+    return isinstance(line, dict) and line.get("type") == "control_request"
+
+
 def _is_boundary(line: Any) -> bool:
     """Whether a turn ends here, or begins, or waits for us."""
-    if not isinstance(line, dict):
-        return False
-    waits = line.get("type") == "control_request"
-    return waits or _is_result(line) or line.get("subtype") == "init"
+    begins = isinstance(line, dict) and line.get("subtype") == "init"
+    return begins or _is_request(line) or _is_result(line)
 
 
 def _decoded(line: bytes) -> Any:

@@ -2,13 +2,16 @@
 
 A clone's commits come into the repository's own `agent/<id>` as soon as somebody looks, and within
 a second or so by themselves; the repository's refs go out to the mirror that clones call `origin`.
+What does not come home is tried again after ever longer pauses, or when its clone has changed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +19,64 @@ from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon import boxes, repos
-from windlass.daemon.context import Context
+from windlass.daemon.context import Context, Stuck
 from windlass.git import homecoming, mirror, workspaces
 from windlass.store import rows
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
+
+_AT_ONCE = 16
+_LONGEST_PAUSE = 60.0
+_PATIENCE = 2.0
+"""Seconds that somebody who has more to do waits for a homecoming that is under way."""
+
+
+class Homing:
+    """Does for every boxed agent that lives what is done without being asked for.
+
+    Each comes home in a thread of the pool, and once at a time: a clone that keeps git busy for
+    minutes holds up neither the others nor whoever looks at its agent.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="homing")
+        self._under_way: set[Uid] = set()
+        self._guard = threading.Lock()
+
+    def keep_in_step(self) -> None:
+        """Begins to bring everybody's work home, and shows them the repositories' refs."""
+        boxed = [a for a in self._context.store.read(rows.agents) if a.isolation == "box"]
+        for agent in boxed:
+            if agent.session > 0:
+                self.begin(agent)
+        for repo in {agent.repo for agent in boxed}:
+            try:
+                refresh(self._context, repo)
+            except WindlassError as error:
+                log.warning("the mirror of %s is not in step: %s", repo, error.message)
+
+    def begin(self, agent: Agent) -> None:
+        """Has an agent's work brought home soon, unless that is under way."""
+        with self._guard:
+            if agent.isolation != "box" or agent.uid in self._under_way:
+                return
+            self._under_way.add(agent.uid)
+        self._pool.submit(self._bring, agent)
+
+    def close(self) -> None:
+        """Begins nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _bring(self, agent: Agent) -> None:
+        try:
+            try_to_bring(self._context, agent)
+        except Exception:
+            log.exception("cannot bring %s home", agent.id)  # a pool would tell nobody
+        finally:
+            with self._guard:
+                self._under_way.discard(agent.uid)
 
 
 def lodge(context: Context, agent: Agent) -> None:
@@ -68,7 +123,8 @@ def bring(context: Context, agent: Agent) -> None:
     if seen == context.brought.get(agent.uid) or repos.is_gone(repo):
         return
     with context.holding([_coming_home(agent)]):
-        if not Path(agent.workspace).is_dir():
+        # It may have been brought, or its branch removed, while we waited.
+        if seen == context.brought.get(agent.uid) or not Path(agent.workspace).is_dir():
             return
         tip = homecoming.fetch(
             repos.git(repo),
@@ -96,20 +152,31 @@ def _coming_home(agent: Agent) -> Uid:
 
 
 def try_to_bring(context: Context, agent: Agent) -> None:
-    """Brings it for somebody who has more to do; what goes wrong is recorded, once."""
+    """Brings it for somebody who has more to do; what goes wrong is recorded, once.
+
+    Where that went wrong lately, and the clone is as it was, nothing is tried.
+    """
+    if agent.isolation != "box" or not context.is_free(_coming_home(agent), within=_PATIENCE):
+        return
+    seen = homecoming.signature(agent.workspace, agent.branch or "")
+    before = context.stuck.get(agent.uid)
+    if before is not None and before.holds(seen, context.clock.now()):
+        return
     try:
         bring(context, agent)
     except WindlassError as error:
-        told = error.message
-        if context.stuck.get(agent.uid) == told:
-            return
-        context.stuck[agent.uid] = told
-        log.warning("%s does not come home: %s", agent.id, told)
-        context.store.write(
-            lambda w: w.emit(
-                "branch.stuck", repo=agent.repo, agent=agent.uid, id=agent.id, error=told
-            )
-        )
+        why, again = error.message, before is not None and before.seen == seen
+        pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0
+        context.stuck[agent.uid] = Stuck(why, seen, context.clock.now(), pause)
+        if before is None or before.why != why:
+            _complain(context, agent, why)
+
+
+def _complain(context: Context, agent: Agent, why: str) -> None:
+    log.warning("%s does not come home: %s", agent.id, why)
+    context.store.write(
+        lambda w: w.emit("branch.stuck", repo=agent.repo, agent=agent.uid, id=agent.id, error=why)
+    )
 
 
 def refresh(context: Context, repo: RepoId) -> None:
@@ -117,19 +184,6 @@ def refresh(context: Context, repo: RepoId) -> None:
     known = repos.by_id(context, repo)
     if not repos.is_gone(known):
         mirror.refresh(repos.git(known), str(context.folders.mirror(repo)))
-
-
-def keep_in_step(context: Context) -> None:
-    """Does both for every boxed agent that lives."""
-    boxed = [agent for agent in context.store.read(rows.agents) if agent.isolation == "box"]
-    for agent in boxed:
-        if agent.session > 0:
-            try_to_bring(context, agent)
-    for repo in {agent.repo for agent in boxed}:
-        try:
-            refresh(context, repo)
-        except WindlassError as error:
-            log.warning("the mirror of %s is not in step: %s", repo, error.message)
 
 
 def _tell(writing: Writing, *, agent: Agent, tip: str) -> None:

@@ -30,12 +30,13 @@ from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
-from windlass.daemon import homing, repos
+from windlass.daemon import repos
 from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.disk import Disk
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.feed import Feed
+from windlass.daemon.homing import Homing
 from windlass.daemon.lock import Lock
 from windlass.daemon.senses import Senses
 from windlass.daemon.verbs import Verbs
@@ -66,7 +67,9 @@ class Daemon:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
         self._verbs = Verbs(context, self)
         budgets = Budgets(context, self._verbs.intents)
-        self._watching = Watching(context, Senses(context, self._verbs.costs, budgets))
+        self._homing = Homing(context)
+        senses = Senses(context, self._verbs.costs, budgets, self._homing)
+        self._watching = Watching(context, senses)
         context.look = self._watching.try_to_look
         self._feed = Feed(context, self._verbs.views, loop)
         self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
@@ -92,7 +95,7 @@ class Daemon:
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
         self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
         self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
-        self._begin(self._repeat(_HOME_EVERY, partial(homing.keep_in_step, self._context)))
+        self._begin(self._repeat(_HOME_EVERY, self._homing.keep_in_step))
         disk = Disk(self._context, self._verbs.intents)
         self._begin(self._repeat(_DISK_EVERY, disk.check))
 
@@ -105,6 +108,7 @@ class Daemon:
         await self._server.stop()
         for uid in list(self._wakes):
             self._deafen(uid)
+        self._homing.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._leave_no_empty_server)
 

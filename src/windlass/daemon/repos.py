@@ -27,11 +27,12 @@ def known(context: Context, cwd: str) -> Repo | None:
     found = context.store.read(rows.repos)
     by_git_dir = {repo.git_dir: repo for repo in found}
     by_id = {repo.id: repo for repo in found}
-    below = context.folders.workspaces
     here = Path(cwd)
+    if here.is_relative_to(context.folders.workspaces):
+        # Whatever repositories an agent has made in there.
+        below = here.relative_to(context.folders.workspaces).parts
+        return by_id.get(RepoId(below[0])) if below else None
     for folder in (here, *here.parents):
-        if folder.parent.parent == below:
-            return by_id.get(RepoId(folder.parent.name))
         repo = by_git_dir.get(str(folder / ".git"))
         if repo is not None:
             return repo
@@ -43,18 +44,22 @@ def known(context: Context, cwd: str) -> Repo | None:
 
 def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
     """Knows a repository again that was moved to another folder, and tells its workspaces."""
-    was = by_id.get(_kept_id(found))
+    kept = _kept_id(context, found)
+    was = by_id.get(kept)
     if was is None or Path(was.git_dir).exists() or forgotten(was):
         return None
-    repo = context.store.write(lambda w: _register(w, found))
+    repo = context.store.write(lambda w: _register(w, found, kept))
     for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
         workspaces.follow(found, agent.workspace)
     return repo
 
 
-def _kept_id(found: Repository) -> RepoId:
+def _kept_id(context: Context, found: Repository) -> RepoId:
+    """The id that a repository says it has; empty where an agent may have written that."""
     id_file = Path(found.git_dir) / _ID_FILE
-    return RepoId(id_file.read_text().strip() if id_file.is_file() else "")
+    if id_file.is_relative_to(context.folders.home) or not id_file.is_file():
+        return RepoId("")
+    return RepoId(id_file.read_text().strip())
 
 
 def require(context: Context, cwd: str) -> Repo:
@@ -68,7 +73,8 @@ def add(context: Context, path: str) -> Repo:
         raise UserError(f"{path} is not a folder", "name a folder inside a git repository")
     found = repository.discover(path)
     repository.require_commit(found)
-    return context.store.write(lambda w: _register(w, found))
+    kept = _kept_id(context, found)
+    return context.store.write(lambda w: _register(w, found, kept))
 
 
 def agent_branches(known_repo: Repository) -> set[str]:
@@ -142,12 +148,11 @@ def forgotten(repo: Repo) -> bool:
     return "#forgotten-" in repo.git_dir
 
 
-def _register(writing: Writing, found: Repository) -> Repo:
+def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
     every = rows.repos(writing.connection)
     for repo in every:
         if repo.git_dir == found.git_dir:
             return repo
-    kept = _kept_id(found)
     moved = next((repo for repo in every if repo.id == kept), None)
     if moved is not None and not Path(moved.git_dir).exists():
         where = tables.repos.c.id == moved.id

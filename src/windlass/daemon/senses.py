@@ -16,13 +16,14 @@ from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import FADES_AFTER, Observation, Source
-from windlass.daemon import homing, lodging
+from windlass.daemon import lodging
 from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.costs import Costs
 from windlass.daemon.deciding import Deciding
 from windlass.daemon.glancing import Glancing
 from windlass.daemon.hearing import Hearing, Printed
+from windlass.daemon.homing import Homing
 from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -31,10 +32,11 @@ from windlass.store.rows import Session
 class Senses:
     """Hears, sees, counts, and looks for signs of life."""
 
-    def __init__(self, context: Context, costs: Costs, budgets: Budgets) -> None:
+    def __init__(self, context: Context, costs: Costs, budgets: Budgets, homing: Homing) -> None:
         self._context = context
         self._costs = costs
         self._budgets = budgets
+        self._homing = homing
         self._hearing = Hearing(context, costs, self._decide)
         self._glancing = Glancing(context)
         self._deciding = Deciding(context)
@@ -82,8 +84,8 @@ class Senses:
             self._budgets.judge(agent, session)
 
     def bring(self, agent: Agent) -> None:
-        """Brings home what it has committed."""
-        homing.try_to_bring(self._context, agent)
+        """Has brought home what it has committed, without waiting for it."""
+        self._homing.begin(agent)
 
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""

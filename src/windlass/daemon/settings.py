@@ -99,10 +99,16 @@ def _listed(path: Path, key: str) -> list[str]:
 
 
 def _layers(home: Path, root: str | None) -> list[tuple[str, dict[str, Any]]]:
-    paths = [home / "config.toml"]
-    if root is not None:
-        paths.append(Path(root) / PROJECT_FILE)
-    return [(str(path), _parsed(path)) for path in paths if _is_plain(path)]
+    users = _layer(home / "config.toml")
+    if root is None:
+        return users
+    projects = _layer(Path(root) / PROJECT_FILE)
+    than = users[0][1] if users else {}
+    return [*users, *((origin, config.no_weaker(layer, than)) for origin, layer in projects)]
+
+
+def _layer(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    return [(str(path), _parsed(path))] if _is_plain(path) else []
 
 
 def _is_plain(path: Path) -> bool:

@@ -15,7 +15,7 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import budgets, ending, finding, homing, lodging, watching
+from windlass.daemon import boxes, budgets, ending, finding, homing, lodging, watching
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -69,6 +69,7 @@ class Steering:
             raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
         if kind == "resume":
             drivers.get(agent.driver).check()  # before a session is recorded that cannot start
+            boxes.require_as_configured(self._context, agent)
             raised = msgspec.structs.replace(agent, limits=limits)
             budgets.refuse_spent(self._context, agent.repo, raised)
         number = agent.session + 1

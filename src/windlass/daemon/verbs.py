@@ -83,7 +83,7 @@ class Verbs:
             "decide": Verb(wire.HookInput, deciding.Deciding(self._context).decide),
             "denials": Verb(wire.DenialsRequest, denials.Denials(self._context).view),
             "diff": Verb(wire.DiffRequest, views.diff),
-            "doctor": Verb(wire.Scope, self._doctor),
+            "doctor": Verb(wire.DriversRequest, self._doctor),
             "drivers": Verb(wire.DriversRequest, self._drivers),
             "drivers.trusted": Verb(wire.DriverRequest, self._trusted),
             "drivers.trust": Verb(wire.DriverRequest, self._trust),
@@ -146,9 +146,10 @@ class Verbs:
             "version": __version__,
         }
 
-    def _doctor(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+    def _doctor(self, caller: Caller, request: wire.DriversRequest) -> dict[str, Any]:
         repo = finding.scope(self._context, caller, request).repo
-        return doctor.examine(self._context, self._root(caller, request), repo)
+        root = self._root(caller, request)
+        return doctor.examine(self._context, root, repo, driver=request.get("driver"))
 
     def _drivers(self, caller: Caller, request: wire.DriversRequest) -> list[dict[str, Any]]:
         configured = self._settings(caller, request).driver

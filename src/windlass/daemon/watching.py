@@ -80,7 +80,7 @@ class Senses(Protocol):
         """Counts what it has spent, and stops it where that is too much."""
 
     def bring(self, agent: Agent) -> None:
-        """Brings home what it has committed."""
+        """Has brought home what it has committed, without waiting for it."""
 
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""

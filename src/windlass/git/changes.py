@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from functools import partial
 from typing import TYPE_CHECKING
 
 from windlass.git import places
@@ -15,9 +16,12 @@ from windlass.git.repository import require
 from windlass.git.runner import LONG, Dirs, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from windlass.git.repository import Repository
+    from windlass.git.runner import Result
+
+    _Git = Callable[..., Result]
 
 
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
@@ -28,19 +32,16 @@ def diff(repo: Repository, path: str, base: str, *, stat: bool, color: bool) -> 
     since = require(repo, base)
     shape = ["--stat"] if stat else ["--patch"]
     paint = "--color=always" if color else "--color=never"
-    with _compared(repo, path) as (dirs, tree):
-        return run(
-            ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"],
-            dirs=dirs,
-            timeout=LONG,
-        ).out
+    with _compared(repo, path) as (git, tree):
+        words = ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"]
+        return git(words, timeout=LONG).out
 
 
 def changed(repo: Repository, path: str, base: str) -> list[str]:
     """Lists the files that differ between `base` and the workspace."""
     since = require(repo, base)
-    with _compared(repo, path) as (dirs, tree):
-        said = run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", since, tree], dirs=dirs)
+    with _compared(repo, path) as (git, tree):
+        said = git(["diff-tree", "-r", "--no-renames", "--name-only", "-z", since, tree])
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
 
 
@@ -57,24 +58,24 @@ def touched(repo: Repository, base: str, tip: str) -> list[str]:
 def materialise(repo: Repository, path: str, base: str, into: str) -> None:
     """Writes the changed files as two plain folders, `into/before` and `into/after`."""
     since = require(repo, base)
-    with _compared(repo, path) as (dirs, tree):
-        said = run(["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"], dirs=dirs)
+    with _compared(repo, path) as (git, tree):
+        said = git(["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"])
         fields = said.out.split(b"\0")
         for about, name in zip(fields[::2], fields[1::2], strict=False):
             old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
-            _write(dirs, os.path.join(into, "before"), name, mode=old_mode, oid=old)
-            _write(dirs, os.path.join(into, "after"), name, mode=new_mode, oid=new)
+            _write(git, os.path.join(into, "before"), name, mode=old_mode, oid=old)
+            _write(git, os.path.join(into, "after"), name, mode=new_mode, oid=new)
         for side in ("before", "after"):
             os.makedirs(os.path.join(into, side), exist_ok=True)
 
 
-def _write(dirs: Dirs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None:
+def _write(git: _Git, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None:
     kind = int(mode, 8)
     if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
         return
     target = os.path.join(os.fsencode(top), name)
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    content = run(["cat-file", "blob", oid], dirs=dirs, timeout=LONG).out
+    content = git(["cat-file", "blob", oid], timeout=LONG).out
     if stat.S_ISLNK(kind):
         # The link's text as a file: a diff tool would follow a link out of the two folders.
         kind = 0o644
@@ -84,8 +85,11 @@ def _write(dirs: Dirs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> Non
 
 
 @contextlib.contextmanager
-def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
-    """Lends a tree of the workspace as it is now; its new objects live only as long."""
+def _compared(repo: Repository, path: str) -> Iterator[tuple[_Git, str]]:
+    """Lends a tree of the workspace as it is now, and a git that sees it; both live only as long.
+
+    Of a clone it sees what its agent does: agents read these answers too, and may name any object.
+    """
     place = places.locate(repo, path)
     config = user_excludes(repo)
     with places.viewed(repo, place) as view:
@@ -93,21 +97,14 @@ def _compared(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
         objects = os.path.join(seen.git_dir, "objects")
         os.mkdir(objects)
         extra = {"GIT_OBJECT_DIRECTORY": objects}
-        known = places.quoted_alternate(os.path.join(repo.git_dir, "objects"))
-        reading = f"{known}:{seen.objects}" if seen.objects else known
-        extra["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = reading
+        known = () if places.narrows(place) else (os.path.join(repo.git_dir, "objects"),)
+        read = [*map(places.quoted_alternate, known), *filter(None, (seen.objects,))]
+        extra["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(read)
         if places.is_folder(place.path):
             _stage_all(seen, extra=extra, config=config)
         tree = run(["write-tree"], dirs=seen, extra=extra).out.decode().strip()
-        yield (
-            Dirs(
-                git_dir=seen.git_dir,
-                common_dir=repo.git_dir,
-                objects=f"{places.quoted_alternate(objects)}:{reading}",
-                config=seen.config,
-            ),
-            tree,
-        )
+        bare = Dirs(git_dir=seen.git_dir, common_dir=repo.git_dir, config=seen.config)
+        yield partial(run, dirs=bare, extra=extra), tree
 
 
 def _stage_all(dirs: Dirs, *, extra: dict[str, str], config: dict[str, str]) -> None:

@@ -87,9 +87,14 @@ def of_clone(place: Place, dirs: Dirs) -> Dirs:
     An agent can write down any id that it has heard of; what only the main repository has under
     it is none of its work, and must not come to it by being kept and put back.
     """
-    if place.lender is None or not is_folder(place.lender):
+    if place.lender is None or not narrows(place):
         return dirs
     return Dirs(git_dir=os.path.dirname(place.lender), objects=dirs.objects)
+
+
+def narrows(place: Place) -> bool:
+    """Whether it is a clone of which is known what its agent can see."""
+    return place.lender is not None and is_folder(place.lender)
 
 
 def locate(repo: Repository, path: str) -> Place:

@@ -53,12 +53,11 @@ _READ_ON = frozenset(
 """Names that a prefix allows but that have to be read on, which takes the daemon."""
 _GIT = frozenset(
     (
-        *("add", "blame", "branch", "checkout", "cherry-pick", "commit", "describe", "diff"),
-        *("log", "ls-files", "merge", "mv", "reset", "restore", "rev-parse", "revert", "rm"),
-        *("show", "stash", "status", "switch", "tag"),
+        *("add", "blame", "cherry-pick", "commit", "describe", "diff", "log", "ls-files", "merge"),
+        *("mv", "reset", "restore", "rev-parse", "revert", "rm", "show", "status"),
     )
 )
-"""What git does without ever running what its arguments name."""
+"""What git does without running what its arguments name, or taking what agents share."""
 _PATHS = ("file_path", "notebook_path", "path")
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _WILD = re.compile(r"[*?\[\]{}]")
@@ -118,7 +117,11 @@ def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
             raise _No(f"{pattern} is denied")
     if tool == "AskUserQuestion":
         raise _No("your question was passed on; go on, or end your turn with a last line WAITING")
-    if policy["yolo"] or tool in SESSION_TOOLS:
+    if policy["yolo"]:
+        return
+    if given.get("isolation") or given.get("dangerouslyDisableSandbox"):
+        raise _No("nothing leaves its workspace or its sandbox")
+    if tool in SESSION_TOOLS:
         return
     if tool in FILE_TOOLS and tool in policy["allow"]:
         for path in _where(tool, given, cwd):
@@ -138,6 +141,8 @@ def _where(tool: str, given: "dict[str, Any]", cwd: str) -> list[str]:
     where = [_joined(cwd, path) for path in named] or [cwd]
     if tool == "Glob":
         where = [_reach(base, given.get("pattern")) for base in where]
+    if tool == "Grep" and ".." in str(given.get("glob")):
+        raise _No("the pattern leaves its folder")
     return where
 
 
@@ -156,7 +161,7 @@ def _reach(base: str, pattern: object) -> str:
         raise _No("the pattern cannot be read")
     parts = pattern.split("/")
     tame = next((n for n, part in enumerate(parts) if _WILD.search(part)), len(parts))
-    if ".." in parts[tame:]:
+    if ".." in parts[tame:] or "{" in pattern:
         raise _No("the pattern leaves its folder")
     return _joined(base, "/".join(parts[:tame]) or ("/" if pattern[:1] == "/" else ""))
 

@@ -260,7 +260,7 @@ def _hold(folder: str, child: int) -> int:
     while True:
         number = signals.sigwait(_BLOCKED)
         if number in _PASSED_ON:
-            os.kill(child, number)
+            os.kill(_program(child) if number == signals.SIGTERM else child, number)
         if number != signals.SIGCHLD:
             continue
         while True:
@@ -278,6 +278,18 @@ def _hold(folder: str, child: int) -> int:
                 continue
             if ended == child:
                 return _code(status)
+
+
+def _program(child: int) -> int:
+    """The program behind the two processes of its box, which are deaf to TERM; else the child."""
+    found = child
+    try:
+        for _ in range(2):
+            if _read(f"/proc/{found}/comm").strip() == "bwrap":
+                found = int(_read(f"/proc/{found}/task/{found}/children").split()[0])
+    except (OSError, IndexError):
+        return child  # it ends or has not begun, or this system has no such files
+    return found
 
 
 def _code(status: int) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from typing import Any
 
@@ -24,17 +25,19 @@ def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
     if call.args.matrix:
         return _matrix(call)
-    found = call.ask("doctor")
+    found = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
     call.data(found)
     for probe in found["needed"]:
         _print(call, probe)
     call.say(call.paint("agent CLIs", "bold"))
     for probe in found["drivers"]:
-        _print(call, probe)
+        note = " (default)" if probe["name"] == found["driver"] else ""
+        _print(call, {**probe, "name": probe["name"] + note})
     isolation = found["isolation"]
     call.say(call.paint("isolation", "bold"))
+    missing = {probe["detail"] for probe in isolation["probes"] if not probe["works"]}
     for agent in isolation["agents"]:
-        _level(call, agent)
+        _level(call, agent, missing)
     for probe in isolation["probes"]:
         _print(call, probe)
     call.say(f"state in {found['home']}, sockets in {found['sockets']}")
@@ -44,16 +47,21 @@ def run(call: Call) -> int:
 _LEVELS = {
     "box": "new agents are boxed",
     "hooks": "new agents have hooks alone: advice, nothing confines them",
-    "none": "no agent would start",
 }
 
 
-def _level(call: Call, agent: dict[str, Any]) -> None:
+def _level(call: Call, agent: dict[str, Any], missing: set[str]) -> None:
     """What confines the next agent of a driver, and the step to a box where that is none."""
+    if agent["level"] == "none":
+        return  # said above, with the step to a start
     call.say(f"  {agent['driver']:<8} {_LEVELS[agent['level']]}")
-    if agent["level"] != "box" and agent["fix"]:
-        call.say(f"           {printable_line(agent['why'])}")
-        call.say(f"           for a box, {agent['fix']}")
+    if agent["level"] == "box" or not agent["fix"]:
+        return
+    if agent["why"] in missing:
+        call.say("           for a box, mend bubblewrap: see below")
+        return
+    call.say(f"           {printable_line(agent['why'])}")
+    call.say(f"           for a box, {agent['fix']}")
 
 
 def _matrix(call: Call) -> int:
@@ -75,6 +83,6 @@ def _matrix(call: Call) -> int:
 
 def _print(call: Call, probe: dict[str, Any]) -> None:
     mark = call.paint("ok", "green") if probe["works"] else call.paint("no", "red")
-    call.say(f"  {mark}  {probe['name']:<26} {printable_line(probe['detail'])}")
+    call.say(f"  {mark}  {probe['name']:<17} {printable_line(probe['detail'])}")
     if probe["fix"]:
-        call.say(f"      {'':<26} {probe['fix']}")
+        call.say(f"      {probe['fix']}")

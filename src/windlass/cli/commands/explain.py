@@ -51,7 +51,8 @@ def _tool(call: Call) -> int:
     call.data(found)
     colour = "green" if found["decision"] == "allow" else "red"
     call.say(f"{call.paint(found['decision'], colour)}  {printable_line(found['reason'])}")
-    call.say(call.paint(f"  by {printable_line(found['rule'])}", "dim"))
+    if found["rule"] not in found["reason"]:
+        call.say(call.paint(f"  rule: {printable_line(found['rule'])}", "dim"))
     return 0
 
 

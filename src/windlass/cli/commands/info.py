@@ -1,14 +1,22 @@
-"""Shows everything about an agent."""
+"""Shows everything about an agent.
+
+Of its policy only what it has beyond every agent of its level; --policy lists all of it.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from windlass.cli.call import Call
 from windlass.core.ages import age
 from windlass.core.printable import printable, printable_line
 
-EXAMPLES = ("wl info api", "wl info api --json")
+if TYPE_CHECKING:
+    from windlass.core.boxing import Level
+
+EXAMPLES = ("wl info api", "wl info api --policy", "wl info api --json")
 
 _SHOWN = (
     "role", "parent", "children", "driver", "model", "mode", "isolation", "network", "branch",
@@ -20,6 +28,7 @@ _SHOWN = (
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent."""
     parser.add_argument("agent", nargs="?")
+    parser.add_argument("--policy", action="store_true", help="every pattern that it may use")
 
 
 def run(call: Call) -> int:
@@ -32,11 +41,8 @@ def run(call: Call) -> int:
     for name in _SHOWN:
         if found[name] not in (None, ""):
             call.say(f"  {name:<13} {printable_line(str(found[name]))}")
-    policy = found["policy"]
-    call.say(f"  {'policy':<13} {'yolo' if policy['yolo'] else 'as its role'}")
-    for kind in ("allow", "deny"):
-        for pattern in policy[kind]:
-            call.say(f"  {kind:<13} {printable_line(pattern)}")
+    for name, line in _policy(call, found["policy"], found["isolation"]):
+        call.say(f"  {name:<13} {printable_line(line)}")
     for session in found["sessions"]:
         code = session["exit_code"]
         ending = (
@@ -47,3 +53,17 @@ def run(call: Call) -> int:
         call.say(f"  session {session['number']:<5} {ending}")
     call.say(f"  {'goal':<13} {printable(found['goal'])}")
     return 0
+
+
+def _policy(call: Call, policy: dict[str, Any], level: Level) -> Iterator[tuple[str, str]]:
+    """What the agent may and may not use; in short, only what not every agent of its level has."""
+    from windlass.core import crew, mandatory  # noqa: PLC0415 - with a reader of shell lines
+
+    if policy["yolo"]:
+        yield "policy", "yolo: everything that is not denied by name, on every path"
+    everyone = mandatory.with_mandatory(crew.Policy(), level=level)
+    for kind, usual in (("allow", everyone.allow), ("deny", everyone.deny)):
+        folded = [] if call.args.policy else [one for one in policy[kind] if one in usual]
+        yield from ((kind, one) for one in policy[kind] if one not in folded)
+        if folded:
+            yield kind, f"{len(folded)} that every agent at level {level} has: see --policy"

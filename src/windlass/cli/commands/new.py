@@ -68,7 +68,11 @@ def arguments(parser: ArgumentParser) -> None:
         choices=("host", "proxy", "none"),
         help="what it reaches from its box: all, box.domains, or nothing but its model",
     )
-    parser.add_argument("--yolo", action="store_true", help="allow every tool")
+    parser.add_argument(
+        "--yolo",
+        action="store_true",
+        help="allow every tool on every path but what is denied by name; a box still confines it",
+    )
 
 
 def run(call: Call) -> int:
@@ -77,6 +81,8 @@ def run(call: Call) -> int:
     goal, parent, manager = _meant(call)
     if manager and args.worker:
         raise UserError("an agent is a manager or a worker, not both", "drop one of the two")
+    allow = _patterns("--allow-tools", args.allow_tools)
+    deny = _patterns("--deny-tools", args.deny_tools)
     call.progress("preparing a workspace ...")
     made = call.ask(
         "spawn",
@@ -90,8 +96,8 @@ def run(call: Call) -> int:
         script_text=_read(args.script) if args.script and os.environ.get(asking.BOXED) else None,
         worktree=not args.no_worktree,
         mode="headless" if args.print else "live",
-        allow=_listed(args.allow_tools),
-        deny=_listed(args.deny_tools),
+        allow=allow,
+        deny=deny,
         yolo=args.yolo,
         isolation=args.isolation,
         network=args.network,
@@ -110,7 +116,7 @@ def run(call: Call) -> int:
         call.say(f"  on {made['branch']}, from {made['base_from']} {made['base'][:10]}")
     else:
         call.say(f"  in your own checkout {made['workspace']}")
-    for line in _confinement(made):
+    for line in (*_confinement(made), *_overridden(call, made)):
         call.say(f"  {line}")
     # A headless agent has no terminal to join.
     more = f"wl log {name} --follow" if args.print else f"wl attach {name}"
@@ -126,6 +132,20 @@ def _confinement(made: dict[str, Any]) -> list[str]:
     if not made["to_box"]:
         return ["not boxed: hooks advise it, nothing confines it"]
     return [f"not boxed, hooks only advise it: {made['unboxed']}", f"for a box, {made['to_box']}"]
+
+
+def _overridden(call: Call, made: dict[str, Any]) -> list[str]:
+    """Says that a person's own word went before configuration that wants a box."""
+    asked = call.args.isolation
+    if asked is None or made["isolation"] == "box":
+        return []
+    known = call.ask("config")
+    own = f"roles.{made['role']}.isolation"
+    key = own if known[own]["value"] else "isolation"
+    usual = known[key]["value"]
+    if usual not in ("required", "box"):
+        return []
+    return [f"{key} is {usual} here: your --isolation {asked} went before it"]
 
 
 def _meant(call: Call) -> tuple[str, str | None, bool]:
@@ -193,6 +213,18 @@ def _read(path: str) -> str:
         raise UserError(f"cannot read {path}: {error.strerror}", "name a text file") from None
     except UnicodeDecodeError:
         raise UserError(f"{os.path.basename(path)} is not UTF-8 text", "name a text file") from None
+
+
+def _patterns(option: str, text: str | None) -> list[str] | None:
+    """Tool patterns that mean something."""
+    listed = _listed(text)
+    if listed:
+        from windlass.core.config_lists import PATTERN  # noqa: PLC0415 - with msgspec, too slow
+
+        for one in listed:
+            if problem := PATTERN.problem(one):
+                raise UserError(f"{option}: {one!r} {problem}", PATTERN.hint)
+    return listed
 
 
 def _listed(text: str | None) -> list[str] | None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl questions", "wl questions --json")
 
@@ -26,6 +26,7 @@ def run(call: Call) -> int:
     if not found:
         call.tell("no questions")
     for one in found:
-        text = f"{one['agent']} asks ({age(one['age'])}): {one['text']}"
-        call.say(render.advice(call, text, f"wl send {one['agent']} '...'"))
+        # Whole, however long: who is to answer has to read it to its end.
+        call.say(f"{one['agent']} asks ({age(one['age'])}): {printable_line(one['text'])}")
+        call.say(f"    wl send {one['agent']} '...'")
     return 0

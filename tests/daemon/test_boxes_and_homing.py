@@ -1,0 +1,160 @@
+"""Parts of the daemon with a real store and real files, at moments that no session can be made to.
+
+What depends on the order of two clocks, or on minutes that pass.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from windlass.core.crew import Agent, Policy
+from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.states import Observation, Source, State
+from windlass.daemon import homing
+from windlass.daemon.context import Context, Folders, SystemClock
+from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.hearing import Hearing, Printed
+from windlass.sessions.session import Sessions
+from windlass.sessions.tmux import Tmux
+from windlass.store import rows, tables
+from windlass.store.rows import Session
+from windlass.store.store import Store
+
+NOW = 1_790_000_000.0
+REPO = RepoId("deadbeef")
+UID = Uid("0123456789ab")
+
+
+class Turned(SystemClock):
+    """A clock that a test turns."""
+
+    time = NOW
+
+    def now(self) -> float:
+        """The time it was set to."""
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Turned:
+    """It stands still."""
+    return Turned()
+
+
+@pytest.fixture
+def context(clock: Turned) -> Iterator[Context]:
+    """A daemon's context on folders of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="wl-"))
+    store = Store(folder / "windlass.db", clock=clock)
+    store.open()
+    (folder / "shop" / ".git").mkdir(parents=True)
+    values = {"id": REPO, "root": str(folder / "shop"), "git_dir": str(folder / "shop" / ".git")}
+    store.write(
+        lambda w: w.connection.execute(sa.insert(tables.repos).values(added_at=0.0, **values))
+    )
+    yield Context(
+        store=store,
+        folders=Folders(folder, folder / "rt"),
+        sessions=Sessions(Tmux(folder / "tmux")),
+        clock=clock,
+        dice=random.Random(1),  # noqa: S311 - names, not secrets
+        failpoints=Failpoints(None),
+        env=dict(os.environ),
+    )
+    store.close()
+    shutil.rmtree(folder)
+
+
+def agent(context: Context, **more: Any) -> tuple[Agent, Session]:
+    """A headless agent in its first session."""
+    workspace = context.folders.workspace(REPO, "fox")
+    workspace.mkdir(parents=True)
+    made = Agent(
+        uid=UID,
+        repo=REPO,
+        id=AgentId("fox"),
+        role="worker",
+        parent=None,
+        goal="g",
+        driver="standin",
+        model=None,
+        mode="headless",
+        branch="agent/fox",
+        workspace=str(workspace),
+        base="0" * 40,
+        base_from="HEAD",
+        policy=Policy(),
+        script=None,
+        slot=0,
+        conversation="c",
+        session=1,
+        state=State.RUNNING,
+        state_at=NOW,
+        created_at=NOW,
+    )
+    made = msgspec.structs.replace(made, **more)
+    session = Session(agent=UID, number=1, marker="m", started_at=NOW)
+    context.store.write(lambda w: rows.put_agent(w, made))
+    context.store.write(lambda w: rows.put_session(w, session))
+    return made, session
+
+
+class NoResults:
+    """Nobody counts."""
+
+    def take_result(self, *_: Any) -> None:
+        """Takes none."""
+
+
+def test_a_request_is_in_the_history_though_its_file_seems_older_than_the_hook_before_it(
+    context: Context, clock: Turned
+) -> None:
+    """Files are stamped by a coarser clock than hooks: by some milliseconds."""
+    fox, session = agent(context)
+    called = Observation(
+        source=Source.HOOK, value=State.RUNNING, at=NOW + 1, evidence="called Bash", session=1
+    )
+    context.store.write(lambda w: rows.put_observation(w, UID, called))
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}
+    line = json.dumps({"type": "control_request", "request_id": "r", "request": request}) + "\n"
+    folder = context.folders.session(UID, 1)
+    folder.mkdir(parents=True)
+    (folder / "output").write_text(line)
+    clock.time = NOW + 1.01
+    hearing = Hearing(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
+    hearing.hear(fox, session, Printed(len(line), NOW + 0.996))
+    now = context.store.read(lambda c: rows.agent(c, UID))
+    assert now is not None
+    assert now.state is State.ASKING
+
+
+def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(
+    context: Context, clock: Turned
+) -> None:
+    fox, _ = agent(context, isolation="box")
+    tried = []
+    for second in range(300):
+        clock.time = NOW + second
+        homing.try_to_bring(context, fox)
+        if context.stuck[UID].at == clock.time:
+            tried.append(second)
+    assert tried == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
+    git_dir = Path(fox.workspace) / ".git"
+    git_dir.mkdir()
+    (git_dir / "packed-refs").touch()
+    homing.try_to_bring(context, fox)
+    assert context.stuck[UID].at == clock.time
+    assert context.stuck[UID].pause == 1.0
+    told = context.store.read(lambda c: rows.events(c, kind="branch.stuck", limit=100))
+    assert len(told) == 1  # always for the same reason
