@@ -132,6 +132,7 @@ def _assert_it_outlives_the_daemon(on: Scene, history: list[tuple[str, str]]) ->
     on.wl("send", "fox", "and on").ok()
     history += [("running", "hook"), ("waiting", "hook")]
     on.wait_for_history("fox", history)
+    on.wait("fox", "waiting")
     assert on.ground.git("log", "-1", "--format=%s", "agent/fox") == "the rest\n"
     assert on.wl("questions", "--json").ok().json() == []
 

@@ -97,6 +97,7 @@ def turns(on: Scene, name: str) -> int:
 def test_a_fork_knows_the_conversation_and_pays_only_for_itself(on: Scene, mode: list[str]) -> None:
     on.new("fox", TENTH, bash("true"), DONE, flags=mode)
     on.wait("fox", "complete")
+    on.await_texts("fox", DONE["text"])
     known = on.texts("fox")
     on.new("owl", TENTH, {"text": "I go on.\n\nWAITING"}, flags=[*mode, "--fork", "fox"])
     until(lambda: on.evidence("owl") == "WAITING", within=30, what="an answer")

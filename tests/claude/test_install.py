@@ -108,6 +108,8 @@ def test_a_program_that_is_upgraded_under_an_agent_goes_on(on: Scene) -> None:
     on.new("fox", bash("true"), DONE, flags=HEADLESS)
     on.wait("fox", "complete")
     on.wl("pause", "fox").ok()
+    real = str((on.ground.folder / "bin" / "claude").resolve().parent)
+    on.wl("config", "add", "box.toolchains", real).ok()
     wrap(on, version="echo '2.2.0 (Claude Code)'", otherwise='exec "$REAL" "$@"')
     on.wl("resume", "fox").ok()
     on.wait("fox", "waiting")

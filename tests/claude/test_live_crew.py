@@ -77,7 +77,7 @@ def test_an_agent_that_starts_another_leaves_no_trace_of_itself_in_it(on: Scene)
             ("waiting", "hook"),
         ],
     )
-    assert on.texts("kit")[:3] == ["be kit", DONE["text"], "still there?"]
+    until(lambda: on.texts("kit")[:3] == ["be kit", DONE["text"], "still there?"])
 
 
 def test_ten_agents_one_after_another_run_without_a_dialog_or_a_key(on: Scene) -> None:

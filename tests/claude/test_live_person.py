@@ -88,7 +88,7 @@ def test_a_conversation_that_a_person_clears_is_followed_and_resumed(on: Scene) 
     on.wl("send", "fox", "be cleared").ok()
     on.wait_for_history("fox", [*BEGUN, ("waiting", "hook"), *TURN])
     until(lambda: "After.\n\nWAITING" in on.texts("fox"), what="an answer in the transcript")
-    assert on.texts("fox")[-2:] == ["be cleared", "After.\n\nWAITING"]
+    on.await_texts("fox", "be cleared", "After.\n\nWAITING")
     assert "Before.\n\nWAITING" not in on.texts("fox")
     cleared = conversation()
     on.wl("pause", "fox").ok()

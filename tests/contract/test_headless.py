@@ -52,7 +52,7 @@ def test_messages_are_answered_one_after_the_other_and_each_once(on: Scene) -> N
     on.wait_for_history("fox", [*BEGUN, ("complete", "hook"), *turn, *turn])
     ended(on, "fox", 3)
     said = ["be fox", DONE["text"], "second", "Two.\n\nWAITING", "third", "Three.\n\nWAITING"]
-    assert on.texts("fox") == said
+    on.await_texts("fox", *said)
 
 
 def test_a_forbidden_tool_is_denied_and_recorded_once_with_its_whole_input(on: Scene) -> None:
@@ -145,6 +145,7 @@ def test_a_killed_session_goes_on_by_itself_when_it_is_resumed(
         ("running", "hook"),
         ("complete", "hook"),
     ]
+    on.await_texts("fox", DONE["text"])
     said = on.texts("fox")
     assert said.count("be fox") == said.count("I begin.") == said.count(DONE["text"]) == 1
     assert (workspace / "runs").read_text() == "once\nonce\n"
@@ -183,7 +184,7 @@ def test_an_interrupted_turn_ends_and_the_next_message_starts_another(on: Scene)
     on.wait_for_history(
         "fox", [*BEGUN, ("waiting", "output"), ("running", "hook"), ("waiting", "hook")]
     )
-    assert on.texts("fox")[-2:] == ["instead", "Instead.\n\nWAITING"]
+    on.await_texts("fox", "instead", "Instead.\n\nWAITING")
 
 
 def test_a_session_that_was_stopped_by_hand_waits_for_a_message_when_it_is_resumed(
@@ -206,5 +207,5 @@ def test_a_session_that_was_stopped_by_hand_waits_for_a_message_when_it_is_resum
     on.wait_for_history("fox", resumed)
     on.wl("send", "fox", "instead").ok()
     on.wait_for_history("fox", [*resumed, ("running", "hook"), ("waiting", "hook")])
+    on.await_texts("fox", "instead", "Instead.\n\nWAITING")
     assert on.texts("fox").count("be fox") == 1
-    assert on.texts("fox")[-2:] == ["instead", "Instead.\n\nWAITING"]

@@ -91,6 +91,14 @@ class Scene:
         lines = path.read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
+    def await_texts(self, name: str, *last: str) -> None:
+        """Waits until a conversation ends with these: it is written a moment after its turns."""
+        end = list(last)
+        try:
+            until(lambda: self.texts(name)[-len(end) :] == end)
+        except AssertionError:
+            assert self.texts(name)[-len(end) :] == end
+
     def texts(self, name: str) -> list[str]:
         """What was said to an agent and by it, in order."""
         found = []

@@ -118,11 +118,15 @@ class Hearing:
         def change(writing: Writing) -> Session:
             marks = rows.session(writing.connection, agent.uid, session.number).marks
             tools = marks.get(watching.TOOLS, 0)
-            for line in said:
+            begun = max((n for n, line in enumerate(said) if _is_beginning(line)), default=0)
+            for number, line in enumerate(said):
                 # By its file a request may seem older than the hook before it, and be passed over;
                 # it was still one when we came to answer it.
                 since = max(at, unanswered) if _is_request(line) else at
-                self._take(writing, agent, session, line, at=since, tools=tools)
+                self._take(writing, agent, session, line)
+                if number < begun:
+                    continue  # the end of a turn before this one, which says nothing about now
+                self._observe(writing, agent, session, line, at=since, tools=tools)
             # Others move marks of their own in the same row.
             latest = rows.session(writing.connection, agent.uid, session.number)
             kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
@@ -132,20 +136,24 @@ class Hearing:
 
         return self._context.store.write(change)
 
-    def _take(
+    def _take(self, writing: Writing, agent: Agent, session: Session, line: Any) -> None:
+        if not isinstance(line, dict):
+            writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
+            return
+        if _is_result(line):
+            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **_summary(line))
+            self._results.take_result(writing, agent, session, line)
+
+    def _observe(
         self, writing: Writing, agent: Agent, session: Session, line: Any, *, at: float, tools: int
     ) -> None:
         if not isinstance(line, dict):
-            writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
             return
         if line.get("subtype") == "api_retry":
             at += _COARSE
         seen = states.from_output(line, at=at, session=session.number)
         if seen is not None:
             rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
-        if _is_result(line):
-            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **_summary(line))
-            self._results.take_result(writing, agent, session, line)
 
     def _answer(self, agent: Agent, session: Session, line: Any) -> None:
         if not _is_request(line):
@@ -190,8 +198,11 @@ def _is_request(line: Any) -> bool:
 
 def _is_boundary(line: Any) -> bool:
     """Whether a turn ends here, or begins, or waits for us."""
-    begins = isinstance(line, dict) and line.get("subtype") == "init"
-    return begins or _is_request(line) or _is_result(line)
+    return _is_beginning(line) or _is_request(line) or _is_result(line)
+
+
+def _is_beginning(line: Any) -> bool:
+    return isinstance(line, dict) and line.get("subtype") == "init"
 
 
 def _decoded(line: bytes) -> Any:

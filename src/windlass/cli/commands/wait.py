@@ -59,6 +59,9 @@ def run(call: Call) -> int:
             ) from None
         if isinstance(news, BaseException):
             raise news
+    for name, seen in reached.items():
+        if seen["state"] != "ended":
+            call.ask("status", agent=name)  # what it has committed is on its branch after this
     call.data(list(reached.values()))
     for name, seen in reached.items():
         call.tell(f"{name} is {seen['state']}")

@@ -117,26 +117,53 @@ class NoResults:
         """Takes none."""
 
 
+def hook_said(context: Context, value: State, *, at: float) -> None:
+    seen = Observation(source=Source.HOOK, value=value, at=at, evidence="a hook", session=1)
+    context.store.write(lambda w: rows.put_observation(w, UID, seen))
+
+
+def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at: float) -> None:
+    folder = context.folders.session(UID, 1)
+    folder.mkdir(parents=True)
+    text = "".join(line.rstrip("\n") + "\n" for line in lines)
+    (folder / "output").write_text(text)
+    hearing = Hearing(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
+    hearing.hear(fox, session, Printed(len(text), printed_at))
+
+
+def state_of_fox(context: Context) -> State:
+    now = context.store.read(lambda c: rows.agent(c, UID))
+    assert now is not None
+    return now.state
+
+
 def test_a_request_is_in_the_history_though_its_file_seems_older_than_the_hook_before_it(
     context: Context, clock: Turned
 ) -> None:
     """Files are stamped by a coarser clock than hooks: by some milliseconds."""
     fox, session = agent(context)
-    called = Observation(
-        source=Source.HOOK, value=State.RUNNING, at=NOW + 1, evidence="called Bash", session=1
-    )
-    context.store.write(lambda w: rows.put_observation(w, UID, called))
+    hook_said(context, State.RUNNING, at=NOW + 1)
     request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}
     line = json.dumps({"type": "control_request", "request_id": "r", "request": request}) + "\n"
-    folder = context.folders.session(UID, 1)
-    folder.mkdir(parents=True)
-    (folder / "output").write_text(line)
     clock.time = NOW + 1.01
-    hearing = Hearing(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
-    hearing.hear(fox, session, Printed(len(line), NOW + 0.996))
-    now = context.store.read(lambda c: rows.agent(c, UID))
-    assert now is not None
-    assert now.state is State.ASKING
+    hear(context, fox, session, line, printed_at=NOW + 0.996)
+    assert state_of_fox(context) is State.ASKING
+
+
+def test_the_end_of_a_turn_that_is_read_late_says_nothing_about_the_next(
+    context: Context, clock: Turned
+) -> None:
+    """Both are printed by then, and the file tells the time of its last line alone."""
+    fox, session = agent(context)
+    hook_said(context, State.RUNNING, at=NOW + 1)
+    said = (
+        {"type": "result", "subtype": "success", "result": "I HAVE COMPLETED THE GOAL"},
+        {"type": "system", "subtype": "init"},
+    )
+    clock.time = NOW + 1.01
+    hear(context, fox, session, *map(json.dumps, said), printed_at=NOW + 1.005)
+    assert state_of_fox(context) is State.RUNNING
+    assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
 
 
 def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(
