@@ -36,7 +36,7 @@ def test_a_draft_of_a_person_is_left_alone_and_still_theirs_to_send(on: Scene) -
     shows(on, "fox", "dear fox, I thank you")
     tmux(on, "fox", "send-keys", "Enter")
     on.wait_for_history("fox", [*BEGUN, ("waiting", "hook"), *TURN])
-    assert "dear fox, I thank you" in on.texts("fox")
+    until(lambda: "dear fox, I thank you" in on.texts("fox"), what="it in the transcript")
     assert "hurry up" not in "".join(on.texts("fox"))
 
 

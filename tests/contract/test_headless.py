@@ -15,6 +15,7 @@ BEGUN = [("creating", "windlass"), ("running", "hook")]
 DONE = {"text": "It is done.\n\nI HAVE COMPLETED THE GOAL"}
 REST = {"text": "I rest.\n\nWAITING"}
 HEADLESS = ["--print"]
+TERM = pytest.param(signal.SIGTERM, 143, marks=pytest.mark.soak)
 
 
 def bash(command: str) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def test_a_turn_that_the_model_refuses_for_good_is_never_complete(
     assert on.history("fox")[-2:] == [("running", "hook"), ("waiting", "hook")]
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, 137)])
+@pytest.mark.parametrize(("sent", "code"), [TERM, (signal.SIGKILL, 137)])
 def test_a_killed_session_goes_on_by_itself_when_it_is_resumed(
     on: Scene, sent: signal.Signals, code: int
 ) -> None:

@@ -181,7 +181,12 @@ def test_a_model_that_refuses_for_good_is_waited_for_in_vain_and_nothing_is_comp
 
 
 @pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGKILL, 137)]
+    ("sent", "code"),
+    [
+        (signal.SIGINT, 0),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.soak),
+        (signal.SIGKILL, 137),
+    ],
 )
 def test_a_killed_session_is_stopped_and_goes_on_by_itself_when_it_is_resumed(
     on: Scene, sent: signal.Signals, code: int
@@ -214,6 +219,7 @@ def test_a_killed_session_is_stopped_and_goes_on_by_itself_when_it_is_resumed(
         assert told == ["be fox", "Continue from where you left off."]
 
 
+@pytest.mark.parametrize("level", ["box"])
 def test_what_a_killed_session_left_behind_says_nothing_about_the_next(on: Scene) -> None:
     """In a box both have the same number, and so the same status file."""
     workspace = on.new("fox", bash("touch begun; test -e again || sleep 60"), DONE)

@@ -24,6 +24,13 @@ import windlass
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
+
+@pytest.fixture(autouse=True)
+def cold(ground: Ground) -> None:
+    """`wl` starts every daemon itself."""
+    ground.warm = False
+
+
 NEW = ("new", "--driver", "standin")
 STAY = {"text": "WAITING"}
 

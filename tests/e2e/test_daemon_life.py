@@ -19,6 +19,13 @@ from tests.support.ground import WL, Ground, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
 
+
+@pytest.fixture(autouse=True)
+def cold(ground: Ground) -> None:
+    """`wl` starts every daemon itself."""
+    ground.warm = False
+
+
 STAY = {"text": "WAITING"}
 
 

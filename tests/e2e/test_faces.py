@@ -166,6 +166,7 @@ def test_a_manager_raises_the_limits_of_who_is_below_it(ground: Ground) -> None:
 
 
 def test_nobody_starts_with_a_limit_that_limits_nothing(ground: Ground) -> None:
+    ground.warm = False
     for flags in (("--time-limit", ""), ("--max-budget", "nan"), ("--max-budget", "1e400")):
         ground.wl(*NEW, *flags, "x").failed(2)
     assert ground.daemon_pid() is None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from tests.support import nursery
 
 from windlass.api import client
 
@@ -69,6 +70,13 @@ class Ground:
             "WINDLASS_SEED": "7",
             "GIT_CONFIG_NOSYSTEM": "1",
         }
+        self.warm = True
+        """Whether the first command finds a daemon running, unless it is about daemons."""
+
+    def _warm_up(self, command: str) -> None:
+        if self.warm and command not in ("daemon", "demo"):
+            nursery.start(self.env)
+        self.warm = False
 
     def wl(
         self,
@@ -79,6 +87,8 @@ class Ground:
         timeout: float = 90.0,
     ) -> Done:
         """Runs `wl` as a person would."""
+        self.warm = self.warm and env is None  # whose environment is another one starts another
+        self._warm_up(args[0])
         done = subprocess.run(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
@@ -95,6 +105,7 @@ class Ground:
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """Starts `wl` and lets it run beside the test."""
+        self._warm_up(args[0])
         return subprocess.Popen(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
@@ -204,17 +215,25 @@ class Ground:
     def processes(self) -> list[psutil.Process]:
         """Every process that belongs to this ground, by its environment or its arguments."""
         mine = []
+        daemon = self._daemon_from_the_nursery()
         for process in psutil.process_iter():
             try:
                 environ = process.environ().get("WINDLASS_HOME", "")
                 told = " ".join(process.cmdline())
             except (psutil.Error, OSError):
                 continue
-            if process.pid != os.getpid() and (
-                environ == str(self.state) or str(self.folder) in told
-            ):
+            ours = environ == str(self.state) or str(self.folder) in told
+            if process.pid != os.getpid() and (ours or process.pid == daemon):
                 mine.append(process)
         return mine
+
+    def _daemon_from_the_nursery(self) -> int | None:
+        """Its environment and arguments are those of the nursery."""
+        try:
+            pid = int(json.loads((self.state / "daemon.lock").read_text())["pid"])
+            return pid if nursery.__file__ in psutil.Process(pid).cmdline() else None
+        except (OSError, ValueError, KeyError, psutil.Error):
+            return None  # there is none, or the test has spoiled the file
 
     def leave(self) -> None:
         """Ends what the test started, and fails if something will not go."""

@@ -8,6 +8,7 @@ Owns discovery and refs. Work trees of agents are `workspaces`, their contents `
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -227,7 +228,13 @@ def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) 
 
 
 def object_format(repo: Repository) -> str:
-    """Names this repository's hash."""
+    """Names this repository's hash; asks once, as long as its configuration is as it was."""
+    changed = os.stat(os.path.join(repo.git_dir, "config")).st_mtime_ns  # noqa: PTH116
+    return _object_format(repo, changed)
+
+
+@lru_cache(maxsize=64)
+def _object_format(repo: Repository, _changed: int) -> str:
     return _line(repo.git("rev-parse", "--show-object-format"))
 
 
