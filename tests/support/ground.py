@@ -88,7 +88,7 @@ class Ground:
     ) -> Done:
         """Runs `wl` as a person would."""
         self.warm = self.warm and env is None  # whose environment is another one starts another
-        self._warm_up(args[0])
+        self._warm_up(" ".join(args[:1]))
         done = subprocess.run(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
@@ -105,7 +105,7 @@ class Ground:
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """Starts `wl` and lets it run beside the test."""
-        self._warm_up(args[0])
+        self._warm_up(" ".join(args[:1]))
         return subprocess.Popen(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
