@@ -73,7 +73,7 @@ def test_new_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     workspace = ground.new("a1", *HELLO)
     assert not armed.exists(), "the daemon never came to the point"
     ground.wait("a1", states="complete")
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert agent["state"] == "complete"
     assert len(sessions_of(ground, "a1")) == 1
     assert (workspace / "hello.txt").read_text() == "hello\n"
@@ -89,7 +89,7 @@ def test_kill_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     armed = arm(ground, point)
     ground.wl("kill", "a1", "--force").ok()
     assert not armed.exists(), "the daemon never came to the point"
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert not workspace.exists()
     assert sessions_of(ground, "a1") == []
     assert "agent/a1" not in ground.git("branch", "--list")
@@ -110,7 +110,7 @@ def test_merge_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     assert ground.git("log", "--first-parent", "--format=%s") == "Merge agent a1: be a1\nfirst\n"
     assert ground.git("status", "--porcelain") == ""
     assert (ground.folder / "repo" / "hello.txt").read_text() == "hello\n"
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert not workspace.exists()
     assert len(ground.wl("trash", "list", "--json").ok().json()) == 1
 
@@ -124,7 +124,7 @@ def test_undo_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     armed = arm(ground, point)
     ground.wl("undo").ok()
     assert not armed.exists(), "the daemon never came to the point"
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert (agent["id"], agent["state"]) == ("a1", "stopped")
     assert (workspace / "loose.txt").read_text() == "not committed\n"
     assert ground.git("log", "--format=%s", "agent/a1") == "hello\nfirst\n"

@@ -22,5 +22,5 @@ def test_thirty_two_parallel_spawns_all_succeed_ten_times(ground: Ground) -> Non
         with ThreadPoolExecutor(32) as pool:
             for done in pool.map(spawn, [f"t{turn}n{n}" for n in range(32)]):
                 done.ok()
-        assert len(ground.wl("list", "--json").ok().json()) == 32
+        assert len(ground.agents()) == 32
         ground.wl("nuke", "--force", timeout=300).ok()

@@ -44,7 +44,7 @@ class Storm:
 
     def agents(self) -> list[dict[str, Any]]:
         """Who lives."""
-        listed: list[dict[str, Any]] = self.ground.wl("list", "--json").ok().json()
+        listed: list[dict[str, Any]] = self.ground.agents()
         return listed
 
     def step(self) -> None:

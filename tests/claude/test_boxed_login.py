@@ -71,7 +71,7 @@ def test_a_login_by_hand_reaches_hooks_and_says_what_would_reach_a_box(
     refused = on.wl("new", "--driver", "claude", "--isolation", "required", "be fox").failed(3)
     assert "no box: Claude Code has nothing to log in with" in refused.err
     assert "claude setup-token" in refused.err
-    assert on.wl("list", "--json").ok().json() == []
+    assert on.ground.agents() == []
     assert on.ground.git("branch", "--list", "agent/*") == ""
     assert list((on.ground.state / "workspaces").rglob("*/README")) == []
     made = spawn(on, "--print")

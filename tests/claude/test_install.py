@@ -84,7 +84,7 @@ def test_a_program_that_will_not_do_is_refused_with_how_to_get_one(
     refused = on.wl(*NEW).failed(5)
     assert said in refused.err
     assert "npm install -g @anthropic-ai/claude-code" in refused.err
-    assert on.wl("list", "--json").ok().json() == []
+    assert on.ground.agents() == []
 
 
 def test_a_program_that_is_not_there_is_refused_with_how_to_get_it(on: Scene) -> None:

@@ -68,6 +68,7 @@ def _play(folder: Path, said: Path) -> None:
     place = folder / "n"
     place.mkdir()
     ground = Ground(place)
+    ground.warm = False  # the daemon comes after the model
     ground.repository()
     programs = place / "bin"
     programs.mkdir()

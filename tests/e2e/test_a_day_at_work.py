@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 def test_an_agent_is_started_watched_and_merged(ground: Ground) -> None:
     ground.wl("new", "--driver", "standin", "--name", "a1", "say hello").ok()
     ground.wl("wait", "a1", "--timeout", "30").ok()
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert agent["id"] == "a1"
     assert agent["state"] == "complete"
     assert agent["branch"] == "agent/a1"
@@ -21,15 +21,15 @@ def test_an_agent_is_started_watched_and_merged(ground: Ground) -> None:
     assert "Merge agent a1" in ground.git("log", "--format=%s", "-1")
     assert (ground.folder / "repo" / "notes" / "a1.md").exists()
     assert ground.git("status", "--porcelain") == ""
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
 
 
 def test_killing_the_daemon_between_any_two_commands_changes_no_answer(ground: Ground) -> None:
     ground.wl("new", "--driver", "standin", "--name", "a1", "say hello").ok()
     ground.wait("a1")
-    before = ground.wl("list", "--json").ok().json()
+    before = ground.agents()
     ground.kill_daemon()
-    after = ground.wl("list", "--json").ok().json()
+    after = ground.agents()
     timeless = [
         [{k: v for k, v in one.items() if not k.endswith("age")} for one in answer]
         for answer in (before, after)
@@ -38,5 +38,5 @@ def test_killing_the_daemon_between_any_two_commands_changes_no_answer(ground: G
     ground.kill_daemon()
     ground.wl("merge", "a1", "--force").ok()
     ground.kill_daemon()
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert "Merge agent a1" in ground.git("log", "--format=%s", "-1")

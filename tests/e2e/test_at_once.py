@@ -27,7 +27,7 @@ def test_two_reassigns_at_once_make_no_cycle(ground: Ground) -> None:
     for _ in range(3):
         done = at_once(ground, ("reassign", "ma", "mb"), ("reassign", "mb", "ma"))
         assert sorted(one.code for one in done) == [0, 1]
-        assert len(ground.wl("list", "--json").ok().json()) == 2
+        assert len(ground.agents()) == 2
         ground.wl("reassign", "ma", "--none").ok()
         ground.wl("reassign", "mb", "--none").ok()
 
@@ -41,7 +41,7 @@ def test_a_restore_and_a_new_agent_do_not_share_a_name(ground: Ground) -> None:
     assert done[0].code == 0, done[0].err
     assert done[1].code in (0, 1)
     assert "defect" not in done[1].err
-    listed = ground.wl("list", "--json").ok().json()
+    listed = ground.agents()
     assert len({one["id"] for one in listed}) == len(listed) == 2 - done[1].code
 
 
@@ -62,10 +62,10 @@ def test_two_endings_at_once_end_it_once(
     done = at_once(ground, *commands)
     assert 0 in {one.code for one in done}
     assert all("defect" not in one.err for one in done)
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert [e["kind"] for e in ground.events()].count("agent.ended") == 1
     ground.wl("undo").ok()
-    assert len(ground.wl("list", "--json").ok().json()) == 1
+    assert len(ground.agents()) == 1
 
 
 def test_resuming_twice_at_once_starts_one_session(ground: Ground) -> None:
@@ -131,7 +131,7 @@ def test_an_agent_can_be_ended_while_its_setup_runs(ground: Ground) -> None:
     ground.wl("kill", "a1", "--force").ok()
     assert starting.wait(20) != 0
     starting.communicate()
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert [p for p in ground.processes() if p.name() == "sleep"] == []
 
 
@@ -170,7 +170,7 @@ def test_one_agents_broken_files_do_not_stop_the_daemon(ground: Ground) -> None:
     log = folder / "sessions/1/events.jsonl"
     log.unlink()
     log.mkdir()
-    assert len(ground.wl("list", "--json").ok().json()) == 2
+    assert len(ground.agents()) == 2
     assert any(
         e["kind"] == "agent.unreadable" for e in ground.wl("log", "a1", "--json").ok().json()
     )

@@ -103,7 +103,7 @@ def test_a_merge_that_would_conflict_names_the_files_and_touches_nothing(ground:
 def test_an_invalid_name_is_refused(ground: Ground, name: str) -> None:
     done = ground.wl(*NEW, f"--name={name}", "x").failed(2)
     assert "name" in done.err
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
 
 
 def test_a_taken_name_and_an_existing_branch_are_refused(ground: Ground) -> None:
@@ -112,7 +112,7 @@ def test_a_taken_name_and_an_existing_branch_are_refused(ground: Ground) -> None
     ground.git("branch", "agent/old")
     assert "agent/old exists" in ground.wl(*NEW, "--name", "old", "x").failed(1).err
     assert ground.git("rev-parse", "agent/old") == ground.git("rev-parse", "main")
-    assert len(ground.wl("list", "--json").ok().json()) == 1
+    assert len(ground.agents()) == 1
 
 
 def test_unknown_and_ambiguous_ids_are_told_apart(ground: Ground) -> None:
@@ -132,7 +132,7 @@ def test_a_missing_and_a_malformed_script_start_nothing(ground: Ground) -> None:
     assert "turns[1]" in told.err
     bad.write_text("{not json")
     ground.wl(*NEW, "--name", "a1", "--script", str(bad), "x").failed(2)
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert "agent/a1" not in ground.git("branch", "--list")
     ground.wl(*NEW, "--name", "a1", "x").ok()
 
@@ -175,7 +175,7 @@ def test_a_goal_may_come_on_stdin_or_from_a_file(ground: Ground) -> None:
     prompt = ground.folder / "goal.md"
     prompt.write_text("from a file\n")
     ground.wl(*NEW, "--name", "a2", "--prompt-file", str(prompt)).ok()
-    goals = {one["id"]: one["goal"] for one in ground.wl("list", "--json").ok().json()}
+    goals = {one["id"]: one["goal"] for one in ground.agents()}
     assert goals == {"a1": "from stdin", "a2": "from a file"}
 
 
@@ -239,7 +239,7 @@ def test_a_missing_or_old_program_is_named_with_what_to_install(
     old.chmod(0o755)
     assert "1.8" in ground.wl(*NEW, "--name", "a1", "x", env=env).failed(3).err
     ground.wl("daemon", "stop", env=env).ok()
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     ground.wl(*NEW, "--name", "a1", "x").ok()
 
 

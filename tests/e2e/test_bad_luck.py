@@ -41,7 +41,7 @@ def test_a_workspace_deleted_by_hand_still_ends_with_its_branch_in_the_trash(
     workspace = ground.new("a1")
     ground.wait("a1")
     shutil.rmtree(workspace)
-    assert ground.wl("list", "--json").ok().json()[0]["state"] == "complete"
+    assert ground.agents()[0]["state"] == "complete"
     assert "gone" in ground.wl("status", "a1").ok().out
     ground.wl("path", "a1").failed(8)
     ground.wl("kill", "a1", "--force").ok()
@@ -75,7 +75,7 @@ def test_a_copy_of_a_repository_is_another_one(ground: Ground) -> None:
     ground.new("a1", STAY)
     shutil.copytree(ground.folder / "repo", ground.folder / "copy", symlinks=True)
     assert ground.wl("list", "--json", cwd=ground.folder / "copy").ok().json() == []
-    assert len(ground.wl("list", "--json").ok().json()) == 1
+    assert len(ground.agents()) == 1
 
 
 def test_a_target_branch_checked_out_elsewhere_is_brought_along(ground: Ground) -> None:
@@ -262,12 +262,12 @@ def test_many_spawns_at_once_all_succeed(ground: Ground, count: int) -> None:
     with ThreadPoolExecutor(count) as pool:
         made = [done.ok().json() for done in pool.map(spawn, range(count))]
     assert len({one["workspace"] for one in made}) == count
-    listed = ground.wl("list", "--json").ok().json()
+    listed = ground.agents()
     assert len(listed) == count
     assert sorted(one["slot"] for one in listed) == list(range(count))
     assert len(list(ground.state.glob("workspaces/*/*"))) == count
     ground.wl("nuke", "--force", timeout=300).ok()
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert list(ground.state.glob("workspaces/*/*")) == []
 
 
@@ -279,7 +279,7 @@ def test_a_setup_that_hangs_is_ended_with_everything_it_started(ground: Ground) 
     done = ground.wl(*NEW, "--name", "a1", "x").failed(5)
     assert "took longer than 1.5 s" in done.err
     assert "preparing" in done.err
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert "agent/a1" not in ground.git("branch", "--list")
     sleeping = [p for p in ground.processes() if p.name() == "sleep"]
     assert sleeping == []

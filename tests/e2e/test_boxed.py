@@ -57,7 +57,7 @@ def test_git_pytest_and_wl_work_in_a_box(ground: Ground) -> None:
     ).read_text()
     heard = [e["data"]["text"] for e in ground.events("peer") if e["kind"] == "message.received"]
     assert heard == ["from the box"]
-    listed = {one["id"]: one["isolation"] for one in ground.wl("list", "--json").ok().json()}
+    listed = {one["id"]: one["isolation"] for one in ground.agents()}
     assert listed == {"peer": "box", "fox": "box"}
 
 
@@ -125,13 +125,13 @@ def test_without_a_box_auto_says_so_and_required_refuses(ground: Ground) -> None
     refused = ground.wl(*NEW, "--isolation", "required", "--name", "fox", "x").failed(3)
     assert "Permission denied" in refused.err
     assert "wl doctor" in refused.err
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
     assert "agent/fox" not in ground.git("branch", "--list")
     script = ground.script("fox", STAY)
     made = ground.wl(*NEW, "--script", script, "--name", "fox", "x").ok()
     assert "not boxed, hooks only advise it" in made.out
     assert "Permission denied" in made.out
-    assert ground.wl("list", "--json").ok().json()[0]["isolation"] == "hooks"
+    assert ground.agents()[0]["isolation"] == "hooks"
     doctor = ground.wl("doctor", env={"WINDLASS_DRIVER": "standin"}).ok().out
     assert "no  bubblewrap" in doctor
     assert "for a box, " in doctor
@@ -168,9 +168,7 @@ def test_what_a_boxed_manager_starts_is_boxed_and_reaches_no_further(ground: Gro
     assert "cannot give network host" in _text(workspace / "three.txt")
     for name, code in (("two", 7), ("three", 7), ("four", 7)):
         assert _text(workspace / f"{name}.txt").split()[-1] == str(code), name
-    made = {
-        a["id"]: (a["isolation"], a["network"]) for a in ground.wl("list", "--json").ok().json()
-    }
+    made = {a["id"]: (a["isolation"], a["network"]) for a in ground.agents()}
     assert made == {"lead": ("box", "none"), "one": ("box", "none")}
 
 
@@ -277,7 +275,7 @@ def test_ending_and_undoing_a_boxed_agent_brings_its_clone_back_whole(ground: Gr
     assert "c" in ground.git("log", "-1", "--format=%s", "agent/fox")
     listed = ground.wl("exec", "fox", "--", "git", "stash", "list").ok().out
     assert listed.count("stash@") == 1
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert agent["isolation"] == "box"
     ground.wl("resume", "fox").ok()
     ground.wait("fox", states="waiting")
@@ -319,14 +317,14 @@ def test_agents_cannot_go_below_what_the_person_requires(ground: Ground) -> None
         DONE,
         flags=["--manager"],
     )
-    (lead,) = ground.wl("list", "--json").ok().json()
+    (lead,) = ground.agents()
     workspace = Path(lead["workspace"])
     until((workspace / "ready").exists, what="lead at work")
     ground.wl("config", "set", "roles.worker.isolation", "required").ok()
     (workspace / "go").touch()
     ground.wait("lead")
     assert _text(workspace / "b.txt").endswith("7\n")
-    made = {one["id"]: one["isolation"] for one in ground.wl("list", "--json").ok().json()}
+    made = {one["id"]: one["isolation"] for one in ground.agents()}
     assert made == {"lead": "hooks", "a": "box"}
 
 
@@ -336,7 +334,7 @@ def test_a_network_that_nothing_would_enforce_is_refused(ground: Ground) -> None
     ground.wl("config", "set", "network", "none").ok()
     script = ground.script("fox", STAY)
     ground.wl(*NEW, "--isolation", "hooks", "--script", script, "--name", "fox", "x").ok()
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert (agent["isolation"], agent["network"]) == ("hooks", "host")
 
 

@@ -28,7 +28,7 @@ def test_an_agent_that_spawns_becomes_the_parent_and_its_branch_the_base(ground:
         flags=["--manager"],
     )
     ground.wait("lead", states="complete")
-    agents = {one["id"]: one for one in ground.wl("list", "--json").ok().json()}
+    agents = {one["id"]: one for one in ground.agents()}
     assert agents["hand"]["parent"] == "lead"
     assert agents["hand"]["role"] == "worker"
     assert (Path(agents["hand"]["workspace"]) / "plan.md").exists()
@@ -74,7 +74,7 @@ def test_an_agent_ends_only_what_is_below_it_and_only_with_force(ground: Ground)
     assert (workspace / "out1.txt").read_text().endswith("7\n")
     assert "--force" in (workspace / "out2.txt").read_text()
     assert (workspace / "out3.txt").read_text().endswith("0\n")
-    assert {one["id"] for one in ground.wl("list", "--json").ok().json()} == {"lead", "other"}
+    assert {one["id"] for one in ground.agents()} == {"lead", "other"}
 
 
 def test_nuke_takes_a_tree_three_levels_deep_and_undo_brings_it_back_as_it_was(
@@ -102,12 +102,12 @@ def test_nuke_takes_a_tree_three_levels_deep_and_undo_brings_it_back_as_it_was(
     ground.wl("wait", "mid", "--for", "waiting", "--timeout", "60").ok()
     ground.wl("wait", "low", "--for", "waiting", "--timeout", "60").ok()
     ground.new("bystander", STAY)
-    before = {one["id"]: one["parent"] for one in ground.wl("list", "--json").ok().json()}
+    before = {one["id"]: one["parent"] for one in ground.agents()}
     done = ground.wl("nuke", "top", "--force", "--json").ok().json()
     assert {one["id"] for one in done["ended"]} == {"top", "mid", "low"}
-    assert [one["id"] for one in ground.wl("list", "--json").ok().json()] == ["bystander"]
+    assert [one["id"] for one in ground.agents()] == ["bystander"]
     ground.wl("undo").ok()
-    after = {one["id"]: one["parent"] for one in ground.wl("list", "--json").ok().json()}
+    after = {one["id"]: one["parent"] for one in ground.agents()}
     assert after == before
 
 

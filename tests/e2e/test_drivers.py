@@ -38,7 +38,7 @@ def test_without_a_word_it_is_claude_and_a_missing_one_comes_with_its_install_li
     refused = ground.wl("new", "x").failed(5)
     assert "Claude Code is not installed" in refused.err
     assert "npm install -g" in refused.err
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []
 
 
 def test_drivers_are_listed_with_version_and_abilities(ground: Ground) -> None:
@@ -69,4 +69,4 @@ def test_limits_that_make_no_sense_are_refused_and_nobody_starts(
     done = ground.wl("new", "--driver", "standin", *flags, "x")
     assert done.code in (2, 8), done.err
     assert done.err.startswith("wl: ")
-    assert ground.wl("list", "--json").ok().json() == []
+    assert ground.agents() == []

@@ -34,7 +34,7 @@ def test_a_manager_may_be_made_under_a_manager(ground: Ground) -> None:
     ground.new("lead", STAY, flags=["--manager"])
     ground.new("sub", STAY, flags=["--manager", "--parent", "lead"])
     ground.new("hand", STAY, flags=["--parent", "sub"])
-    listed = {agent["id"]: agent for agent in ground.wl("list", "--json").ok().json()}
+    listed = {agent["id"]: agent for agent in ground.agents()}
     assert (listed["sub"]["role"], listed["sub"]["parent"]) == ("manager", "lead")
     assert (listed["hand"]["role"], listed["hand"]["parent"]) == ("worker", "sub")
     drawn = ground.wl("tree").ok().out.splitlines()
@@ -94,7 +94,7 @@ def test_a_question_on_a_terminal_names_the_agent(ground: Ground) -> None:
     os.close(ours)
     assert err.startswith("end api?")
     assert asked.returncode == 0
-    until(lambda: ground.wl("list", "--json").ok().json() == [], what="the end of api")
+    until(lambda: ground.agents() == [], what="the end of api")
 
 
 def test_a_command_of_an_agent_gets_its_own_options(ground: Ground) -> None:
@@ -184,7 +184,7 @@ def test_a_goal_of_many_lines_takes_one_where_it_is_listed(ground: Ground) -> No
     listed = ground.wl("list").ok().out
     assert len(listed.splitlines()) == 2
     assert len(listed) < 1000
-    assert ground.wl("list", "--json").ok().json()[0]["goal"].strip() == goal.strip()
+    assert ground.agents()[0]["goal"].strip() == goal.strip()
 
 
 def bash(command: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_everything_comes_back(ground: Ground, way: str) -> None:
     else:
         ground.wl("undo").ok()
     assert picture(ground, workspace) == before
-    (agent,) = ground.wl("list", "--json").ok().json()
+    (agent,) = ground.agents()
     assert (agent["id"], agent["state"]) == ("a1", "stopped")
     ground.wl("resume", "a1").ok()
     ground.wait("a1", states="waiting")
@@ -127,7 +127,7 @@ def test_restoring_the_same_entry_twice_overwrites_nothing(ground: Ground) -> No
     assert (workspace / "mine.txt").read_text() == "second\n"
     assert (Path(again["workspace"]) / "mine.txt").read_text() == "first\n"
     ground.wl("trash", "restore", entry["id"], "--name", "third").ok()
-    assert len(ground.wl("list", "--json").ok().json()) == 3
+    assert len(ground.agents()) == 3
 
 
 def test_a_hundred_megabytes_that_nobody_committed_come_back(ground: Ground) -> None:

@@ -14,7 +14,7 @@ STAY = {"text": "WAITING"}
 
 
 def names(ground: Ground) -> list[str]:
-    return sorted(one["id"] for one in ground.wl("list", "--json").ok().json())
+    return sorted(one["id"] for one in ground.agents())
 
 
 def test_an_undo_that_failed_can_be_tried_again(ground: Ground) -> None:
@@ -68,7 +68,7 @@ def test_a_tree_comes_back_with_slots_of_its_own_and_its_base_pinned(ground: Gro
     done = ground.wl("nuke", "lead", "--force").ok()
     assert "next manager up" not in done.out
     ground.wl("undo").ok()
-    slots = [one["slot"] for one in ground.wl("list", "--json").ok().json()]
+    slots = [one["slot"] for one in ground.agents()]
     assert sorted(slots) == [0, 1, 2]
     refs = ground.git("for-each-ref", "--format=%(refname)", "refs/windlass/base").split()
     assert refs == [f"refs/windlass/base/{name}" for name in ("lead", "w1", "w2")]

@@ -19,7 +19,7 @@ class Asked:
     def __init__(self, ground: Ground, *flags: str) -> None:
         self.ground = ground
         self.workspace = ground.new("ann", {"text": "WAITING"}, flags=flags)
-        (found,) = (row for row in ground.wl("list", "--json").ok().json() if row["id"] == "ann")
+        (found,) = (row for row in ground.agents() if row["id"] == "ann")
         self.folder = ground.state / "agents" / found["uid"]
         (self.sockets,) = ground.runtime.glob(f"windlass/*/{found['uid'][:8]}")
         self.events = ground.folder / "events"

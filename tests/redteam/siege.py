@@ -270,7 +270,7 @@ class Siege:
         self._see("43 teardown", "43 teardown" in sung)
         self._see("18 at the end", sung - {"43 teardown"})
         self._see("24 survivor", self._left())
-        listed = self.ground.wl("list", "--json").ok().json()
+        listed = self.ground.agents()
         self._see("41 end", "rat" in [one["id"] for one in listed])
         self._see("33 replay", _answers(self.socket))
         self._text("undo")

@@ -45,6 +45,7 @@ def test_the_page_says_every_note() -> None:
 
 
 def test_doctor_prints_it_without_a_daemon(ground: Ground) -> None:
+    ground.warm = False
     shown = ground.wl("doctor", "--matrix").ok().out
     for line in redteam.table():
         assert line.attack in shown

@@ -177,9 +177,17 @@ class Ground:
         """An agent's state."""
         return str(self.ask("why", agent=name)["state"])
 
+    def agents(self) -> list[dict[str, Any]]:
+        """Those that live, as `wl list` has them."""
+        found: list[dict[str, Any]] = self.ask("agents")
+        return found
+
     def wait(self, *names: str, states: str = "complete,stopped") -> None:
-        """Waits until agents reach one of the states."""
-        self.wl("wait", *names, "--for", states, "--timeout", "60").ok()
+        """Waits until agents reach one of the states, and what they committed has come home."""
+        wanted = set(states.split(","))
+        for name in names:
+            until(lambda name=name: self.state_of(name) in wanted, within=60, what=states)  # type: ignore[misc]
+            self.ask("why", agent=name, home=True)
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
         """The log, whole."""

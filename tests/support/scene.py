@@ -122,7 +122,8 @@ def scene(ground: Ground, driver: str) -> Iterator[Scene]:
         built = claude_environment(ground.home, model.url)
         ground.env |= {name: text for name, text in built.items() if name.startswith(_SWITCHES)}
         ground.env["PATH"] = os.pathsep.join((str(programs), ground.env["PATH"]))
-        ground.wl("config", "set", "claude.config", "own", "--global").ok()
+        with (ground.state / "config.toml").open("a") as file:
+            file.write('[claude]\nconfig = "own"\n')
         try:
             yield Scene(ground, driver, model)
         finally:

@@ -125,10 +125,14 @@ class ListRequest(Scope):
 
 
 class WhyRequest(Scope):
-    """Asks for an agent's state; `history` for every state that it has been in."""
+    """Asks for an agent's state; `history` for every state that it has been in.
+
+    With `home` the answer comes when what the agent has committed is on its branch.
+    """
 
     agent: NotRequired[str | None]
     history: NotRequired[bool]
+    home: NotRequired[bool]
 
 
 class DriversRequest(Scope):

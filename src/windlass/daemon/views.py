@@ -161,6 +161,8 @@ class Views:
         agent = finding.any_agent(self._context, where, request.get("agent"))
         if request.get("history"):
             self._own(where, agent)
+        if request.get("home") and agent.ended_at is None:
+            homing.try_to_bring(self._context, agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)

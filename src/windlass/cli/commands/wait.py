@@ -61,7 +61,7 @@ def run(call: Call) -> int:
             raise news
     for name, seen in reached.items():
         if seen["state"] != "ended":
-            call.ask("status", agent=name)  # what it has committed is on its branch after this
+            call.ask("why", agent=name, home=True)
     call.data(list(reached.values()))
     for name, seen in reached.items():
         call.tell(f"{name} is {seen['state']}")
