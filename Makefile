@@ -29,8 +29,8 @@ test: check ## everything
 test-fast: setup-dev ## the pure part, in seconds
 	@$(PYTEST) -q -m "not slow and not soak"
 
-soak: setup-dev ## long chaos runs
-	@$(PYTEST) -n 2 --dist worksteal -m soak
+soak: setup-dev ## long chaos runs, boxed too
+	@$(PYTEST) -n 4 --dist worksteal -m soak
 
 bench: setup-dev ## the budgets, measured side by side
 	@$(PY) bench/run.py
