@@ -58,9 +58,14 @@ class Homing:
                 log.warning("the mirror of %s is not in step: %s", repo, error.message)
 
     def begin(self, agent: Agent) -> None:
-        """Has an agent's work brought home soon, unless that is under way."""
+        """Has an agent's work brought home soon, unless it is there or under way."""
+        if agent.isolation != "box" or agent.branch is None:
+            return
+        seen = homecoming.signature(agent.workspace, agent.branch)
+        if seen == self._context.brought.get(agent.uid):
+            return
         with self._guard:
-            if agent.isolation != "box" or agent.uid in self._under_way:
+            if agent.uid in self._under_way:
                 return
             self._under_way.add(agent.uid)
         self._pool.submit(self._bring, agent)
@@ -118,9 +123,11 @@ def bring(context: Context, agent: Agent) -> None:
     """Brings what a boxed agent committed into the repository; quick where nothing is new."""
     if agent.isolation != "box" or agent.branch is None or agent.ended_at is not None:
         return
-    repo = repos.by_id(context, agent.repo)
     seen = homecoming.signature(agent.workspace, agent.branch)
-    if seen == context.brought.get(agent.uid) or repos.is_gone(repo):
+    if seen == context.brought.get(agent.uid):
+        return
+    repo = repos.by_id(context, agent.repo)
+    if repos.is_gone(repo):
         return
     with context.holding([_coming_home(agent)]):
         # It may have been brought, or its branch removed, while we waited.
