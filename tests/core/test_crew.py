@@ -8,37 +8,23 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.agents import an_agent
 
 from windlass.core import crew
 from windlass.core.crew import Agent, Policy, Role, Spawn
 from windlass.core.errors import Conflict, Denied
-from windlass.core.ids import AgentId, RepoId, Uid
-from windlass.core.states import State
+from windlass.core.ids import Uid
 
 
 def agent(name: str, *, role: Role = "worker", parent: str | None = None, slot: int = 0) -> Agent:
-    return Agent(
-        uid=Uid(name),
-        repo=RepoId("0" * 8),
-        id=AgentId(name),
+    return an_agent(
+        name,
         role=role,
         parent=Uid(parent) if parent else None,
-        goal="g",
-        driver="standin",
-        model=None,
         mode="live",
         branch=f"agent/{name}",
         workspace=f"/w/{name}",
-        base="0" * 40,
-        base_from="HEAD",
-        policy=Policy(),
-        script=None,
         slot=slot,
-        conversation="c",
-        session=1,
-        state=State.RUNNING,
-        state_at=0.0,
-        created_at=0.0,
     )
 
 

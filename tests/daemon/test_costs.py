@@ -19,12 +19,13 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
+from tests.support.agents import an_agent
 from tests.support.ground import until
 
 from windlass.api.server import Caller
-from windlass.core.crew import Agent, Limits, Policy
+from windlass.core.crew import Agent, Limits
 from windlass.core.errors import ConfigError, Denied, UserError
-from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.core.launch import Launch
 from windlass.core.states import State
 from windlass.daemon import budgets, costs, growing, lodging
@@ -128,30 +129,14 @@ class Bench:
 
     def agent(self, name: str, **more: Any) -> Agent:
         """A live agent with a running first session."""
-        agent = Agent(
-            uid=Uid(f"uid{name}"),
-            repo=REPO,
-            id=AgentId(name),
-            role="worker",
-            parent=None,
-            goal="g",
-            driver="standin",
-            model=None,
-            mode="headless",
-            branch=None,
-            workspace=str(self.repo),
-            base="0" * 40,
-            base_from="HEAD",
-            policy=Policy(),
-            script=None,
-            slot=0,
-            conversation="c",
-            session=1,
-            state=State.RUNNING,
-            state_at=NOON,
-            created_at=NOON - 3600,
-        )
-        agent = msgspec.structs.replace(agent, **more)
+        given = {
+            "uid": Uid(f"uid{name}"),
+            "repo": REPO,
+            "workspace": str(self.repo),
+            "state_at": NOON,
+            "created_at": NOON - 3600,
+        }
+        agent = an_agent(name, **given | more)
         self.store.write(lambda w: rows.put_agent(w, agent))
         self.session(agent, 1)
         return agent

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import sqlalchemy as sa
+from tests.support.agents import an_agent
 
-from windlass.core.crew import Agent, Policy
-from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import homing
 from windlass.daemon.context import Context, Folders, SystemClock
@@ -80,30 +80,16 @@ def agent(context: Context, **more: Any) -> tuple[Agent, Session]:
     """A headless agent in its first session."""
     workspace = context.folders.workspace(REPO, "fox")
     workspace.mkdir(parents=True)
-    made = Agent(
+    made = an_agent(
+        "fox",
         uid=UID,
         repo=REPO,
-        id=AgentId("fox"),
-        role="worker",
-        parent=None,
-        goal="g",
-        driver="standin",
-        model=None,
-        mode="headless",
         branch="agent/fox",
         workspace=str(workspace),
-        base="0" * 40,
-        base_from="HEAD",
-        policy=Policy(),
-        script=None,
-        slot=0,
-        conversation="c",
-        session=1,
-        state=State.RUNNING,
         state_at=NOW,
         created_at=NOW,
+        **more,
     )
-    made = msgspec.structs.replace(made, **more)
     session = Session(agent=UID, number=1, marker="m", started_at=NOW)
     context.store.write(lambda w: rows.put_agent(w, made))
     context.store.write(lambda w: rows.put_session(w, session))

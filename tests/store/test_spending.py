@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
+from tests.support.agents import an_agent
 
-from windlass.core.crew import Agent, Policy
+from windlass.core.crew import Agent
 from windlass.core.ids import AgentId, RepoId, Uid
-from windlass.core.states import State
 from windlass.core.usage import Usage
 from windlass.store import rows, spending, tables
 from windlass.store.rows import Session
@@ -29,29 +29,7 @@ class Still:
 
 
 def agent(uid: str, repo: str) -> Agent:
-    return Agent(
-        uid=Uid(uid),
-        repo=RepoId(repo),
-        id=AgentId(f"name-{uid}"),
-        role="worker",
-        parent=None,
-        goal="g",
-        driver="standin",
-        model=None,
-        mode="live",
-        branch=None,
-        workspace="/w",
-        base="0" * 40,
-        base_from="HEAD",
-        policy=Policy(),
-        script=None,
-        slot=0,
-        conversation="c",
-        session=2,
-        state=State.RUNNING,
-        state_at=0.0,
-        created_at=0.0,
-    )
+    return an_agent(uid, repo=RepoId(repo), id=AgentId(f"name-{uid}"), mode="live", session=2)
 
 
 @pytest.fixture

@@ -183,6 +183,12 @@ def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
     return msgspec.convert(merged, Config)
 
 
+def confinement(config: Config, role: str) -> tuple[Isolation, Network]:
+    """What a role's agents have where nothing else is asked for."""
+    own: Role = getattr(config.roles, role)
+    return own.isolation or config.isolation, own.network or config.network
+
+
 def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
     """A project's layer without what would confine agents less than the user wants it.
 

@@ -18,7 +18,7 @@ from windlass import drivers
 from windlass.api import places
 from windlass.box import groups, probes, proxy, toolchains, wrapping
 from windlass.core.boxing import Boxing, Isolation, Level, Network, Quota
-from windlass.core.config import Config
+from windlass.core.config import Config, confinement
 from windlass.core.crew import Agent
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError
@@ -124,7 +124,7 @@ def way_out(context: Context, agent: Agent) -> Iterator[None]:
     if agent.isolation != "box" or agent.network != "proxy":
         yield
         return
-    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+    config = _config(context, agent)
     sockets = context.folders.sockets(agent.uid)
     places.make_private(str(sockets))
     serving = proxy.Proxy(
@@ -174,7 +174,7 @@ def _around_clone(
 ) -> list[str]:
     _require_still(agent)
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
-    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+    config = _config(context, agent)
     boxing = Boxing(
         readable=(*borrowed, *readable),
         writable=writable,
@@ -189,14 +189,18 @@ def require_as_configured(context: Context, agent: Agent) -> None:
     if agent.isolation == "box":
         _require_still(agent)
         return
-    config = settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
-    wanted = getattr(config.roles, agent.role).isolation or config.isolation
+    config = _config(context, agent)
+    wanted, _ = confinement(config, agent.role)
     if wanted in ("required", "box"):
         raise ConfigError(
             f"{agent.id} has no box, and isolation is {wanted} by now",
             f"start another in its place: wl merge {agent.id}, then wl new;"
             " or lift it: wl config set isolation auto",
         )
+
+
+def _config(context: Context, agent: Agent) -> Config:
+    return settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
 
 
 def _require_still(agent: Agent) -> None:

@@ -113,7 +113,7 @@ def _decide(
         temp=temp,
         told=told,
         boxed=level == "box",
-        **({} if level == "box" else {"real": os.path.realpath}),
+        real=os.path.normpath if level == "box" else os.path.realpath,
     )
     return policy.decide(call, given, inside=reach, role=role)
 

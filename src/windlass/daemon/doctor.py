@@ -15,7 +15,7 @@ from windlass import __version__, drivers
 from windlass.box import probes
 from windlass.box.probes import Probe
 from windlass.core.boxing import Level
-from windlass.core.config import Config
+from windlass.core.config import Config, confinement
 from windlass.core.errors import WindlassError
 from windlass.daemon import boxes, lodging, settings
 from windlass.daemon.context import Context
@@ -80,13 +80,14 @@ def examine(
 
 def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _Start:
     """Goes the way of a worker's spawn as far as it can be gone without one."""
-    own, where = config.roles.worker, str(context.folders.workspaces)
+    wanted, network = confinement(config, "worker")
+    where = str(context.folders.workspaces)
     try:
         version = drivers.get(name).check()
         draft = lodging.draft(context, name, mode="live", root=where, config=config, boxed=True)
         choice = boxes.choose(
-            wanted=own.isolation or config.isolation,
-            network=own.network or config.network,
+            wanted=wanted,
+            network=network,
             driver=name,
             draft=draft,
             repo=repo,

@@ -13,7 +13,7 @@ from windlass.api.server import Caller
 from windlass.api.wire import SpawnRequest
 from windlass.core import crew, ids, names
 from windlass.core.boxing import Network
-from windlass.core.config import Config
+from windlass.core.config import Config, confinement
 from windlass.core.crew import Agent, Limits, Spawn
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
@@ -186,17 +186,17 @@ class Spawning:
 
         What is configured is a floor for what agents ask for: a person may go below it.
         """
-        own, caller = getattr(config.roles, request.get("role") or "worker"), where.caller
+        caller = where.caller
         if caller is not None and not request.get("worktree", True):
             raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
-        usual = own.isolation or config.isolation
+        usual, usual_network = confinement(config, request.get("role") or "worker")
         wanted = request.get("isolation") or usual
         boxed = caller is not None and caller.isolation == "box"
         if caller is not None and wanted in ("auto", "hooks") and usual in ("required", "box"):
             wanted = usual
         if boxed and wanted == "auto":
             wanted = "box"
-        network = crew.narrowest(own.network or config.network, caller)
+        network = crew.narrowest(usual_network, caller)
         asked = request.get("network")
         if asked is not None:
             network = crew.granted(asked, network, caller)
