@@ -109,6 +109,35 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repo: Usd | None = None
 
 
+class Mail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much may be said: messages a minute of one sender, and messages that wait for one."""
+
+    rate: Positive = 120
+    inbox: Positive = 200
+
+
+class Nudges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When an agent that is idle and not done is reminded; each time after twice as long."""
+
+    first: Seconds = 120.0
+    most: Size = 4
+
+
+class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is run for each notice to the person."""
+
+    command: str = ""
+
+
+class StatusNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The crew's status in the instructions file of the person's own agent."""
+
+    enabled: bool = False
+    update_interval: Seconds = 10.0
+    max_messages: Size = 50
+    include_children_count: bool = True
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every key, with its default."""
 
@@ -118,6 +147,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diff_tool: str = ""
     isolation: Isolation = "auto"
     network: Network = "host"
+    allow_agent_questions: bool = True
+    notices: Literal["roots", "all"] = "roots"
+    status_file: bool = False
     workspace: Workspace = Workspace()
     roles: Roles = Roles()
     permissions: Permissions = Permissions()
@@ -127,6 +159,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trash: Trash = Trash()
     claude: Claude = Claude()
     budget: Budget = Budget()
+    mail: Mail = Mail()
+    nudges: Nudges = Nudges()
+    notify: Notify = Notify()
+    status_node: StatusNode = StatusNode()
 
 
 ABOUT = {
@@ -136,6 +172,9 @@ ABOUT = {
     "diff_tool": "program that `wl diff --tool` opens with two folders",
     "isolation": "`auto` (the best there is), `required` or `box` (a box or nothing), or `hooks`",
     "network": "what boxed agents reach: `host`, `proxy` (box.domains), `none` (the model alone)",
+    "allow_agent_questions": "whether agents may ask the person (`wl ask`)",
+    "notices": "whose news wake your own agent: of `roots`, or of `all` agents",
+    "status_file": "whether `.windlass/STATUS.md` says how the crew is",
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",
     "workspace.timeout": "seconds that setup and teardown may take",
@@ -170,6 +209,15 @@ ABOUT = {
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
+    "mail.rate": "messages that one sender may send in a minute",
+    "mail.inbox": "messages that may wait for one agent",
+    "nudges.first": "seconds after which an idle agent that is not done is reminded; then doubled",
+    "nudges.most": "how often one is reminded before its manager or you are told; 0: never",
+    "notify.command": "shell command run for each notice, which it gets as JSON; yours alone",
+    "status_node.enabled": "whether the crew's status is kept in CLAUDE.md, in its marked block",
+    "status_node.update_interval": "seconds between two updates of the status node",
+    "status_node.max_messages": "how many messages the status node shows, newest kept",
+    "status_node.include_children_count": "whether the status node counts children",
 }
 """Every key that can be set, with what it is for."""
 

@@ -36,10 +36,17 @@ def m003_boxes(connection: sa.Connection) -> None:
     _add_column(connection, t.agents.c.network)
 
 
+def m004_mail(connection: sa.Connection) -> None:
+    """What agents and people say to each other, and what the person's own agent is told."""
+    t.messages.create(connection)
+    t.notices.create(connection)
+
+
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     m001_foundation,
     m002_real_agents,
     m003_boxes,
+    m004_mail,
 )
 
 

@@ -1,7 +1,8 @@
 """The tables, in portable SQL: the same on SQLite and Postgres.
 
-What is true now is in `repos`, `agents`, `sessions` and `observations`; what happened is in
-`events`; what we set out to do is in `intents`. Shapes change only by a migration.
+What is true now is in `repos`, `agents`, `sessions` and `observations`; what was said is in
+`messages` and `notices`; what happened is in `events`; what we set out to do is in `intents`.
+Shapes change only by a migration.
 """
 
 from __future__ import annotations
@@ -98,6 +99,63 @@ usage = sa.Table(
 )
 """What was spent, per source: `transcript` counts as it is spent, `result` is what a headless
 session reports at the end of a turn. The same spending may be in both: the greater one counts."""
+
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column(
+        "number",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("id", sa.String(24), nullable=False, unique=True),
+    sa.Column("repo", sa.String(8), nullable=False),
+    sa.Column("sender", sa.String(16), nullable=False),
+    sa.Column("sender_id", sa.String(48), nullable=False),
+    sa.Column("recipient", sa.String(16), nullable=False),
+    sa.Column("recipient_id", sa.String(48), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("urgent", sa.Boolean, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("topic", sa.String(64)),
+    sa.Column("reply_to", sa.String(24)),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("survivor", sa.String(24)),
+    sa.Column("route", sa.String(16)),
+    sa.Column("offer", sa.JSON),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("expires_at", sa.Float),
+    sa.Column("delivered_at", sa.Float),
+    sa.Column("read_at", sa.Float),
+    sa.Column("acked_at", sa.Float),
+    sa.Column("ended_at", sa.Float),
+)
+"""Parties are the uid of an agent, `user` or `windlass`; their ids are as they were then. An offer
+is what is known of a delivery under way: it is kept before it is made."""
+sa.Index("messages_to_somebody", messages.c.recipient, messages.c.state, messages.c.number)
+sa.Index("messages_from_somebody", messages.c.sender, messages.c.created_at)
+
+notices = sa.Table(
+    "notices",
+    metadata,
+    sa.Column(
+        "number",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("repo", sa.String(8), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("sender", sa.String(48), nullable=False),
+    sa.Column("type", sa.String(16), nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("message", sa.String(24)),
+    sa.Column("taken_at", sa.Float),
+    sa.Column("taken_by", sa.String(16)),
+)
+sa.Index("notices_of_a_repo", notices.c.repo, notices.c.taken_at, notices.c.number)
 
 events = sa.Table(
     "events",
