@@ -14,7 +14,7 @@ import pytest
 from tests.support.ground import until
 
 from windlass.api import client, places
-from windlass.api.server import MOST_OF_ONE, Caller, Server, Verb
+from windlass.api.server import MOST_OF_ONE, Caller, Server, Verb, Wait
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
@@ -37,7 +37,10 @@ class Serving:
         self.begun = 0
         self.gate = asyncio.Event()
         self.gate.set()
-        verbs = {
+        self.word: asyncio.Future[str] = self.loop.create_future()
+        self.given_up = 0
+        verbs: dict[str, Verb | Wait] = {
+            "wait": Wait(dict[str, Any], self._wait),
             "echo": Verb(Asked, lambda caller, asked: {"agent": caller.agent, **asked}),
             "fail": Verb(dict[str, Any], self._fail),
             "odd": Verb(dict[str, Any], lambda _caller, _asked: {"name": "a\udcff"}),
@@ -65,6 +68,14 @@ class Serving:
 
     def _fail(self, _caller: Caller, _asked: Any) -> None:
         raise ZeroDivisionError("by \udcff")
+
+    async def _wait(self, _caller: Caller, _asked: Any) -> str:
+        self.begun += 1
+        try:
+            return await asyncio.shield(self.word)
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
 
     async def _feed(
         self, _caller: Caller, _asked: Mapping[str, str]
@@ -234,3 +245,33 @@ def test_a_server_that_stops_leaves_no_socket_behind(serving: Serving) -> None:
     assert not path.exists()
     with pytest.raises(client.Stopped):
         client.ask("echo", {"text": "x"})
+
+
+_WAIT = b"POST /v1/wait HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def test_who_waits_is_answered_when_there_is_an_answer(serving: Serving) -> None:
+    with connected(Path(places.person_socket())) as one:
+        one.sendall(_WAIT)
+        until(lambda: serving.begun == 1, what="the request")
+        serving.loop.call_soon_threadsafe(serving.word.set_result, "now")
+        answer = b"".join(iter(lambda: one.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b'"now"')
+
+
+def test_nothing_goes_on_for_one_who_waited_and_hung_up(serving: Serving) -> None:
+    with connected(Path(places.person_socket())) as one:
+        one.sendall(_WAIT)
+        until(lambda: serving.begun == 1, what="the request")
+        assert serving.given_up == 0
+    until(lambda: serving.given_up == 1, what="the end of the waiting")
+
+
+def test_a_server_that_stops_lets_those_go_who_wait(serving: Serving) -> None:
+    with connected(Path(places.person_socket())) as one:
+        one.sendall(_WAIT)
+        until(lambda: serving.begun == 1, what="the request")
+        serving.do(serving.server.stop())
+        answer = b"".join(iter(lambda: one.recv(4096), b""))
+    assert b"the daemon stops" in answer

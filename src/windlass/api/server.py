@@ -49,6 +49,13 @@ class Verb(NamedTuple):
     answer: Callable[[Caller, Any], Any]
 
 
+class Wait(NamedTuple):
+    """A verb that may take hours: awaited on the event loop, cancelled when its client hangs up."""
+
+    request: Any
+    answer: Callable[[Caller, Any], Awaitable[Any]]
+
+
 Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
 """Refuses before it gives the stream: afterwards an error can only break it off."""
 Runner = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -57,11 +64,14 @@ Runner = Callable[[Callable[[], Any]], Awaitable[Any]]
 class Server:
     """Serves verbs and events on as many sockets as there are identities."""
 
-    def __init__(self, verbs: Mapping[str, Verb], feed: Feed, *, schema: int, run: Runner) -> None:
+    def __init__(
+        self, verbs: Mapping[str, Verb | Wait], feed: Feed, *, schema: int, run: Runner
+    ) -> None:
         self._verbs = verbs
         self._feed = feed
         self._schema = schema
         self._run = run
+        self._waiting: set[asyncio.Future[Any]] = set()
         self._states: weakref.WeakSet[ServerState] = weakref.WeakSet()
         self._open: dict[Path, asyncio.AbstractServer] = {}
         self._app = Starlette(
@@ -104,6 +114,8 @@ class Server:
         """Closes every socket and lets requests that are under way finish."""
         for path in list(self._open):
             await self.close(path)
+        for waiting in self._waiting:
+            waiting.cancel()
         for connection in [one for state in self._states for one in state.connections]:
             connection.shutdown()
         if tasks := [one for state in self._states for one in state.tasks]:
@@ -119,9 +131,26 @@ class Server:
             if verb is None:
                 raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
             asked = _decode(await _body(request), verb.request)
+            if isinstance(verb, Wait):
+                return _json(await self._awaited(request, verb.answer(caller, asked)))
             return _json(await self._run(lambda: verb.answer(caller, asked)))
         except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
             return _refusal(request, error)
+
+    async def _awaited(self, request: Request, answer: Awaitable[Any]) -> Any:
+        """Awaits an answer as long as there is somebody to have it, and we are there to give it."""
+        coming = asyncio.ensure_future(answer)
+        gone = asyncio.ensure_future(_hung_up(request))
+        self._waiting.add(coming)
+        try:
+            await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if coming.cancelled():
+                raise Unavailable("the daemon stops", "ask the next one")
+            return coming.result() if coming.done() else None
+        finally:
+            self._waiting.discard(coming)
+            coming.cancel()
+            gone.cancel()
 
     async def _events(self, request: Request) -> Response:
         caller: Caller = request.scope["windlass.caller"]
@@ -171,6 +200,11 @@ class _As:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["windlass.caller"] = self._caller
         await self._app(scope, receive, send)
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _framed(feed: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
