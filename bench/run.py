@@ -25,7 +25,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import box, hooks  # noqa: E402 - as above
+from bench import box, hooks, notices  # noqa: E402 - as above
 from tests.support.ground import WL, Ground  # noqa: E402 - found through the line above
 
 IDLE_SECONDS = 20.0
@@ -172,6 +172,10 @@ def idle(ground: Ground) -> list[Row]:
     ]
 
 
+def _parts(ground: Ground) -> list[hooks.Measured]:
+    return [*box.measure(), *hooks.measure(ground), *notices.measure(ground)]
+
+
 def show(rows: list[Row]) -> None:
     """Prints the table."""
     print(f"{'what':<36}{'median':>10}{'least':>10}  {'unit':<5}{'budget':>8}  verdict")
@@ -192,7 +196,7 @@ def main() -> int:
     ground = Ground(folder)
     ground.repository()
     try:
-        hooked = [row(*one) for one in (*box.measure(), *hooks.measure(ground))]
+        hooked = [row(*one) for one in _parts(ground)]
         rows = [*floors(ground), *start_up(ground), *hooked, *crew(ground)]
     finally:
         ground.wl("nuke", "--force", "-q", timeout=300)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from windlass.api import wire
-from windlass.api.server import Verb, _decode
+from windlass.api.server import Verb, Wait, _decode
 from windlass.core.errors import UserError
 from windlass.daemon.verbs import Verbs
 
@@ -19,15 +19,22 @@ TABLE = {
     if verb.request is not wire.HookInput  # an agent CLI's own words, of which no type is trusted
 }
 NEEDED: dict[str, dict[str, Any]] = {
+    "answer": {"question": "q", "text": "x"},
     "ask": {"text": "x"},
     "drivers.trust": {"driver": "claude"},
     "drivers.trusted": {"driver": "claude"},
     "end": {"agents": ["a"]},
     "explain.tool": {"input": "{}"},
+    "listen": {"route": "listen", "listener": "x"},
+    "mail.wait": {"session": 1, "arm": "x"},
+    "message": {"message": "m"},
     "note": {"text": "x"},
+    "notify": {"text": "x"},
+    "receipts": {"messages": ["m"], "timeout": 1.0},
     "reassign": {"agent": "a", "parent": None},
     "send": {"agent": "a", "text": "x"},
     "spawn": {"goal": "x"},
+    "taken": {"numbers": [1], "listener": "x", "route": "listen"},
 }
 """What a verb cannot do without; every other one takes an empty request."""
 
@@ -66,5 +73,5 @@ def test_every_request_on_the_wire_belongs_to_a_verb() -> None:
     assert written <= used
 
 
-def decoded(verb: Verb, body: dict[str, Any]) -> Any:
+def decoded(verb: Verb | Wait, body: dict[str, Any]) -> Any:
     return _decode(msgspec.json.encode(body), verb.request)

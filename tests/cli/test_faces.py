@@ -40,7 +40,7 @@ def test_no_two_commands_share_a_name() -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        (["me"], ["merge", "merge-check"]),
+        (["me"], ["merge", "merge-check", "message"]),
         (["trash", "re"], ["restore"]),
         (["completion", ""], ["bash", "fish", "zsh"]),
         (["drivers", ""], ["list", "trust"]),

@@ -162,16 +162,95 @@ class MergeRequest(AgentRequest):
 
 
 class SendRequest(Scope):
-    """Says something to an agent."""
+    """Says something to an agent, to several (with commas), or to who is meant by a word."""
 
     agent: str
     text: str
+    urgent: NotRequired[bool]
+    wake: NotRequired[bool]
+    reply_to: NotRequired[str | None]
+    topic: NotRequired[str | None]
+    expires: NotRequired[float | None]
+
+
+class AnswerRequest(Scope):
+    """Answers a question, named by its id or by who asks."""
+
+    question: str
+    text: str
+    wake: NotRequired[bool]
+
+
+class QuestionsRequest(Scope):
+    """Lists questions; `all` also those that were answered."""
+
+    all: NotRequired[bool]
+
+
+class InboxRequest(AgentRequest):
+    """Lists the messages to an agent or the person, or with `sent` from it."""
+
+    all: NotRequired[bool]
+    sent: NotRequired[bool]
+    last: NotRequired[int | None]
+
+
+class MessageRequest(Scope):
+    """Names a message."""
+
+    message: str
+
+
+class MessagesRequest(Scope):
+    """Names messages, or `all` that wait for the caller."""
+
+    messages: NotRequired[list[str]]
+    all: NotRequired[bool]
+
+
+class ReceiptsRequest(Scope):
+    """Waits until messages are queued no more, or so many seconds."""
+
+    messages: list[str]
+    timeout: float
+
+
+class MailRequest(Scope):
+    """A waiting hook asks for mail; `arm` is its name, by which it asks again."""
+
+    session: int
+    arm: str
 
 
 class AskRequest(Scope):
     """Asks whoever is above the calling agent."""
 
     text: str
+
+
+class NotifyRequest(Scope):
+    """Posts a notice; an agent is its own sender, whatever `sender` says."""
+
+    text: str
+    type: NotRequired[Literal["complete", "waiting", "question"]]
+    sender: NotRequired[str | None]
+
+
+class ListenRequest(Scope):
+    """Waits for notices; `listener` tells a waiter from others, `pid` is only shown to them."""
+
+    route: Literal["listen", "rewake"]
+    listener: str
+    timeout: NotRequired[float | None]
+    pid: NotRequired[int | None]
+
+
+class TakenRequest(Scope):
+    """Says that a waiter has what it was given."""
+
+    numbers: list[int]
+    listener: str
+    route: Literal["listen", "rewake"]
 
 
 class LookRequest(AgentRequest):
@@ -260,10 +339,23 @@ class DenialsRequest(AgentRequest):
     hook: NotRequired[str | None]
 
 
+class HooksRequest(Scope):
+    """Installs, uninstalls or looks for the hooks of the person's own session.
+
+    `config_folder` is where the caller's agent CLI has its settings.
+    """
+
+    where: NotRequired[Literal["project", "user"] | None]
+    instructions: NotRequired[Literal["claude-md", "agents-md"] | None]
+    config_folder: NotRequired[str]
+
+
 class HookInput(TypedDict):
     """What an agent CLI tells a hook about a call of a tool. It is the agent's: trust no type."""
 
     hook_event_name: NotRequired[Any]
+    session_id: NotRequired[Any]
+    agent_id: NotRequired[Any]
     tool_name: NotRequired[Any]
     tool_input: NotRequired[Any]
     cwd: NotRequired[Any]

@@ -33,7 +33,7 @@ SHORT: dict[str, tuple[Entry, ...]] = {
         Entry("log", "show what happened"),
     ),
     "steer": (
-        Entry("send", "say something to an agent"),
+        Entry("send", "say something to an agent, to several, or to the person"),
         Entry("attach", "join an agent's terminal"),
         Entry("pause", "stop an agent's session and keep everything"),
         Entry("resume", "go on with a paused or stopped agent"),
@@ -47,6 +47,8 @@ SHORT: dict[str, tuple[Entry, ...]] = {
 """The sixteen verbs of `wl help`, by what they are for."""
 
 REST: tuple[Entry, ...] = (
+    Entry("acknowledge", "say that messages to you are dealt with", ("ack",)),
+    Entry("answer", "answer an agent's question"),
     Entry("ask", "ask the person, or a manager, from inside an agent"),
     Entry("archive", "list and show archived agents"),
     Entry("completion", "print a shell completion script"),
@@ -59,11 +61,16 @@ REST: tuple[Entry, ...] = (
     Entry("exec", "run a command in an agent's workspace"),
     Entry("explain", "say how a captured screen or a call of a tool is judged"),
     Entry("help", "show help"),
+    Entry("hooks", "make your own agent session part of the crew, or no longer"),
+    Entry("inbox", "list messages, and what became of them"),
     Entry("info", "show everything about an agent"),
     Entry("interrupt", "stop an agent's present turn; its session goes on"),
+    Entry("listen", "wait for news of the crew and print it"),
     Entry("merge-check", "say whether a merge would go through"),
+    Entry("message", "show or acknowledge a message"),
     Entry("model", "serve a scripted model to the real Claude Code"),
     Entry("note", "write a line into an agent's log"),
+    Entry("notify", "tell the person's own agent that something happened"),
     Entry("nuke", "end a whole tree of agents, or all of them"),
     Entry("path", "print the folder of an agent's workspace"),
     Entry("questions", "list the questions that wait for your answer"),

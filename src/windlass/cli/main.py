@@ -5,7 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
+from argparse import (
+    PARSER,
+    REMAINDER,
+    SUPPRESS,
+    ArgumentParser,
+    Namespace,
+    RawDescriptionHelpFormatter,
+    _SubParsersAction,
+)
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -60,7 +68,7 @@ def _run(words: list[str]) -> int:
 def _command(entry: Entry, rest: list[str]) -> int:
     module = import_module(entry.module)
     try:
-        args = parser_of(entry, module).parse_args(rest)
+        args = parsed(parser_of(entry, module), rest)
     except SystemExit:  # the help that was asked for has been printed
         return 0
     if args.directory is not None:
@@ -69,6 +77,14 @@ def _command(entry: Entry, rest: list[str]) -> int:
         except OSError as error:
             raise UserError(f"cannot go to {args.directory}: {error.strerror}") from None
     return int(module.run(Call(args)) or 0)
+
+
+def parsed(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """Reads the words of a command; options may stand anywhere, also before the last words."""
+    plain = [action.nargs for action in parser._actions if not action.option_strings]  # noqa: SLF001 - as below
+    if PARSER in plain or REMAINDER in plain:
+        return parser.parse_args(words)
+    return parser.parse_intermixed_args(words)
 
 
 def parser_of(entry: Entry, module: Any) -> ArgumentParser:

@@ -220,6 +220,8 @@ ABOUT = {
     "status_node.include_children_count": "whether the status node counts children",
 }
 """Every key that can be set, with what it is for."""
+PERSONAL = frozenset({"notify.command"})
+"""What only a person's own file sets: it is run on their machine, outside of any box."""
 
 
 def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
@@ -240,11 +242,14 @@ def confinement(config: Config, role: str) -> tuple[Isolation, Network]:
 def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
     """A project's layer without what would confine agents less than the user wants it.
 
-    A repository comes from anywhere: what it brings along may ask for more, never for less.
+    A repository comes from anywhere: what it brings along may ask for more, never for less, and
+    has no say in what is the person's alone.
     """
     wanted = flatten(than)
 
     def kept(key: str, item: Any) -> bool:
+        if key in PERSONAL:
+            return False
         *_, name = key.split(".")
         asked = wanted.get(key, wanted.get(name))
         if name == "isolation" and asked in ("required", "box"):

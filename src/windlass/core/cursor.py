@@ -11,6 +11,7 @@ import re
 
 import msgspec
 
+from windlass.core import mail
 from windlass.core.script import Entry, Script, default_answer
 
 MAIN = -1
@@ -39,12 +40,30 @@ class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
     busy: bool = False
 
 
-def receive(script: Script, cursor: Cursor, message: str) -> Cursor:
+def hear(script: Script, cursor: Cursor, text: str) -> Cursor:
+    """Takes a prompt; of mail, every message by itself."""
+    for whole, body in mail.bodies(text) or [(text, text)]:
+        cursor = receive(script, cursor, body, whole=whole)
+    return cursor
+
+
+def overhear(script: Script, cursor: Cursor, text: str) -> Cursor:
+    """Takes what a hook added: mail counts as a message, anything else only if a rule says so."""
+    return hear(script, cursor, text) if mail.bodies(text) else notice(script, cursor, text)
+
+
+def message(text: str) -> str:
+    """What a script calls the message: of mail the last one, without what is around it."""
+    carried = mail.bodies(text)
+    return carried[-1][1] if carried else text
+
+
+def receive(script: Script, cursor: Cursor, message: str, *, whole: str = "") -> Cursor:
     """Takes a message: begins the script, starts a rule's turns, or plays on where it stopped."""
     if not cursor.begun:
         frame = Frame(MAIN) if script.turns else Frame(ANSWER)
         return msgspec.structs.replace(cursor, frames=(frame,), begun=True, busy=True)
-    ruled = notice(script, cursor, message)
+    ruled = notice(script, cursor, message, whole=whole)
     if ruled is not cursor:
         return ruled
     if cursor.busy:
@@ -53,11 +72,13 @@ def receive(script: Script, cursor: Cursor, message: str) -> Cursor:
     return msgspec.structs.replace(cursor, frames=frames, busy=True)
 
 
-def notice(script: Script, cursor: Cursor, text: str) -> Cursor:
+def notice(script: Script, cursor: Cursor, text: str, *, whole: str = "") -> Cursor:
     """Starts the turns of the first rule that matches; returns the same cursor if none does."""
     for number, rule in enumerate(script.on):
         fired = cursor.fired.get(number, 0)
-        if (rule.times is None or fired < rule.times) and re.search(rule.match, text):
+        if rule.times is not None and fired >= rule.times:
+            continue
+        if re.search(rule.match, text) or re.search(rule.match, whole or text):
             frame = Frame(number, 0, own_turn=not cursor.busy)
             return msgspec.structs.replace(
                 cursor,

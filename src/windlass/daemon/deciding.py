@@ -1,8 +1,9 @@
 """Deciding about calls of tools: the verb that the policy hook asks, and its file for without us.
 
 Who asks is known by the socket. What is decided is `core.policy`'s; here is which agent, which
-policy and which places. Nothing is written: denials are recorded by the hook, in the session's
-events, so that those made without a daemon are told of in the same way.
+policy and which places. Mail for the agent goes with the answer. Nothing else is written: denials
+are recorded by the hook, in the session's events, so that those made without a daemon are told of
+in the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from windlass.core import policy, toolcalls
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, Uid
 from windlass.core.reach import Places
 from windlass.core.toolcalls import Decision
 from windlass.daemon.context import Context
@@ -33,11 +34,16 @@ _OURS = ("settings.json", "plugin", "sessions")
 """In an agent's folder, but not the agent's to touch: what it may do, and what it did."""
 
 
+Mail = Callable[[Uid, Mapping[str, Any]], str | None]
+"""What is to be said to an agent with the answer about a call."""
+
+
 class Deciding:
     """Answers the policy hook."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, mail: Mail | None = None) -> None:
         self._context = context
+        self._mail = mail
 
     def decide(self, caller: Caller, request: HookInput) -> dict[str, Any]:
         """Decides about one call, in the form that the hook prints."""
@@ -47,7 +53,11 @@ class Deciding:
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")
-        return toolcalls.answer(request, about(self._context, agent, request))
+        answer = toolcalls.answer(request, about(self._context, agent, request))
+        if self._mail is not None and (said := self._mail(uid, request)):
+            told = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
+            told["additionalContext"] = said
+        return answer
 
 
 def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:

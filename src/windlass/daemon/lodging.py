@@ -29,6 +29,7 @@ from windlass.daemon import (
     deciding,
     hearing,
     homing,
+    instructing,
     repos,
     settings,
     untrusted,
@@ -127,7 +128,7 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
     # The files of a session that runs already are its own: they hold the port of its receiver.
     if not context.sessions.begun(folder, session_name(agent)):
         deciding.write_policy_file(context, agent)
-        _write_instructions(context, agent)
+        instructing.write(context, agent)
         request = session_request(context, agent, session)
         if session.number > 1 and not request.resume:
             _tell_of_new_start(context, agent)
@@ -171,6 +172,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         session_id=agent.conversation,
         mode=agent.mode,
         hooks=_hooks(context, agent, session),
+        rewake=_rewake(context, agent, session),
         prompt=None if resume else agent.goal,
         resume=resume,
         system_prompt_file=str(context.folders.instructions(agent.uid)),
@@ -272,18 +274,6 @@ def keep_fork(context: Context, agent: Agent) -> None:
     fresh.replace(copy)
 
 
-def _write_instructions(context: Context, agent: Agent) -> None:
-    """What an agent is told about itself and its crew, by its role."""
-    text = (resources.files("windlass.data") / "roles" / f"{agent.role}.md").read_text("utf-8")
-    told = text.split("---\n", 2)[2].lstrip()  # without the front matter, which is about the role
-    for name, value in (("AGENT", agent.id), ("BRANCH", agent.branch or "your own")):
-        told = told.replace("${" + name + "}", value)
-    path = context.folders.instructions(agent.uid)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.write_text(told, encoding="utf-8")
-    path.chmod(0o600)
-
-
 def options(config: Config, driver: str) -> dict[str, str]:
     """A driver's own part of the configuration: the table of its name, if there is one."""
     own = getattr(config, driver, None)
@@ -312,6 +302,15 @@ def _hooks(context: Context, agent: Agent, session: Session) -> Hooks:
         token=hashlib.sha256(f"hooks of {session.marker}".encode()).hexdigest()[:32],
         events=events,
     )
+
+
+def _rewake(context: Context, agent: Agent, session: Session) -> tuple[str, ...]:
+    """The hook that waits for mail while a live session is idle, where the CLI can be woken."""
+    if agent.mode != "live" or not drivers.get(agent.driver).abilities.rewake:
+        return ()
+    program = str(resources.files("windlass.hooks") / "rewake.py")
+    api = str(context.folders.sockets(agent.uid) / "api")
+    return (sys.executable, "-I", "-S", program, api, str(session.number))
 
 
 def _carried(marks: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from windlass.daemon.feed import Feed
 from windlass.daemon.homing import Homing
 from windlass.daemon.lock import Lock
 from windlass.daemon.senses import Senses
+from windlass.daemon.status_files import StatusFiles
 from windlass.daemon.verbs import Verbs
 from windlass.daemon.watching import Watching
 from windlass.sessions.session import Sessions
@@ -56,6 +57,7 @@ _PULSE_EVERY = 1.0
 _REFOLD_EVERY = 60.0
 _HOME_EVERY = 1.0
 _DISK_EVERY = 15.0
+_STATUS_EVERY = 1.0
 
 
 class Daemon:
@@ -68,9 +70,12 @@ class Daemon:
         self._verbs = Verbs(context, self)
         budgets = Budgets(context, self._verbs.intents)
         self._homing = Homing(context)
-        senses = Senses(context, self._verbs.costs, budgets, self._homing)
+        mail = self._verbs.delivering
+        senses = Senses(context, self._verbs.costs, budgets, self._homing, mail)
         self._watching = Watching(context, senses)
         context.look = self._watching.try_to_look
+        self._verbs.notices.open()
+        self._verbs.delivering.open()
         self._feed = Feed(context, self._verbs.views, loop)
         self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
         self._wakes: dict[Uid, socket.socket] = {}
@@ -94,10 +99,12 @@ class Daemon:
         self._begin(self._go_on())
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
         self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
+        self._begin(self._repeat(_PULSE_EVERY, self._verbs.delivering.pulse))
         self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
         self._begin(self._repeat(_HOME_EVERY, self._homing.keep_in_step))
         disk = Disk(self._context, self._verbs.intents)
         self._begin(self._repeat(_DISK_EVERY, disk.check))
+        self._begin(self._repeat(_STATUS_EVERY, StatusFiles(self._context).refresh))
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
@@ -109,6 +116,8 @@ class Daemon:
         for uid in list(self._wakes):
             self._deafen(uid)
         self._homing.close()
+        self._verbs.notices.close()
+        self._verbs.delivering.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._leave_no_empty_server)
 

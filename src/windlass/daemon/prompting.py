@@ -21,38 +21,17 @@ _TAKEN_WITHIN = 1.0
 _ENTERS = 10
 
 
-def require_empty_prompt(context: Context, agent: Agent) -> None:
-    """Waits for a prompt to type into; Conflict where a dialog is open or somebody is typing.
+def is_free(context: Context, agent: Agent) -> bool:
+    """Whether a prompt is there and empty: no dialog is open, and nobody is typing."""
+    reading = _see(context, agent)
+    return reading.dialog is None and reading.draft == ""
 
-    A prompt that is drawn before the session has said a word loses what is typed into it: measured.
-    """
-    end = time.monotonic() + PATIENCE
-    while True:
-        reading = _see(context, agent)
-        starting = _state(context, agent) is State.CREATING
-        if reading.dialog is not None:
-            raise Conflict(
-                f"{agent.id} asks something; nothing is typed at a question: {reading.evidence}",
-                f"answer it: wl attach {agent.id}",
-            )
-        if reading.draft == "" and not starting:
-            return
-        if time.monotonic() > end:
-            break
-        time.sleep(_PAUSE)
-    if reading.draft:
-        raise Conflict(
-            f"somebody is typing to {agent.id}: {reading.draft[:80]!r} stands in its prompt",
-            f"send or clear that first: wl attach {agent.id}",
-        )
-    if starting:
-        raise Conflict(
-            f"{agent.id} is still starting and cannot hear you",
-            f"wait for it: wl wait {agent.id} --for running,waiting",
-        )
-    raise Conflict(
-        f"{agent.id} shows no prompt to type into ({reading.rule})", f"look: wl look {agent.id}"
-    )
+
+def harmless(text: str) -> str:
+    """A text that does nothing but stand there when it is typed: no key is in it but the Enter."""
+    shown = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return lines.translate({**shown, 0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)})
 
 
 def say(context: Context, agent: Agent, text: str) -> None:

@@ -1,7 +1,7 @@
 """Questions of agents: asked with `wl ask`, or by a dialog that nobody would have seen.
 
-A question blocks nothing. A root agent's goes to the person, another's to its parent. It is open
-until somebody has said something to the agent since.
+A question blocks nothing. It is a message: a root agent's to the person, another's to its parent.
+It is open until somebody answers or acknowledges it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.api.server import Caller
-from windlass.api.wire import AskRequest, ListRequest
+from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import Denied, UserError
-from windlass.daemon import finding
+from windlass.core.errors import Denied
+from windlass.core.mail import USER, Limits, Message
+from windlass.daemon import finding, mailing, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
-from windlass.store import rows
-from windlass.store.store import Event, Writing
-
-ASKED = "question.asked"
-_ANSWERS = "message.received"
-_MOST = 1000
+from windlass.daemon.mailing import PERSON, Party
+from windlass.store import mailbox, rows
+from windlass.store.store import Writing
 
 
 class Questions:
@@ -41,35 +39,49 @@ class Questions:
         agent = where.caller
         if agent is None:
             raise Denied("questions are asked by agents", "say it to one: wl send AGENT '...'")
-        text = request["text"].strip()
-        if not text:
-            raise UserError("nothing to ask", 'wl ask "what do you want to know?"')
-        return Begin(agent.repo, agent.uid, lambda writing: record(writing, agent, text))
+        text = mailing.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
+        repo = where.require_repo()
+        given = settings.load(self._context.folders.home, repo.root)
+        to = mailing.above(self._context, agent)
+        if to == PERSON and not given.allow_agent_questions:
+            raise Denied(
+                "the person does not want to be asked (allow_agent_questions is false)",
+                "decide by yourself, and say in your last message what you decided",
+            )
+        limits = Limits(given.mail.rate, given.mail.inbox)
+        return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
-    def view(self, caller: Caller, request: ListRequest) -> list[dict[str, Any]]:
+    def view(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
         """The questions that wait for an answer, oldest first: the person's, or a manager's own."""
         where = finding.scope(self._context, caller, request)
-        return self._context.store.read(lambda c: self._open(c, where))
-
-    def _open(self, connection: sa.Connection, where: finding.Scope) -> list[dict[str, Any]]:
+        me = where.caller.uid if where.caller else USER
         repo = where.repo.id if where.repo else None
-        found = []
-        for agent in rows.agents(connection, repo=repo):
-            if agent.parent != where.caller_uid:
-                continue
-            heard = rows.events(connection, agent=agent.uid, kind=_ANSWERS, limit=_MOST)
-            since = max((event.id for event in heard), default=0)
-            asked = rows.events(connection, agent=agent.uid, kind=ASKED, after=since, limit=_MOST)
-            found += [_told(agent, event, self._context.clock.now()) for event in asked]
-        return sorted(found, key=lambda one: -one["age"])
+
+        def find(connection: sa.Connection) -> list[Message]:
+            if not request.get("all"):
+                return mailing.open_questions(connection, me, repo)
+            found = mailbox.inbox(connection, repo=repo, recipient=me)
+            return [one for one in found if one.kind == "question"]
+
+        found = self._context.store.read(find)
+        now = self._context.clock.now()
+        if where.caller is None:
+            mailing.shown_to_person(self._context, found)
+        return [_told(one, now) for one in found]
 
 
-def record(writing: Writing, agent: Agent, text: str) -> dict[str, Any]:
+def record(
+    writing: Writing, agent: Agent, text: str, limits: Limits | None = None
+) -> dict[str, Any]:
     """Keeps a question, and says whose it is to answer."""
     parent = rows.agent(writing.connection, agent.parent) if agent.parent else None
-    to = parent.id if parent is not None and parent.ended_at is None else "user"
-    writing.emit(ASKED, repo=agent.repo, agent=agent.uid, id=agent.id, to=to, text=text)
-    return {"id": agent.id, "to": to, "text": text}
+    to = Party(parent.uid, parent.id) if parent and parent.ended_at is None else PERSON
+    asker = Party(agent.uid, agent.id)
+    if limits is not None:
+        mailing.refuse_flood(writing, agent.repo, asker, [to], limits)
+    made = mailing.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
+    kept = mailing.post(writing, made)
+    return {"message": kept.id, "agent": agent.id, "to": to.id, "asked": text}
 
 
 def spelled(given: object) -> str:
@@ -89,9 +101,16 @@ def spelled(given: object) -> str:
     return "\n".join(line for line in lines if line) or "(a question without words)"
 
 
-def _told(agent: Agent, event: Event, now: float) -> dict[str, Any]:
-    return {"agent": agent.id, "text": event.data["text"], "at": event.at, "age": now - event.at}
+def _told(message: Message, now: float) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "agent": message.sender_id,
+        "text": message.body,
+        "state": message.state,
+        "at": message.created_at,
+        "age": now - message.created_at,
+    }
 
 
 def _asked(work: Work) -> dict[str, Any]:
-    return {"agent": work.data["id"], "to": work.data["to"], "asked": work.data["text"]}
+    return dict(work.data)

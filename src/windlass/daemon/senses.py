@@ -21,6 +21,7 @@ from windlass.daemon.budgets import Budgets
 from windlass.daemon.context import Context, session_name
 from windlass.daemon.costs import Costs
 from windlass.daemon.deciding import Deciding
+from windlass.daemon.delivering import Delivering
 from windlass.daemon.glancing import Glancing
 from windlass.daemon.hearing import Hearing, Printed
 from windlass.daemon.homing import Homing
@@ -32,11 +33,19 @@ from windlass.store.rows import Session
 class Senses:
     """Hears, sees, counts, and looks for signs of life."""
 
-    def __init__(self, context: Context, costs: Costs, budgets: Budgets, homing: Homing) -> None:
+    def __init__(
+        self,
+        context: Context,
+        costs: Costs,
+        budgets: Budgets,
+        homing: Homing,
+        delivering: Delivering,
+    ) -> None:
         self._context = context
         self._costs = costs
         self._budgets = budgets
         self._homing = homing
+        self._delivering = delivering
         self._hearing = Hearing(context, costs, self._decide)
         self._glancing = Glancing(context)
         self._deciding = Deciding(context)
@@ -86,6 +95,10 @@ class Senses:
     def bring(self, agent: Agent) -> None:
         """Has brought home what it has committed, without waiting for it."""
         self._homing.begin(agent)
+
+    def post(self, agent: Agent) -> None:
+        """Sees what became of its mail, and has more delivered, without waiting for it."""
+        self._delivering.look(agent.uid)
 
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""

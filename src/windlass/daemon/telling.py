@@ -1,4 +1,4 @@
-"""A word to an agent, and a note in its log. Receipts and mailboxes are not here yet."""
+"""A note in an agent's log, and a stop to its present turn."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from windlass.api.server import Caller
-from windlass.api.wire import AgentRequest, NoteRequest, SendRequest
+from windlass.api.wire import AgentRequest, NoteRequest
 from windlass.core.crew import Agent
-from windlass.core.driving import user_line
-from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon import ending, finding, prompting
@@ -26,35 +25,17 @@ _RESTING = (State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED)
 
 
 class Telling:
-    """The operations `send` and `note`, and the requests that begin them."""
+    """The operations `note` and `interrupt`, and the requests that begin them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def operations(self) -> tuple[Operation, ...]:
-        """A note is done when it is recorded; a word is delivered at most once."""
+        """A note is done when it is recorded; a turn is stopped at most once too often."""
         return (
-            Operation("send", (Step("deliver", self._deliver),), _uids, _sent),
             Operation("note", (), lambda _: [], _noted),
             Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted),
         )
-
-    def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
-        """Finds who is to hear it, and says why where nobody can."""
-        where = finding.scope(self._context, caller, request)
-        agent = finding.agent(self._context, where, request["agent"])
-        text = request["text"]
-        if not text.strip():
-            raise UserError("nothing to send", f"wl send {agent.id} 'text', or the text on stdin")
-        self._refuse_deaf(agent)
-        by = where.caller
-        data = {
-            "uid": agent.uid,
-            "text": text,
-            "by": by.uid if by else None,
-            "by_id": by.id if by else None,
-        }
-        return Begin(agent.repo, by.uid if by else None, lambda _: data)
 
     def begin_interrupt(self, caller: Caller, request: AgentRequest) -> Begin:
         """Finds whose turn is to be stopped."""
@@ -104,26 +85,6 @@ class Telling:
 
         return Begin(agent.repo, where.caller_uid, prepare)
 
-    def _deliver(self, work: Work) -> None:
-        agent = ending.still_live(self._context, Uid(work.data["uid"]))
-        if work.data.get("tried"):
-            raise Conflict(
-                f"the daemon died as it told {agent.id}: it may have heard it or not",
-                f"look before you say it again: wl look {agent.id}",
-            )
-        number = self._refuse_deaf(agent)
-        by_id, text = work.data["by_id"], work.data["text"]
-        said = f"[sent by agent {by_id}]: {text}" if by_id else text
-        if agent.mode == "live":
-            prompting.require_empty_prompt(self._context, agent)
-        work.keep(tried=True)
-        if agent.mode == "live":
-            prompting.say(self._context, agent, said)
-        else:
-            folder = self._context.folders.session(agent.uid, number)
-            streams.write(folder, user_line(said).encode())
-        self._context.store.write(lambda w: _record(w, agent, work.data))
-
     def _refuse_deaf(self, agent: Agent) -> int:
         """The number of the session that can hear, or why there is none."""
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
@@ -133,19 +94,6 @@ class Telling:
         if agent.state is State.CREATING:
             hint = f"wait for it: wl wait {agent.id} --for running,waiting"
         raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
-
-
-def _record(writing: Writing, agent: Agent, data: dict[str, Any]) -> None:
-    sender, text = data["by_id"] or "user", data["text"]
-    writing.emit("message.received", repo=agent.repo, agent=agent.uid, sender=sender, text=text)
-    if data["by"]:
-        by = Uid(data["by"])
-        writing.emit("message.sent", repo=agent.repo, agent=by, to=agent.id, text=text)
-
-
-def _sent(work: Work) -> dict[str, Any]:
-    agent = ending.still_live(work.context, Uid(work.data["uid"]))
-    return {"agent": agent.id, "sent": len(work.data["text"])}
 
 
 def _interrupted(work: Work) -> dict[str, Any]:

@@ -9,13 +9,15 @@ from typing import Any
 
 from windlass import __version__
 from windlass.api import wire
-from windlass.api.server import Caller, Verb
+from windlass.api.server import Caller, Verb, Wait
 from windlass.core import config
 from windlass.core.errors import Denied, UserError
+from windlass.core.ids import Uid
 from windlass.daemon import (
     deciding,
     denials,
     doctor,
+    ending,
     explaining,
     finding,
     initial,
@@ -26,11 +28,16 @@ from windlass.daemon import (
 )
 from windlass.daemon.context import Context
 from windlass.daemon.costs import Costs
+from windlass.daemon.delivering import Delivering
 from windlass.daemon.ending import Ending
 from windlass.daemon.intents import Intents
 from windlass.daemon.kept import Kept
 from windlass.daemon.lodging import Doors
+from windlass.daemon.mailing import Mailing
 from windlass.daemon.merging import Merging
+from windlass.daemon.notices import Notices
+from windlass.daemon.primary import Primary
+from windlass.daemon.primary_hooks import PrimaryHooks
 from windlass.daemon.questions import Questions
 from windlass.daemon.restoring import Restoring
 from windlass.daemon.spawning import Spawning
@@ -51,6 +58,9 @@ class Verbs:
         self._steering = Steering(context, doors)
         self._telling = Telling(context)
         self._questions = Questions(context)
+        self._mailing = Mailing(context, self._wake)
+        self.delivering = Delivering(context)
+        self.notices = Notices(context)
         self.views = Views(context)
         self.costs = Costs(context)
         self.intents = Intents(
@@ -62,16 +72,23 @@ class Verbs:
                 *self._restoring.operations(),
                 *self._steering.operations(),
                 *self._telling.operations(),
+                *self._mailing.operations(),
                 self._questions.operation(),
+                self.notices.operation(),
             ),
         )
 
-    def table(self) -> dict[str, Verb]:
+    def table(self) -> dict[str, Verb | Wait]:
         """Verb by verb: the type of its request, and what answers it."""
         views, kept = self.views, Kept(self._context)
-        steering, telling = self._steering, self._telling
+        hooks = PrimaryHooks(self._context)
+        primary = Primary(self._context, views, self._questions, self.notices.armed)
+        steering, telling, mailing = self._steering, self._telling, self._mailing
+        mail = self.delivering
         return {
+            "ack": Verb(wire.MessagesRequest, self._does("ack", mailing.begin_ack)),
             "agents": Verb(wire.ListRequest, views.agents),
+            "answer": Verb(wire.AnswerRequest, self._does("send", mailing.begin_answer)),
             "archives": Verb(wire.ArchiveRequest, kept.archives),
             "ask": Verb(wire.AskRequest, self._does("ask", self._questions.begin)),
             "attachment": Verb(wire.AgentRequest, views.attachment),
@@ -80,7 +97,9 @@ class Verbs:
             "config.remove": Verb(wire.ConfigRequest, self._config_remove),
             "config.set": Verb(wire.ConfigRequest, self._config_set),
             "costs": Verb(wire.CostsRequest, self.costs.view),
-            "decide": Verb(wire.HookInput, deciding.Deciding(self._context).decide),
+            "decide": Verb(
+                wire.HookInput, deciding.Deciding(self._context, mail.context_for).decide
+            ),
             "denials": Verb(wire.DenialsRequest, denials.Denials(self._context).view),
             "diff": Verb(wire.DiffRequest, views.diff),
             "doctor": Verb(wire.DriversRequest, self._doctor),
@@ -91,25 +110,37 @@ class Verbs:
             "explain.tool": Verb(
                 wire.ExplainToolRequest, explaining.Explaining(self._context).tool
             ),
+            "hooks.install": Verb(wire.HooksRequest, hooks.install),
+            "hooks.status": Verb(wire.HooksRequest, hooks.status),
+            "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall),
+            "inbox": Verb(wire.InboxRequest, mailing.inbox),
             "info": Verb(wire.AgentRequest, views.info),
             "init": Verb(wire.InitRequest, self._init),
             "interrupt": Verb(wire.AgentRequest, self._does("interrupt", telling.begin_interrupt)),
+            "listen": Wait(wire.ListenRequest, self.notices.listen),
             "log": Verb(wire.LogRequest, views.log),
             "look": Verb(wire.LookRequest, views.look),
+            "mail.wait": Wait(wire.MailRequest, mail.wait),
             "merge": Verb(wire.MergeRequest, self._does("merge", self._merging.begin)),
             "merge-check": Verb(wire.MergeRequest, self._merging.preview),
+            "message": Verb(wire.MessageRequest, mailing.show),
             "note": Verb(wire.NoteRequest, self._does("note", telling.begin_note)),
+            "notify": Verb(wire.NotifyRequest, self._does("notify", self.notices.begin)),
             "pause": Verb(wire.AgentRequest, self._steers("pause")),
             "place": Verb(wire.PlaceRequest, views.place),
-            "questions": Verb(wire.ListRequest, self._questions.view),
+            "primary": Verb(wire.HookInput, primary.answer),
+            "prompt": Verb(wire.AgentRequest, views.prompt),
+            "questions": Verb(wire.QuestionsRequest, self._questions.view),
             "reassign": Verb(wire.ReassignRequest, self._does("reassign", steering.begin_reassign)),
+            "receipts": Wait(wire.ReceiptsRequest, mailing.receipts),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
             "repos": Verb(wire.Scope, kept.repos),
             "resume": Verb(wire.ResumeRequest, self._steers("resume")),
-            "send": Verb(wire.SendRequest, self._does("send", telling.begin_send)),
+            "send": Verb(wire.SendRequest, self._does("send", mailing.begin_send)),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
             "status": Verb(wire.AgentRequest, views.status),
+            "taken": Verb(wire.TakenRequest, self.notices.taken),
             "trash": Verb(wire.TrashRequest, kept.trash),
             "trash.empty": Verb(wire.TrashRequest, self._trash_empty),
             "trash.restore": Verb(wire.TrashRequest, self._does("restore", self._restoring.begin)),
@@ -127,6 +158,14 @@ class Verbs:
     def _steers(self, kind: str) -> Callable[[Caller, Any], Any]:
         begin = self._steering.begin
         return self._does(kind, lambda caller, request: begin(kind, caller, request))
+
+    def _wake(self, uid: Uid, key: str) -> None:
+        """Goes on with a stopped agent, for whom there is mail."""
+        agent = ending.still_live(self._context, uid)
+        root = repos.by_id(self._context, agent.repo).root
+        request: wire.AgentRequest = {"agent": agent.id, "cwd": root}
+        begin = self._steering.begin
+        self.intents.perform("resume", key, lambda: begin("resume", Caller(None), request))
 
     def _undo(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         if key := _keyed(caller, request):
@@ -204,6 +243,11 @@ class Verbs:
         key, path = self._config_target(caller, request)
         if config.is_list(key):
             raise UserError(f"{key} is a list", f"wl config add {key} VALUE")
+        if key in config.PERSONAL and not request.get("user"):
+            raise UserError(
+                f"{key} counts only in your own configuration, never in a repository's",
+                f"wl config set --global {key} VALUE",
+            )
         settings.put(path, key, config.parse(key, request.get("value", "")))
         return self._config(caller, request)
 

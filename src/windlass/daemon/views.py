@@ -30,7 +30,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
 from windlass.core.states import State
-from windlass.daemon import boxes, finding, homing, lodging, repos, settings
+from windlass.daemon import boxes, finding, homing, instructing, lodging, repos, settings
 from windlass.daemon.context import Context, session_name
 from windlass.git import changes, repository, status
 from windlass.git.repository import Commit, Repository
@@ -106,6 +106,12 @@ class Views:
             "limits": msgspec.to_builtins(agent.limits),
             "sessions": [_session(session) for session in sessions],
         }
+
+    def prompt(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """What an agent was told about itself and its crew."""
+        where = finding.scope(self._context, caller, request)
+        agent = self._own(where, finding.any_agent(self._context, where, request.get("agent")))
+        return {"id": agent.id, "prompt": instructing.kept(self._context, agent)}
 
     def status(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
         """An agent's commits and uncommitted work, or those of the whole crew."""

@@ -22,7 +22,7 @@ from windlass.core import policy, states
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import questions, untrusted
+from windlass.daemon import notices, questions, untrusted
 from windlass.daemon.context import Context, session_name
 from windlass.sessions.session import Facts
 from windlass.store import rows
@@ -82,6 +82,9 @@ class Senses(Protocol):
     def bring(self, agent: Agent) -> None:
         """Has brought home what it has committed, without waiting for it."""
 
+    def post(self, agent: Agent) -> None:
+        """Sees to its mail, without waiting for it."""
+
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""
 
@@ -108,6 +111,7 @@ class Watching:
                 self._glance(agent, session)
                 self._take_facts(agent, session)
         self._senses.bring(agent)
+        self._senses.post(agent)
         self._senses.count(agent, session)
         self._to_count[uid] = _COUNTED_AGAIN
 
@@ -246,10 +250,8 @@ def settle(writing: Writing, uid: Uid) -> None:
     if verdict.state == agent.state:
         return
     winner = verdict.winner
-    rows.put_agent(
-        writing,
-        msgspec.structs.replace(agent, state=verdict.state, state_at=writing.now),
-    )
+    changed = msgspec.structs.replace(agent, state=verdict.state, state_at=writing.now)
+    rows.put_agent(writing, changed)
     writing.emit(
         "agent.state",
         repo=agent.repo,
@@ -260,6 +262,7 @@ def settle(writing: Writing, uid: Uid) -> None:
         evidence=winner.evidence if winner else "",
         session=winner.session if winner else 0,
     )
+    notices.on_state(writing, agent, changed, winner.evidence if winner else "")
 
 
 def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from windlass.core import cursor as play
+from windlass.core import mail
 from windlass.core.cursor import Cursor
 from windlass.core.script import (
     ApiError,
@@ -131,10 +132,11 @@ class Conversation:
         for item in news:
             if item.kind == "message":
                 goal = goal or item.text
-                message = item.text
-                cursor = play.receive(self.script, cursor, item.text)
+                message = play.message(item.text)
+                cursor = play.hear(self.script, cursor, item.text)
             elif item.kind == "context" and begun:
-                cursor = play.notice(self.script, cursor, item.text)
+                cursor = play.overhear(self.script, cursor, item.text)
+                message = play.message(item.text) if mail.bodies(item.text) else message
             elif item.kind == "interrupt":
                 cursor = play.rest(cursor)
         return Place(cursor, place.owed, goal, message, agent or place.agent)

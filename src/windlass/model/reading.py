@@ -26,6 +26,7 @@ PACKAGING = (
 )
 _REMINDER = re.compile(r"\s*<system-reminder>\n?(.*?)\n?</system-reminder>\s*", re.DOTALL)
 # In a system text the parts stand one after another; the rest of it is packaging.
+WOKEN = "<summary>Stop hook feedback</summary>"
 _PARTS = re.compile(
     r"""
     ^(?:The\ user|The\ coordinator|Another\ Claude\ session)\ sent\ a\ (?:new\ )?message\ while
@@ -144,6 +145,8 @@ def _said(text: str) -> Iterator[Item]:
 def _parts(text: str) -> Iterator[Item]:
     """Finds what people and hooks said in a text of the program's own."""
     for found in _PARTS.finditer(text):
+        if found["task"] is not None and WOKEN in found["task"]:
+            continue  # what the hook said stands beside it
         if found["event"] is None:
             yield Item("message", found["message"] if found["task"] is None else found["task"])
         elif found["event"] != "SessionStart":

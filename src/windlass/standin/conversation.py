@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from windlass.core import cursor as play
+from windlass.core import mail
 from windlass.core.cursor import Cursor
 from windlass.core.script import Entry, Script, Text, Thinking, Tool, default_script, fill
 from windlass.standin.face import Call, Face, Limit, Message, Turn, no_tokens
@@ -131,8 +132,8 @@ class Conversation:
         self.face.interjected(self._line("user", said, uuid))
 
     def _react(self, message: Message) -> None:
-        self.cursor = play.receive(self.script, self.cursor, message.text)
-        self.message = message.text
+        self.cursor = play.hear(self.script, self.cursor, message.text)
+        self.message = play.message(message.text)
 
     def set_goal(self, goal: str) -> None:
         """Takes the first prompt as the goal; without a script, it decides what is played."""
@@ -164,7 +165,9 @@ class Conversation:
         """Records what hooks added for the model; rules react to it as to a message."""
         for context in contexts:
             if react:
-                self.cursor = play.notice(self.script, self.cursor, context)
+                self.cursor = play.overhear(self.script, self.cursor, context)
+                if mail.bodies(context):
+                    self.message = play.message(context)
             self.transcript.add(
                 "attachment",
                 hold=event == "SessionStart",

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from windlass import __version__
+from windlass.core import cursor as play
 from windlass.core.cursor import Cursor
 from windlass.core.driving import transcript_name
 
@@ -78,7 +79,7 @@ def read_history(path: Path) -> History:
         heard = "\n".join(text for role, text in _said(line) if role == "user")
         if heard:
             history.goal = history.goal or heard
-            history.message = heard
+            history.message = play.message(heard)
     return history
 
 

@@ -63,7 +63,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 def repos(connection: sa.Connection) -> list[Repo]:
     """Lists the repositories, oldest first."""
     found = connection.execute(sa.select(t.repos).order_by(t.repos.c.added_at))
-    return [_as(Repo, row) for row in found]
+    return [shaped(Repo, row) for row in found]
 
 
 def agents(
@@ -74,13 +74,13 @@ def agents(
     query = sa.select(t.agents).where(wanted).order_by(t.agents.c.created_at, t.agents.c.id)
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
-    return [_as(Agent, row) for row in connection.execute(query)]
+    return [shaped(Agent, row) for row in connection.execute(query)]
 
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     """Finds an agent, live or ended."""
     row = connection.execute(sa.select(t.agents).where(t.agents.c.uid == uid)).first()
-    return None if row is None else _as(Agent, row)
+    return None if row is None else shaped(Agent, row)
 
 
 def put_agent(writing: Writing, agent: Agent) -> None:
@@ -93,14 +93,14 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     query = (
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
-    return [_as(Session, row) for row in connection.execute(query)]
+    return [shaped(Session, row) for row in connection.execute(query)]
 
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     """One session of an agent, as it is now."""
     c = t.sessions.c
     query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
-    return _as(Session, connection.execute(query).one())
+    return shaped(Session, connection.execute(query).one())
 
 
 def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
@@ -113,7 +113,7 @@ def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
         )
         .where(t.agents.c.ended_at.is_(None), t.sessions.c.ended_at.is_(None))
     )
-    found = {row.agent: _as(Session, row) for row in connection.execute(query)}
+    found = {row.agent: shaped(Session, row) for row in connection.execute(query)}
     return [(a, found[a.uid]) for a in (agents(connection) if found else []) if a.uid in found]
 
 
@@ -125,7 +125,7 @@ def put_session(writing: Writing, session: Session) -> None:
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     """The latest word of each source about an agent."""
     query = sa.select(t.observations).where(t.observations.c.agent == uid)
-    return [_as(Observation, row) for row in connection.execute(query)]
+    return [shaped(Observation, row) for row in connection.execute(query)]
 
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
@@ -137,7 +137,7 @@ def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
     )
     found: dict[Uid, list[Observation]] = {}
     for row in connection.execute(query):
-        found.setdefault(Uid(row.agent), []).append(_as(Observation, row))
+        found.setdefault(Uid(row.agent), []).append(shaped(Observation, row))
     return found
 
 
@@ -159,7 +159,7 @@ def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
     row = connection.execute(sa.select(t.intents).where(t.intents.c.id == key)).first()
-    return None if row is None else _as(Intent, row)
+    return None if row is None else shaped(Intent, row)
 
 
 def open_intents(connection: sa.Connection) -> list[Intent]:
@@ -167,7 +167,7 @@ def open_intents(connection: sa.Connection) -> list[Intent]:
     query = (
         sa.select(t.intents).where(t.intents.c.status == "open").order_by(t.intents.c.created_at)
     )
-    return [_as(Intent, row) for row in connection.execute(query)]
+    return [shaped(Intent, row) for row in connection.execute(query)]
 
 
 def undoable(
@@ -182,7 +182,7 @@ def undoable(
         .order_by(c.updated_at.desc())
         .limit(200)
     )
-    return [_as(Intent, row) for row in connection.execute(query)]
+    return [shaped(Intent, row) for row in connection.execute(query)]
 
 
 def put_intent(writing: Writing, intent: Intent) -> None:
@@ -213,7 +213,7 @@ def events(
         rows = connection.execute(query.order_by(c.id).limit(limit)).all()
     else:
         rows = connection.execute(query.order_by(c.id.desc()).limit(last)).all()[::-1]
-    return [_as(Event, row) for row in rows]
+    return [shaped(Event, row) for row in rows]
 
 
 def _put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:
@@ -224,7 +224,8 @@ def _put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[
         writing.connection.execute(sa.insert(table).values(values))
 
 
-def _as(kind: type[S], row: sa.Row[Any]) -> S:
+def shaped(kind: type[S], row: sa.Row[Any]) -> S:
+    """A row as a struct."""
     # Column names may be a subclass of str, which msgspec does not take as a key.
     named = {str(name): value for name, value in zip(row._fields, row, strict=True)}
     return msgspec.convert(named, kind, strict=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,6 +114,15 @@ class Store:
     def listen(self, listener: Listener) -> None:
         """Calls `listener` with the events of each commit, on the writer's thread."""
         self._listeners.append(listener)
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Calls `listener` as `listen` does, for as long as the block takes."""
+        self._listeners = [*self._listeners, listener]
+        try:
+            yield
+        finally:
+            self._listeners = [one for one in self._listeners if one is not listener]
 
     def write(self, change: Callable[[Writing], T]) -> T:
         """Runs a change in one transaction on the writer's thread and waits for the commit."""

@@ -27,7 +27,7 @@ def run(call: Call) -> int:
         return _begin(call)
     needs = [(agent["id"], *need) for agent in listed if (need := _need(agent))]
     needs += [
-        (one["agent"], f"asks ({age(one['age'])}): {one['text']}", f"wl send {one['agent']} '...'")
+        (one["agent"], f"asks ({age(one['age'])}): {one['text']}", f"wl answer {one['id']} '...'")
         for one in call.ask("questions")
     ]
     if needs:

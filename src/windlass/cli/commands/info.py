@@ -16,7 +16,12 @@ from windlass.core.printable import printable, printable_line
 if TYPE_CHECKING:
     from windlass.core.boxing import Level
 
-EXAMPLES = ("wl info api", "wl info api --policy", "wl info api --json")
+EXAMPLES = (
+    "wl info api",
+    "wl info api --policy",
+    "wl info api --prompt    # the instructions it works by",
+    "wl info api --json",
+)
 
 _SHOWN = (
     "role", "parent", "children", "driver", "model", "mode", "isolation", "network", "branch",
@@ -29,10 +34,18 @@ def arguments(parser: ArgumentParser) -> None:
     """Takes an agent."""
     parser.add_argument("agent", nargs="?")
     parser.add_argument("--policy", action="store_true", help="every pattern that it may use")
+    parser.add_argument(
+        "--prompt", action="store_true", help="only what it is told about itself and its crew"
+    )
 
 
 def run(call: Call) -> int:
     """Prints it."""
+    if call.args.prompt:
+        told = call.ask("prompt", agent=call.args.agent)
+        call.data(told)
+        call.say(printable(told["prompt"]).rstrip("\n"))
+        return 0
     found = call.ask("info", agent=call.args.agent)
     call.data(found)
     if call.json:

@@ -1,4 +1,4 @@
-"""Lists the questions that wait for your answer; one is answered by saying something to who asked.
+"""Lists the questions that wait for your answer.
 
 Inside an agent: those of the agents right below it.
 """
@@ -11,22 +11,25 @@ from windlass.cli.call import Call
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl questions", "wl questions --json")
+EXAMPLES = ("wl questions", "wl questions --all --json")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes none."""
-    del parser
+    """Takes which."""
+    parser.add_argument("--all", action="store_true", help="also those that were answered")
 
 
 def run(call: Call) -> int:
     """Prints them."""
-    found = call.ask("questions")
+    found = call.ask("questions", all=call.args.all)
     call.data(found)
     if not found:
         call.tell("no questions")
     for one in found:
         # Whole, however long: who is to answer has to read it to its end.
-        call.say(f"{one['agent']} asks ({age(one['age'])}): {printable_line(one['text'])}")
-        call.say(f"    wl send {one['agent']} '...'")
+        state = f" [{one['state']}]" if call.args.all else ""
+        head = f"{one['agent']} asks ({age(one['age'])}){state}"
+        call.say(f"{head}: {printable_line(one['text'])}")
+        if one["state"] != "acked":
+            call.say(f"    wl answer {one['id']} '...'")
     return 0

@@ -1,0 +1,72 @@
+"""Shows a message with all its receipts and what it belongs to, or says that it is dealt with."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import receipts
+from windlass.cli.call import Call
+from windlass.core.printable import printable
+
+EXAMPLES = ("wl message show msg-5f0c", "wl message ack msg-5f0c")
+_TIMES = (
+    ("created_at", "sent"),
+    ("delivered_at", "delivered"),
+    ("read_at", "read"),
+    ("acked_at", "acked"),
+    ("ended_at", "given up"),
+    ("expires_at", "expires"),
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes what to do with which message."""
+    verbs = parser.add_subparsers(dest="verb", metavar="show|ack", required=True)
+    shown = verbs.add_parser("show", help="show a message, its receipts and its thread")
+    shown.add_argument("message", metavar="ID")
+    acked = verbs.add_parser("ack", help="say that messages are dealt with")
+    acked.add_argument("messages", nargs="+", metavar="ID")
+
+
+def run(call: Call) -> int:
+    """Dispatches."""
+    return _show(call) if call.args.verb == "show" else acknowledge(call, call.args.messages)
+
+
+def _show(call: Call) -> int:
+    found = call.ask("message", message=call.args.message)
+    call.data(found)
+    if call.json:
+        return 0
+    call.say(f"{found['id']}  {found['from']} to {found['to']}  {receipts.receipt(found)}")
+    for name, word in _TIMES:
+        if found[name] is not None:
+            call.say(f"  {word:<10} {_clock(found[name])}{_way(found, word)}")
+    if found["reply_to"]:
+        call.say(f"  {'answers':<10} {found['reply_to']}")
+    call.say()
+    call.say(printable(found["text"]))
+    if found["thread"]:
+        call.say("\nthread")
+        for one in found["thread"]:
+            call.say(receipts.line(call, one))
+    return 0
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _way(found: dict[str, Any], word: str) -> str:
+    return f" by {found['route']}" if word == "delivered" and found["route"] else ""
+
+
+def acknowledge(call: Call, messages: list[str], *, everything: bool = False) -> int:
+    """Says that messages are dealt with."""
+    done = call.ask("ack", messages=messages, all=everything)
+    call.data(done)
+    acked = done["acked"]
+    call.tell(f"acknowledged {', '.join(acked)}" if acked else "nothing to acknowledge")
+    return 0

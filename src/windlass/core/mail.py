@@ -1,0 +1,189 @@
+"""Messages: what one is, how it reads when it arrives, which go together, and which are too many.
+
+Pure. A message is `queued` until its id is in its recipient's conversation; an offer is a delivery
+under way, of which the conversation has not told yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from windlass.core.errors import Conflict
+from windlass.core.ids import RepoId
+
+Kind = Literal["note", "question", "status", "alert", "complete"]
+Receipt = Literal["queued", "delivered", "read", "acked", "expired", "failed", "collapsed"]
+Route = Literal["context", "rewake", "stdin", "paste", "inbox", "notice"]
+USER = "user"
+WINDLASS = "windlass"
+OPEN = ("queued", "delivered", "read")
+"""The receipts that more can follow."""
+ROOM = 9_500
+"""Characters that fit into added context: of more than ten thousand a file name is left."""
+BATCH = 200_000
+"""Characters that are said at once where nothing sets a limit."""
+_PREFIXES: tuple[tuple[str, Kind], ...] = (
+    ("QUESTION:", "question"),
+    ("ALERT:", "alert"),
+    ("COMPLETE:", "complete"),
+    ("DONE:", "complete"),
+    ("?", "question"),
+    ("!", "alert"),
+)
+_SAID = re.compile(
+    r"\[sent by (?:agent \S+|user|windlass)\]:(?: \(answers \S+\))? (?:QUESTION: )?(.*?)"
+    r"\n\n\[message msg-[0-9a-f]{10}\]",
+    re.DOTALL,
+)
+_MARK = re.compile(r"\[message (msg-[0-9a-f]{10})\]")
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A delivery under way: the way it went, and from where on its conversation tells of it."""
+
+    route: Route
+    session: int
+    at: float
+    path: str
+    offset: int
+    arm: str = ""
+    """The waiting hook that was given it."""
+    tool: str = ""
+    """The call of a tool whose answer it went with."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Text from one party to another. Parties are the uid of an agent, `user` or `windlass`."""
+
+    number: int = 0
+    id: str
+    repo: RepoId
+    sender: str
+    sender_id: str
+    recipient: str
+    recipient_id: str
+    kind: Kind = "note"
+    urgent: bool = False
+    body: str
+    topic: str | None = None
+    reply_to: str | None = None
+    state: Receipt = "queued"
+    reason: str = ""
+    survivor: str | None = None
+    route: Route | None = None
+    offer: Offer | None = None
+    created_at: float
+    expires_at: float | None = None
+    delivered_at: float | None = None
+    read_at: float | None = None
+    acked_at: float | None = None
+    ended_at: float | None = None
+
+
+def said(message: Message) -> str:
+    """A message as its recipient reads it: who sent it, the text as it is, and its id."""
+    agent = message.sender not in (USER, WINDLASS)
+    who = f"agent {message.sender_id}" if agent else message.sender
+    answers = f" (answers {message.reply_to})" if message.reply_to else ""
+    word = "QUESTION: " if message.kind == "question" else ""
+    return f"[sent by {who}]:{answers} {word}{message.body}\n\n[message {message.id}]"
+
+
+def together(messages: Iterable[Message]) -> str:
+    """Several messages as one text."""
+    return "\n\n".join(map(said, messages))
+
+
+def in_order(messages: Iterable[Message]) -> list[Message]:
+    """Messages as they are delivered: what is urgent first, else as they were sent."""
+    return sorted(messages, key=lambda one: (not one.urgent, one.number))
+
+
+def batch(messages: Sequence[Message], room: int) -> list[Message]:
+    """The first of those in order that fit; none where the very first does not."""
+    taken: list[Message] = []
+    for one in in_order(messages):
+        room -= len(said(one)) + 2
+        if room < 0:
+            break
+        taken.append(one)
+    return taken
+
+
+def bodies(text: str) -> list[tuple[str, str]]:
+    """The messages that a text carries, each as it was said and as it was sent; none of others."""
+    return [(found[0], found[1]) for found in _SAID.finditer(text)]
+
+
+def mentioned(text: str) -> list[str]:
+    """The ids of messages that arrived with a text."""
+    return _MARK.findall(text)
+
+
+def sorted_by_prefix(text: str) -> tuple[Kind, str]:
+    """What kind of message to the person a text is, by how it begins, and the text without that."""
+    bare = text.lstrip()
+    for prefix, kind in _PREFIXES:
+        if bare.startswith(prefix):
+            return kind, bare.removeprefix(prefix).lstrip()
+    return "status", text
+
+
+class Limits(NamedTuple):
+    """How much one sender says in a minute, and how much waits for one recipient."""
+
+    rate: int
+    inbox: int
+
+
+def refuse_flood(
+    to: str, *, limits: Limits, of_sender: int, for_recipient: int, adding: int = 1
+) -> None:
+    """Refuses what is too much, with what to do; `of_sender` counts the last minute."""
+    if of_sender + adding > limits.rate:
+        raise Conflict(
+            f"{of_sender} messages sent within a minute, and {limits.rate} is the limit",
+            "say more in one message, or wait; mail.rate is the limit",
+        )
+    if for_recipient >= limits.inbox:
+        raise Conflict(
+            f"the inbox of {to} is full: {for_recipient} messages wait for it",
+            f"see why it does not take them: wl why {to}; mail.inbox is the limit",
+        )
+
+
+def twin(messages: Iterable[Message], new: Message) -> Message | None:
+    """The waiting message that a new one would only repeat."""
+    return next((one for one in messages if _same(one, new)), None)
+
+
+def outdated(messages: Iterable[Message], new: Message) -> list[Message]:
+    """The waiting messages that a new one of the same topic takes the place of."""
+    return [
+        one
+        for one in messages
+        if new.topic is not None and one.topic == new.topic and _same_pair(one, new)
+    ]
+
+
+def _same(one: Message, new: Message) -> bool:
+    return (
+        _same_pair(one, new)
+        and one.body == new.body
+        and one.kind == new.kind
+        and one.urgent == new.urgent
+        and one.reply_to == new.reply_to
+    )
+
+
+def _same_pair(one: Message, new: Message) -> bool:
+    return (
+        one.sender == new.sender
+        and one.recipient == new.recipient
+        and one.state == "queued"
+        and one.offer is None
+    )

@@ -1,0 +1,234 @@
+"""The crew's status for people and for the person's own agent: as a node in a file, as Markdown.
+
+Pure: bytes of a file in, bytes out, and all but the node byte for byte as it was. Where the files
+are and when they are written is `daemon.status_files`'.
+
+What agents wrote is in there. Nothing of it can end the node, and nothing of it is read as an
+import (`@path`) by a CLI that reads the file as instructions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from windlass.core.ages import age
+from windlass.core.printable import printable, printable_line
+from windlass.core.states import State
+
+SHOWN_AS = {
+    State.CREATING: "running",
+    State.RUNNING: "running",
+    State.COMPACTING: "running",
+    State.RATE_LIMITED: "running",
+    State.ASKING: "waiting",
+    State.WAITING: "waiting",
+    State.UNKNOWN: "waiting",
+    State.COMPLETE: "complete",
+    State.PAUSED: "stopped",
+    State.STOPPED: "stopped",
+}
+"""Ten states as four. Running goes on by itself, waiting needs a look, stopped has no session.
+
+Unknown needs a look, and is never done; a paused one does nothing until somebody resumes it, which
+is what readers have to know of a stopped one.
+"""
+TYPES = ("question", "status", "alert", "complete")
+NOBODY = "No active agents"
+PROMPT_CHARACTERS = 60
+CONTENT_CHARACTERS = 500
+_COMMENT = "<!-- Kept up to date by Windlass. Do not edit: what you write here is overwritten. -->"
+_UPDATED = "Last updated: "
+
+_BLOCK = re.compile(
+    rb"^(?:\xef\xbb\xbf)?[ \t]*<windlass>(?P<body>.*?)(?P<end>(?:^[ \t]*)?</windlass>)[ \t]*\r?$",
+    re.DOTALL | re.MULTILINE,
+)
+_BEGIN, _END = b"<windlass-status>", b"</windlass-status>"
+_NODE = re.compile(_BEGIN + rb".*?" + _END, re.DOTALL)
+_NODE_LINES = re.compile(_BEGIN + rb".*?" + _END + rb"[ \t]*(?:\r?\n)?", re.DOTALL)
+_JSON = re.compile(rb"^\{.*^\}", re.DOTALL | re.MULTILINE)
+_UNSAFE = re.compile(r"[<>@]")
+_TICKS = re.compile(r"`+")
+
+
+class Root(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent without a manager, and how many it has below it itself."""
+
+    id: str
+    state: State
+    created_at: float
+    goal: str
+    children: int = 0
+    children_complete: int = 0
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent told the person, and nobody has acknowledged."""
+
+    id: str
+    sender: str
+    at: float
+    kind: str
+    body: str
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What is shown, oldest first."""
+
+    roots: tuple[Root, ...] = ()
+    messages: tuple[Message, ...] = ()
+
+
+class Renewed(NamedTuple):
+    """What a file is to say; without a text it stays as it is, and `why` says what is amiss."""
+
+    text: bytes | None
+    why: str = ""
+
+
+def told(
+    status: Status, *, now: float, max_messages: int = 50, count_children: bool = True
+) -> dict[str, Any]:
+    """The status as data. Bodies are whole; of too many messages the oldest are left out."""
+    newest = status.messages[-max_messages:] if max_messages else ()
+    return {
+        "last_updated": _time(now),
+        "root_agents": [_root(root, now=now, count=count_children) for root in status.roots],
+        "messages": [
+            {
+                "id": one.id,
+                "from": one.sender,
+                "timestamp": _time(one.at),
+                "type": one.kind if one.kind in TYPES else "status",
+                "content": printable(one.body),
+            }
+            for one in newest
+        ],
+    }
+
+
+def renew(text: bytes, data: dict[str, Any]) -> Renewed:
+    """Puts the node into the first block of a file, unless it says the same but for the time."""
+    block = _BLOCK.search(text)
+    if block is None:
+        return Renewed(None, "it has no block between <windlass> and </windlass>")
+    node = _NODE.search(text, block.start("body"), block.end("body"))
+    if node is None and _BEGIN in block["body"]:
+        return Renewed(None, "its <windlass-status> has no end")
+    if node is not None and _same(_read(node[0]), _in_node(data)):
+        return Renewed(None)
+    line_end = b"\r\n" if b"\r\n" in block[0] else b"\n"
+    made = line_end.join(line.encode() for line in _lines(data))
+    if node is not None:
+        return Renewed(text[: node.start()] + made + text[node.end() :])
+    at = block.start("end")
+    before = b"" if text[:at].endswith(b"\n") else line_end
+    return Renewed(text[:at] + before + made + line_end + text[at:])
+
+
+def without(text: bytes) -> bytes:
+    """The file without the node: to compare a block with what it was when it was written."""
+    block = _BLOCK.search(text)
+    node = _NODE_LINES.search(text, block.start("body"), block.end("body")) if block else None
+    return text[: node.start()] + text[node.end() :] if node else text
+
+
+def renew_markdown(text: bytes | None, data: dict[str, Any]) -> Renewed:
+    """The whole of the file for people, unless it says the same but for the time."""
+    fresh = markdown(data).encode()
+    if text is not None and _timeless(text) == _timeless(fresh):
+        return Renewed(None)
+    return Renewed(fresh)
+
+
+def markdown(data: dict[str, Any]) -> str:
+    """The status in Markdown."""
+    lines = ["# Crew", "", f"{_UPDATED}{data['last_updated']}"]
+    for message in data["messages"]:
+        head = f"## {message['type'].capitalize()} of {_code(message['from'])}"
+        lines += ["", head, "", f"{_code(message['id'])}, {message['timestamp']}"]
+        lines += ["", *_fenced(message["content"])]
+    if not data["root_agents"]:
+        return "\n".join([*lines, "", NOBODY, ""])
+    lines += ["", "## Agents", ""]
+    return "\n".join([*lines, *(_item(root) for root in data["root_agents"]), ""])
+
+
+def _root(root: Root, *, now: float, count: bool) -> dict[str, Any]:
+    since = now - root.created_at
+    shown: dict[str, Any] = {
+        "id": root.id,
+        "state": SHOWN_AS[root.state],
+        # In minutes at least: seconds would have the file written again and again.
+        "age": age(since) if since >= 60 else "0m",
+        "prompt": printable_line(next(iter(root.goal.splitlines()), ""))[:PROMPT_CHARACTERS],
+    }
+    if count:
+        shown |= {"children": root.children, "children_complete": root.children_complete}
+    return shown
+
+
+def _lines(data: dict[str, Any]) -> Iterable[str]:
+    written = json.dumps(_in_node(data), ensure_ascii=False, indent=2)
+    # Only texts have these in them, where JSON has another way to write them.
+    safe = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    nobody = [] if data["root_agents"] else [NOBODY]
+    return (_BEGIN.decode(), _COMMENT, *nobody, *safe.split("\n"), _END.decode())
+
+
+def _in_node(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "messages": [{**one, "content": _cut(one["content"])} for one in _sent(data)]}
+
+
+def _sent(data: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = data["messages"]
+    return found
+
+
+def _cut(content: str) -> str:
+    whole = len(content) <= CONTENT_CHARACTERS
+    return content if whole else content[: CONTENT_CHARACTERS - 1] + "…"
+
+
+def _read(node: bytes) -> Any:
+    found = _JSON.search(node)
+    try:
+        return json.loads(found[0]) if found else None
+    except ValueError:  # somebody has edited it: it is written again
+        return None
+
+
+def _same(old: Any, new: dict[str, Any]) -> bool:
+    return isinstance(old, dict) and {**old, "last_updated": new["last_updated"]} == new
+
+
+def _timeless(text: bytes) -> bytes:
+    return re.sub(rb"(?m)^" + _UPDATED.encode() + rb".*$", b"", text, count=1)
+
+
+def _item(root: dict[str, Any]) -> str:
+    said = f"- {_code(root['id'])}: {root['state']}, {root['age']}"
+    if root.get("children"):
+        said += f", {root['children']} below it, {root['children_complete']} of them complete"
+    return f"{said}. {_code(root['prompt'])}" if root["prompt"] else said
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', chr(39))}`"
+
+
+def _fenced(text: str) -> list[str]:
+    """The text between marks that are longer than any in it."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}text", *text.split("\n"), fence]
+
+
+def _time(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

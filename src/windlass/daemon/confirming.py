@@ -1,0 +1,189 @@
+"""Confirming deliveries: what conversations tell of messages that were offered to them.
+
+Nothing but a conversation proves that a message arrived, and nothing but its silence that one did
+not: what is missing when its session is followed by another, when the call that it went with is
+over, or when an idle session has been silent for long, is queued again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+import msgspec
+
+from windlass.core import told
+from windlass.core.crew import Agent
+from windlass.core.ids import Uid
+from windlass.core.mail import Message
+from windlass.core.states import State
+from windlass.core.told import Told
+from windlass.daemon import lodging, mailing, untrusted
+from windlass.daemon.context import Context
+from windlass.store import mailbox, rows
+from windlass.store.rows import Session
+from windlass.store.store import Writing
+
+RESTING = (State.WAITING, State.COMPLETE)
+_SILENCE = 30.0
+"""Seconds of an idle session after which what it was offered cannot be on its way any more."""
+_AFTERWARDS = 1.0
+"""Seconds after the result of a tool in which what came with its call is surely written."""
+_READ_AT_ONCE = 4 << 20
+_LONGEST_LINE = 64 << 20
+
+
+class Reach(NamedTuple):
+    """An agent, its newest session, and whether that goes on."""
+
+    agent: Agent
+    session: Session
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody is there to hear."""
+        return self.session.started_at is not None and self.session.ended_at is None
+
+
+class Confirming:
+    """Reads conversations from where messages were offered; for one thread an agent at a time."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._read: dict[Uid, dict[str, int]] = {}
+        self._passed: dict[str, float] = {}
+        self._quiet: dict[str, float] = {}
+        self._paths: dict[Uid, tuple[tuple[int, str], str]] = {}
+
+    def path(self, agent: Agent) -> str:
+        """Where an agent's conversation is."""
+        now = (agent.session, agent.conversation)
+        known = self._paths.get(agent.uid)
+        if known is None or known[0] != now:
+            known = self._paths[agent.uid] = (now, lodging.transcript(self._context, agent))
+        return known[1]
+
+    def settle(self, reach: Reach) -> list[Message]:
+        """Records what the conversation tells; returns what is still under way."""
+        agent = reach.agent
+        watched = self._context.store.read(lambda c: mailbox.watched(c, agent.uid))
+        if not watched:
+            self._read.pop(agent.uid, None)
+            return []
+        told_now = self._news(agent, watched)
+        if told_now:
+            watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
+        self._note_results(watched, told_now)
+        under_way = [one for one in watched if one.state == "queued" and one.offer is not None]
+        lost = [(one, why) for one in under_way if (why := self._lost(reach, one))]
+        if lost:
+            self._context.store.write(lambda w: _queue_again(w, lost))
+        for one, _ in lost:
+            self._passed.pop(one.id, None)
+            self._quiet.pop(one.id, None)
+        gone = {one.id for one, _ in lost}
+        return [one for one in under_way if one.id not in gone]
+
+    def _news(self, agent: Agent, watched: list[Message]) -> list[Told]:
+        """Lines that were not looked at, of every conversation that may tell of these."""
+        begun = self._read.setdefault(agent.uid, {})
+        for offer in (one.offer for one in watched):
+            if offer is not None and offer.path not in begun:
+                begun[offer.path] = offer.offset
+        begun.setdefault(self.path(agent), 0)
+        found: list[Told] = []
+        for path, offset in begun.items():
+            lines, begun[path] = _whole_lines(path, offset)
+            found += told.read(lines, offset)
+        return found
+
+    def _note_results(self, watched: list[Message], found: list[Told]) -> None:
+        over = {call for line in found for call in line.result_of}
+        for one in watched:
+            if one.offer is not None and one.offer.tool in over:
+                self._passed.setdefault(one.id, time.monotonic())
+
+    def _lost(self, reach: Reach, message: Message) -> str:
+        """Why a message that is under way will not arrive; empty while it may."""
+        offer = message.offer
+        if offer is None:
+            return ""
+        if offer.session < reach.session.number:
+            started = reach.session.started_at is not None
+            return "its session ended before it was there" if started else ""
+        if not reach.alive:
+            return ""
+        now = time.monotonic()
+        passed = self._passed.get(message.id)
+        if passed is not None and now - passed >= _AFTERWARDS:
+            return "the call that it went with went without it"
+        if reach.agent.state not in RESTING:
+            self._quiet.pop(message.id, None)
+            return ""
+        # Not by the wall clock, which goes on while a machine sleeps.
+        since = self._quiet.setdefault(message.id, now)
+        return "the session is idle and has not had it" if now - since >= _SILENCE else ""
+
+
+def offer_again(writing: Writing, message: Message, why: str) -> None:
+    """Puts a message that was under way back into its queue."""
+    fresh = mailbox.find(writing.connection, message.id)
+    if fresh is None or fresh.state != "queued":
+        return
+    mailbox.change(writing, fresh, offer=None)
+    whose = Uid(message.recipient)
+    writing.emit("message.requeued", repo=message.repo, agent=whose, id=message.id, why=why)
+
+
+def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:
+    for message, why in lost:
+        offer_again(writing, message, why)
+
+
+def _keep(writing: Writing, watched: list[Message], found: list[Told]) -> list[Message]:
+    """What became of messages, line by line; what was answered is watched no more."""
+    found_again = (mailbox.find(writing.connection, one.id) for one in watched)
+    known = {one.id: one for one in found_again if one is not None}
+    for line in found:
+        for number in line.ids:
+            one = known.get(number)
+            if one is not None and one.state == "queued" and one.offer is not None:
+                after = msgspec.structs.replace(one.offer, offset=line.end)
+                arrived = mailing.delivered(writing, one, one.offer.route)
+                known[number] = mailbox.change(writing, arrived, offer=after)
+        if line.answers:
+            for message in [one for one in known.values() if one.state == "delivered"]:
+                known[message.id] = mailing.seen(writing, message)
+    return [one for one in known.values() if one.offer is not None]
+
+
+def _whole_lines(path: str, offset: int) -> tuple[list[bytes], int]:
+    """Whole lines from an offset on, and where they end; a file that became shorter is new."""
+    try:
+        descriptor = untrusted.descriptor(path)
+    except OSError:
+        return [], offset
+    try:
+        size = os.fstat(descriptor).st_size
+        if size < offset:
+            offset = 0
+        data = os.pread(descriptor, _READ_AT_ONCE, offset) if size > offset else b""
+        while data and b"\n" not in data and len(data) < _LONGEST_LINE:
+            more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
+            if not more:
+                return [], offset
+            data += more
+    finally:
+        os.close(descriptor)
+    whole = data[: data.rfind(b"\n") + 1]
+    return whole.split(b"\n")[:-1], offset + len(whole)
+
+
+def reach(context: Context, uid: Uid) -> Reach | None:
+    """An agent that lives and has a session."""
+    agent = context.store.read(lambda c: rows.agent(c, uid))
+    sessions = context.store.read(lambda c: rows.sessions(c, uid))
+    if agent is None or agent.ended_at is not None or not sessions:
+        return None
+    return Reach(agent, sessions[0])

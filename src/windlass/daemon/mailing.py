@@ -1,0 +1,531 @@
+"""Mail: who is meant, what is kept, and what became of it.
+
+A message is sent when it is recorded, in the transaction of the request that sent it; getting it
+into a conversation is `delivering`'s. Receipts are changed here and there, each with its event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.api.server import Caller
+from windlass.api.wire import (
+    AnswerRequest,
+    InboxRequest,
+    MessageRequest,
+    MessagesRequest,
+    ReceiptsRequest,
+    SendRequest,
+)
+from windlass.core import mail
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
+from windlass.core.ids import RepoId, Uid, match
+from windlass.core.mail import USER, WINDLASS, Kind, Limits, Message
+from windlass.daemon import finding, repos, settings
+from windlass.daemon.context import Context
+from windlass.daemon.intents import Begin, Operation, Step, Work
+from windlass.store import mailbox, rows
+from windlass.store.rows import Repo
+from windlass.store.store import Event, Writing
+
+LONGEST = 100_000
+_MINUTE = 60.0
+_LONGEST_WAIT = 86_400.0
+_PERSON = ("user", "user-claude")
+
+
+class Party(NamedTuple):
+    """Whom a message is from or to: a uid and an id, which for the person are the same."""
+
+    uid: str
+    id: str
+
+
+PERSON = Party(USER, USER)
+OURSELVES = Party(WINDLASS, WINDLASS)
+
+
+class Mailing:
+    """Sends, lists, shows and acknowledges messages."""
+
+    def __init__(self, context: Context, resume: Callable[[Uid, str], None]) -> None:
+        self._context = context
+        self._resume = resume
+
+    def operations(self) -> tuple[Operation, ...]:
+        """A message is sent when it is recorded; waking its recipient comes after that."""
+        return (
+            Operation("send", (Step("wake", self._wake),), lambda _: [], self._sent),
+            Operation("ack", (), lambda _: [], lambda work: dict(work.data)),
+        )
+
+    def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
+        """Finds everyone who is meant; records a message to each."""
+        where = finding.scope(self._context, caller, request)
+        hint = f"wl send {request['agent']} 'text', or the text on stdin"
+        answered = self._answered(where, request.get("reply_to"))
+        to = self._meant(where, request["agent"])
+        return self._begin(where, to, request, checked(request["text"], hint), answered)
+
+    def begin_answer(self, caller: Caller, request: AnswerRequest) -> Begin:
+        """Finds the question that is meant, by its id or by who asks; its asker gets the answer."""
+        where = finding.scope(self._context, caller, request)
+        question = self._question(where, request["question"])
+        text = checked(request["text"], f"wl answer {question.id} 'text', or the text on stdin")
+        asker = self._context.store.read(lambda c: rows.agent(c, Uid(question.sender)))
+        if asker is None or asker.ended_at is not None:
+            raise Conflict(
+                f"{question.sender_id}, who asked, has ended", f"wl acknowledge {question.id}"
+            )
+        told: SendRequest = {"agent": asker.id, "text": text, "wake": request.get("wake", False)}
+        return self._begin(where, [Party(asker.uid, asker.id)], told, text, question)
+
+    def _begin(
+        self,
+        where: finding.Scope,
+        to: list[Party],
+        request: SendRequest,
+        text: str,
+        answered: Message | None,
+    ) -> Begin:
+        repo = self._repo(where, to)
+        limits = limits_of(self._context, repo)
+        sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
+        seconds = request.get("expires")
+        if seconds is not None and not 0 < seconds < 1e9:
+            raise UserError(f"expiring after {seconds} s makes no sense", "give more than 0")
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            refuse_flood(writing, repo.id, sender, to, limits)
+            sent = []
+            for one in to:
+                kind, body = mail.sorted_by_prefix(text) if one == PERSON else ("note", text)
+                message = msgspec.structs.replace(
+                    draft(repo.id, sender, one, body, kind=kind, now=writing.now),
+                    urgent=request.get("urgent", False),
+                    topic=request.get("topic"),
+                    reply_to=answered.id if answered else None,
+                    expires_at=writing.now + seconds if seconds is not None else None,
+                )
+                sent.append(post(writing, message))
+            if answered is not None:
+                acknowledge(writing, answered, by=sender.id)
+            wake = [one.uid for one in to if one != PERSON] if request.get("wake") else []
+            return {"sent": [one.id for one in sent], "wake": wake}
+
+        return Begin(repo.id, where.caller_uid, prepare)
+
+    def begin_ack(self, caller: Caller, request: MessagesRequest) -> Begin:
+        """Marks messages as dealt with; without any, all that the caller has."""
+        where = finding.scope(self._context, caller, request)
+        named = [self._found(where, one) for one in request.get("messages", [])]
+        repo = where.repo.id if where.repo else None
+        if not named and request.get("all"):
+            me = where.caller.uid if where.caller else USER
+            named = self._context.store.read(
+                lambda c: mailbox.inbox(c, repo=repo, recipient=me, states=mail.OPEN)
+            )
+        elif not named:
+            raise UserError("which message?", "name one, or --all; `wl inbox` shows them")
+        for one in named:
+            self._refuse_foreign(where, one)
+        by = where.caller.id if where.caller else USER
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            return {"acked": [one.id for one in named if acknowledge(writing, one, by=by)]}
+
+        return Begin(named[0].repo if named else where.require_repo().id, where.caller_uid, prepare)
+
+    def inbox(self, caller: Caller, request: InboxRequest) -> list[dict[str, Any]]:
+        """The messages to somebody, or from somebody; the person has seen what it is shown."""
+        where = finding.scope(self._context, caller, request)
+        agent = where.caller
+        if wanted := request.get("agent"):
+            agent = finding.any_agent(self._context, where, wanted)
+            finding.reachable(
+                where, agent, finding.live(self._context, where), doing="read mail of"
+            )
+        who = agent.uid if agent else USER
+        states = None if request.get("all") or request.get("sent") else mail.OPEN
+        found = self._context.store.read(
+            lambda c: mailbox.inbox(
+                c,
+                repo=where.repo.id if where.repo else None,
+                recipient=None if request.get("sent") else who,
+                sender=who if request.get("sent") else None,
+                states=states,
+                last=request.get("last") or 200,
+            )
+        )
+        if where.caller is None and who == USER and not request.get("sent"):
+            shown_to_person(self._context, found)
+        return [self.view(one) for one in found]
+
+    def show(self, caller: Caller, request: MessageRequest) -> dict[str, Any]:
+        """One message with everything that is known about it, and what it belongs to."""
+        where = finding.scope(self._context, caller, request)
+        message = self._found(where, request["message"])
+        self._refuse_foreign(where, message, also_sender=True)
+        if where.caller is None:
+            shown_to_person(self._context, [message])
+        thread = self._context.store.read(lambda c: mailbox.thread(c, message))
+        return {**self.view(message), "thread": [self.view(one) for one in thread]}
+
+    async def receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
+        """What became of messages, as soon as none is queued any more, or the time is over."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+        end = loop.time() + min(max(request["timeout"], 0.0), _LONGEST_WAIT)
+
+        def committed(events: list[Event]) -> None:
+            if any(event.kind.startswith("message.") for event in events):
+                loop.call_soon_threadsafe(news.set)
+
+        ask = partial(self._receipts, caller, request)
+        with self._context.store.listening(committed):
+            while True:
+                news.clear()
+                found = await asyncio.to_thread(ask)
+                left = end - loop.time()
+                if left <= 0 or all(one["state"] != "queued" or one["note"] for one in found):
+                    return found
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), left)
+
+    def _receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
+        where = finding.scope(self._context, caller, request)
+        found = [self._found(where, one) for one in request["messages"]]
+        for one in found:
+            self._refuse_foreign(where, one, also_sender=True)
+        return [{**self.view(one), "note": self._note(one, None)} for one in found]
+
+    def view(self, message: Message) -> dict[str, Any]:
+        """A message as faces show it."""
+        now = self._context.clock.now()
+        told = msgspec.to_builtins(message)
+        for name in ("number", "sender", "sender_id", "recipient", "recipient_id", "body", "offer"):
+            del told[name]
+        return {
+            **told,
+            "from": message.sender_id,
+            "to": message.recipient_id,
+            "text": message.body,
+            "age": now - message.created_at,
+            "under_way": message.offer is not None and message.state == "queued",
+        }
+
+    def _meant(self, where: finding.Scope, wanted: str) -> list[Party]:
+        found: dict[str, Party] = {}
+        for word in (part.strip() for part in wanted.split(",")):
+            if word:
+                found |= {party.uid: party for party in self._named(where, word)}
+        if not found:
+            raise UserError("to whom?", "name an agent, several with commas, or user, parent, all")
+        return list(found.values())
+
+    def _named(self, where: finding.Scope, word: str) -> list[Party]:
+        if word in _PERSON:
+            return [PERSON]
+        present = finding.live(self._context, where)
+        others = [one for one in present if one.uid != where.caller_uid]
+        by_word: dict[str, Callable[[Agent], bool]] = {
+            "all": lambda _: True,
+            "children": lambda one: one.parent == where.caller_uid,
+        }
+        roles = {one.role for one in present} | {"manager", "worker"}
+        if word == "parent":
+            return [self._above(where)]
+        if word in by_word:
+            return _some([one for one in others if by_word[word](one)], word)
+        if word in roles and word not in {one.id for one in present}:
+            return _some([one for one in others if one.role == word], word)
+        agent = finding.agent(self._context, where, word)
+        return [Party(agent.uid, agent.id)]
+
+    def _above(self, where: finding.Scope) -> Party:
+        if where.caller is None:
+            raise UserError("a person has no parent", "name an agent; `wl list` shows who is there")
+        return above(self._context, where.caller)
+
+    def _repo(self, where: finding.Scope, to: list[Party]) -> Repo:
+        if where.repo is not None:
+            return where.repo
+        wanted = {one.uid for one in to}
+        there = {one.repo for one in self._context.store.read(rows.agents) if one.uid in wanted}
+        if len(there) != 1:
+            return where.require_repo()
+        return repos.by_id(self._context, there.pop())
+
+    def _answered(self, where: finding.Scope, wanted: str | None) -> Message | None:
+        if wanted is None:
+            return None
+        message = self._found(where, wanted)
+        self._refuse_foreign(where, message)
+        return message
+
+    def _question(self, where: finding.Scope, wanted: str) -> Message:
+        me = where.caller.uid if where.caller else USER
+        repo = where.repo.id if where.repo else None
+        found = self._context.store.read(lambda c: open_questions(c, me, repo))
+        askers = [one for one in found if one.sender_id == wanted]
+        if len(askers) == 1:
+            return askers[0]
+        if askers:
+            named = ", ".join(one.id for one in askers)
+            raise UserError(f"{wanted} asks {len(askers)} things: {named}", "name the one you mean")
+        message = self._found(where, wanted)
+        self._refuse_foreign(where, message)
+        if message.kind != "question":
+            raise UserError(f"{message.id} is no question", f"wl send {message.sender_id} '...'")
+        return message
+
+    def _found(self, where: finding.Scope, wanted: str) -> Message:
+        known = self._context.store.read(lambda c: mailbox.ids(c, wanted))
+        found = match(wanted, known, what="message", hint="`wl inbox` shows them")
+        message = self._context.store.read(lambda c: mailbox.find(c, found))
+        if message is None:
+            raise NotFound(f"no message {wanted!r}", "`wl inbox` shows them")
+        if where.caller is not None and message.repo != where.caller.repo:
+            raise NotFound(f"no message {wanted!r}", "`wl inbox` shows them")
+        return message
+
+    def _refuse_foreign(
+        self, where: finding.Scope, message: Message, *, also_sender: bool = False
+    ) -> None:
+        me = where.caller
+        if me is None or message.recipient == me.uid or (also_sender and message.sender == me.uid):
+            return
+        raise Denied(f"{message.id} is not yours", "`wl inbox` shows what is")
+
+    def _wake(self, work: Work) -> None:
+        kept: dict[str, str] = dict(work.data.get("asleep", {}))
+        for uid in work.data["wake"]:
+            try:
+                self._resume(Uid(uid), f"{work.intent.id}:{uid}")
+            except Conflict:
+                continue  # it is awake
+            except WindlassError as error:
+                kept[uid] = error.message
+        if kept:
+            work.keep(asleep=kept)
+
+    def _sent(self, work: Work) -> dict[str, Any]:
+        def find(connection: Any) -> list[Message]:
+            found = [mailbox.find(connection, one) for one in work.data["sent"]]
+            return [one for one in found if one is not None]
+
+        messages = work.context.store.read(find)
+        asleep = work.data.get("asleep", {})
+        views = [self.view(one) for one in messages]
+        for message, view in zip(messages, views, strict=True):
+            view["note"] = self._note(message, asleep.get(message.recipient))
+        return {"messages": views}
+
+    def _note(self, message: Message, asleep: str | None) -> str:
+        """Why it may take a while."""
+        if message.recipient == USER:
+            return ""
+        agent = self._context.store.read(lambda c: rows.agent(c, Uid(message.recipient)))
+        if asleep:
+            return f"it could not be woken: {asleep}"
+        if agent is None or agent.state not in ("stopped", "paused") or message.state != "queued":
+            return ""
+        return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
+
+
+def draft(repo: RepoId, sender: Party, to: Party, body: str, *, kind: Kind, now: float) -> Message:
+    """A message that nobody has sent yet."""
+    return Message(
+        id=f"msg-{secrets.token_hex(5)}",
+        repo=repo,
+        sender=sender.uid,
+        sender_id=sender.id,
+        recipient=to.uid,
+        recipient_id=to.id,
+        kind=kind,
+        body=body,
+        created_at=now,
+    )
+
+
+def limits_of(context: Context, repo: Repo) -> Limits:
+    """How much may be said in a repository."""
+    given = settings.load(context.folders.home, repo.root).mail
+    return Limits(given.rate, given.inbox)
+
+
+def open_questions(connection: sa.Connection, recipient: str, repo: RepoId | None) -> list[Message]:
+    """The questions that somebody has not answered, oldest first."""
+    found = mailbox.inbox(connection, repo=repo, recipient=recipient, states=mail.OPEN)
+    return [one for one in found if one.kind == "question"]
+
+
+def above(context: Context, agent: Agent) -> Party:
+    """Whom an agent answers to: its manager, or the person."""
+    parent = agent.parent
+    found = context.store.read(lambda c: rows.agent(c, parent)) if parent else None
+    if found is None or found.ended_at is not None:
+        return PERSON
+    return Party(found.uid, found.id)
+
+
+def checked(text: str, hint: str) -> str:
+    """A text that can be delivered, as it is."""
+    if not text.strip():
+        raise UserError("nothing to send", hint)
+    if "\0" in text:
+        raise UserError("the text has a NUL in it", "send text; name files instead of sending them")
+    if len(text) > LONGEST:
+        raise UserError(
+            f"the text has {len(text)} characters, and {LONGEST} is the most",
+            "write it into a file and say where that is",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("the text is not UTF-8", "send text; name files instead") from None
+    return text
+
+
+def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
+    """Records that the person has had messages before its eyes."""
+    unseen = [one for one in messages if one.recipient == USER and one.state == "queued"]
+    if unseen:
+        context.store.write(lambda w: [delivered(w, one, "inbox") for one in unseen])
+
+
+def refuse_flood(
+    writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: Limits
+) -> None:
+    """Refuses a sender that says too much, or a recipient that has too much."""
+    since = writing.now - _MINUTE
+    said = mailbox.sent_since(writing.connection, sender.uid, repo, since)
+    for one in to:
+        waiting = len(mailbox.queued(writing.connection, one.uid)) if one != PERSON else 0
+        mail.refuse_flood(
+            one.id, limits=limits, of_sender=said, for_recipient=waiting, adding=len(to)
+        )
+
+
+def post(writing: Writing, message: Message) -> Message:
+    """Keeps a message; what only repeats or outdates another becomes one with it."""
+    waiting = mailbox.queued(writing.connection, message.recipient)
+    twin = mail.twin(waiting, message)
+    if twin is not None:
+        message = msgspec.structs.replace(
+            message,
+            state="collapsed",
+            survivor=twin.id,
+            reason=f"the same as {twin.id}, which waits",
+            ended_at=writing.now,
+        )
+    kept = mailbox.add(writing, message)
+    _tell(
+        writing,
+        kept,
+        "message.sent",
+        of=message.sender,
+        to=kept.recipient_id,
+        recipient=kept.recipient,
+        text=kept.body,
+    )
+    if twin is not None:
+        _tell(writing, kept, "message.collapsed", of=message.recipient, into=twin.id)
+        return kept
+    for old in mail.outdated(waiting, kept):
+        _end(writing, old, "collapsed", f"{kept.id} says what is true now", survivor=kept.id)
+    return kept
+
+
+def delivered(
+    writing: Writing, message: Message, route: mail.Route, *, read: bool = False
+) -> Message:
+    """Records that a message is where it was sent to."""
+    now = mailbox.change(
+        writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
+    )
+    took = round(writing.now - message.created_at, 3)
+    _tell(
+        writing,
+        now,
+        "message.received",
+        of=message.recipient,
+        sender=message.sender_id,
+        text=message.body,
+        route=route,
+        seconds=took,
+    )
+    return seen(writing, now) if read else now
+
+
+def seen(writing: Writing, message: Message) -> Message:
+    """Records that the recipient has gone on after it had a message."""
+    _tell(writing, message, "message.read", of=message.recipient, sender=message.sender_id)
+    return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
+
+
+def acknowledge(writing: Writing, message: Message, *, by: str) -> bool:
+    """Records that a message was dealt with; False where that is known, or it never arrived."""
+    fresh = mailbox.find(writing.connection, message.id)
+    if fresh is None or fresh.state not in mail.OPEN:
+        return False
+    mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
+    _tell(writing, fresh, "message.acked", of=message.recipient, by=by)
+    return True
+
+
+def fail(writing: Writing, message: Message, reason: str) -> None:
+    """Records that a message will never arrive, and why."""
+    _end(writing, message, "failed", reason)
+
+
+def expire(writing: Writing, messages: list[Message]) -> None:
+    """Records that messages were not delivered in time."""
+    for message in messages:
+        _end(writing, message, "expired", "it was not delivered before its time was over")
+
+
+def close(writing: Writing, agent: Agent, how: str) -> None:
+    """Gives up what waits for an agent that has ended."""
+    for message in mailbox.queued(writing.connection, agent.uid):
+        fail(writing, message, f"{agent.id} has ended: {how}")
+
+
+def _end(
+    writing: Writing,
+    message: Message,
+    state: mail.Receipt,
+    reason: str,
+    *,
+    survivor: str | None = None,
+) -> None:
+    mailbox.change(
+        writing,
+        message,
+        state=state,
+        reason=reason,
+        survivor=survivor,
+        ended_at=writing.now,
+        offer=None,
+    )
+    _tell(writing, message, f"message.{state}", of=message.recipient, reason=reason, into=survivor)
+
+
+def _tell(writing: Writing, message: Message, kind: str, *, of: str, **data: Any) -> None:
+    agent = Uid(of) if of not in (USER, WINDLASS) else None
+    told = {name: value for name, value in data.items() if value is not None}
+    writing.emit(kind, repo=message.repo, agent=agent, id=message.id, **told)
+
+
+def _some(agents: list[Agent], word: str) -> list[Party]:
+    if not agents:
+        raise NotFound(f"{word}: there is nobody", "`wl list` shows who is there")
+    return [Party(one.uid, one.id) for one in agents]

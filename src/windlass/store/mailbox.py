@@ -1,0 +1,136 @@
+"""Rows of messages, as functions of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core import mail
+from windlass.core.ids import RepoId
+from windlass.core.mail import Message
+from windlass.store import rows
+from windlass.store import tables as t
+from windlass.store.store import Writing
+
+_C = t.messages.c
+_MOST = 1000
+
+
+def add(writing: Writing, message: Message) -> Message:
+    """Keeps a new message; returns it with its number."""
+    values = msgspec.to_builtins(message)
+    del values["number"]
+    values["offer"] = values["offer"] if message.offer else sa.null()
+    done = writing.connection.execute(sa.insert(t.messages).values(values))
+    number = done.inserted_primary_key
+    if number is None:  # every dialect that we support returns the key
+        raise AssertionError(message.id)
+    return msgspec.structs.replace(message, number=number[0])
+
+
+def change(writing: Writing, message: Message, **values: Any) -> Message:
+    """Changes a message, and its row."""
+    changed = msgspec.structs.replace(message, **values)
+    stored = {
+        name: sa.null() if value is None else msgspec.to_builtins(value)
+        for name, value in values.items()
+    }
+    writing.connection.execute(
+        sa.update(t.messages).where(_C.number == message.number).values(stored)
+    )
+    return changed
+
+
+def find(connection: sa.Connection, wanted: str) -> Message | None:
+    """The message of exactly that id."""
+    found = _all(connection, sa.select(t.messages).where(_C.id == wanted))
+    return found[0] if found else None
+
+
+def ids(connection: sa.Connection, prefix: str) -> list[str]:
+    """The ids that begin like that, as far as anybody would type more."""
+    query = sa.select(_C.id).where(_C.id.startswith(prefix, autoescape=True)).limit(10)
+    return [row[0] for row in connection.execute(query)]
+
+
+def queued(connection: sa.Connection, recipient: str) -> list[Message]:
+    """What is not in its recipient's conversation yet, in the order of delivery."""
+    query = sa.select(t.messages).where(_C.recipient == recipient, _C.state == "queued")
+    return mail.in_order(_all(connection, query))
+
+
+def watched(connection: sa.Connection, recipient: str) -> list[Message]:
+    """What the recipient's conversation may tell more about: under way, or not read yet."""
+    query = sa.select(t.messages).where(
+        _C.recipient == recipient,
+        _C.state.in_(("queued", "delivered")),
+        _C.offer.is_not(None),
+    )
+    return mail.in_order(_all(connection, query))
+
+
+def busy(connection: sa.Connection) -> set[str]:
+    """Whoever has mail that is queued or watched."""
+    query = sa.select(_C.recipient).distinct()
+    query = query.where(_C.state.in_(("queued", "delivered")), _C.recipient != mail.USER)
+    return {row[0] for row in connection.execute(query)}
+
+
+def expired(connection: sa.Connection, now: float) -> list[Message]:
+    """What is queued though its time is over; what is under way may still arrive."""
+    query = sa.select(t.messages).where(
+        _C.state == "queued", _C.expires_at <= now, _C.offer.is_(None)
+    )
+    return _all(connection, query)
+
+
+def inbox(
+    connection: sa.Connection,
+    *,
+    repo: RepoId | None = None,
+    recipient: str | None = None,
+    sender: str | None = None,
+    states: Iterable[str] | None = None,
+    last: int = _MOST,
+) -> list[Message]:
+    """The newest messages to or from somebody, oldest first."""
+    query = sa.select(t.messages).order_by(_C.number.desc()).limit(last)
+    for column, wanted in ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    if states is not None:
+        query = query.where(_C.state.in_(tuple(states)))
+    return list(reversed(_all(connection, query)))
+
+
+def thread(connection: sa.Connection, message: Message) -> list[Message]:
+    """What a message answers, and what answers it, oldest first."""
+    before: list[Message] = []
+    above = message
+    while above.reply_to is not None and len(before) < _MOST:
+        found = find(connection, above.reply_to)
+        if found is None:
+            break
+        before.append(found)
+        above = found
+    query = sa.select(t.messages).where(_C.reply_to == message.id).order_by(_C.number).limit(_MOST)
+    return [*reversed(before), *_all(connection, query)]
+
+
+def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[Message]:
+    """What the person was told and has not acknowledged, oldest first."""
+    return inbox(connection, repo=repo, recipient=mail.USER, states=mail.OPEN)
+
+
+def sent_since(connection: sa.Connection, sender: str, repo: RepoId, since: float) -> int:
+    """How many messages somebody sent since a moment."""
+    query = sa.select(sa.func.count()).select_from(t.messages)
+    query = query.where(_C.sender == sender, _C.repo == repo, _C.created_at > since)
+    return int(connection.execute(query).scalar() or 0)
+
+
+def _all(connection: sa.Connection, query: Any) -> list[Message]:
+    return [rows.shaped(Message, row) for row in connection.execute(query)]

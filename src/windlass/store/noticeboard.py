@@ -1,0 +1,98 @@
+"""The notices of each repository: kept until whoever listens says that it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core.ids import RepoId, Uid
+from windlass.store import tables as t
+from windlass.store.store import Writing
+
+POSTED = "notice.posted"
+_STATES_BACK = 40
+"""So far back is looked for the last turn of an agent; who does that much without one is told of
+once more."""
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them. `message` is the message that it tells of, if it tells of one."""
+
+    number: int
+    repo: RepoId
+    at: float
+    sender: str
+    type: str
+    text: str
+    message: str | None = None
+    taken_at: float | None = None
+    taken_by: str | None = None
+
+
+def put(
+    writing: Writing, repo: RepoId, *, sender: str, kind: str, text: str, message: str | None
+) -> Notice:
+    """Keeps one more."""
+    values = {
+        "repo": repo,
+        "at": writing.now,
+        "sender": sender,
+        "type": kind,
+        "text": text,
+        "message": message,
+    }
+    done = writing.connection.execute(sa.insert(t.notices).values(values))
+    key = done.inserted_primary_key
+    if key is None:  # every dialect that we support returns the key
+        raise AssertionError(sender)
+    return msgspec.convert({"number": key[0], **values}, Notice)
+
+
+def waiting(connection: sa.Connection, repo: RepoId, *, limit: int) -> list[Notice]:
+    """Those that nobody has yet, oldest first."""
+    query = (
+        sa.select(t.notices)
+        .where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
+        .order_by(t.notices.c.number)
+        .limit(limit)
+    )
+    found = connection.execute(query).mappings()
+    return [msgspec.convert({str(name): row[name] for name in row}, Notice) for row in found]
+
+
+def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
+    """How many nobody has yet."""
+    query = sa.select(sa.func.count()).where(
+        t.notices.c.repo == repo, t.notices.c.taken_at.is_(None)
+    )
+    return int(connection.execute(query).scalar_one())
+
+
+def take(writing: Writing, numbers: Iterable[int], *, by: str) -> int:
+    """Takes them from the queue, and says how many were still in it."""
+    changed = writing.connection.execute(
+        sa.update(t.notices)
+        .where(t.notices.c.number.in_(list(numbers)), t.notices.c.taken_at.is_(None))
+        .values(taken_at=writing.now, taken_by=by)
+    )
+    return int(changed.rowcount)
+
+
+def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
+    """The states of an agent that notices told of since it was at work last."""
+    c = t.events.c
+    query = (
+        sa.select(c.kind, c.data)
+        .where(c.agent == uid, c.kind.in_(("agent.state", POSTED)))
+        .order_by(c.id.desc())
+        .limit(_STATES_BACK)
+    )
+    told: set[str] = set()
+    for kind, data in connection.execute(query):
+        if kind == "agent.state" and data["now"] == "running":
+            break
+        if kind == POSTED and data.get("state"):
+            told.add(data["state"])
+    return told

@@ -1,0 +1,64 @@
+"""The slash commands that the plugin brings, typed by a person at a live agent's prompt."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.ground import until
+from tests.support.scene import Scene
+
+pytestmark = pytest.mark.slow
+REST = {"text": "I rest.\n\nWAITING"}
+COMMANDS = {
+    "refresh": ("Read your instructions again", "wl info --prompt"),
+    "status": ("Say how you and the crew are", "wl status"),
+    "workers": ("Say what each of the agents below you does", "wl tree"),
+    "messages": ("Go through what was sent to you", "wl inbox"),
+}
+
+
+def type_in(on: Scene, text: str) -> None:
+    """Types as a person does."""
+    session = on.ground.ask("info", agent="fox")["tmux"]
+    assert on.ground.tmux("send-keys", "-t", f"={session}:0", "-l", text).returncode == 0
+
+
+def press(on: Scene, key: str) -> None:
+    session = on.ground.ask("info", agent="fox")["tmux"]
+    assert on.ground.tmux("send-keys", "-t", f"={session}:0", key).returncode == 0
+
+
+def shows(on: Scene, *wanted: str) -> None:
+    """Waits until the screen shows all of it."""
+
+    def seen() -> bool:
+        screen = on.ground.ask("look", agent="fox")["screen"]
+        return all(text in screen for text in wanted)
+
+    until(seen, what=f"{wanted} on the screen")
+
+
+def test_every_command_is_offered_and_runs_what_it_says(on: Scene) -> None:
+    answers = [
+        {
+            "match": f"Run `{ran}`",
+            "turns": [
+                {"tool": "Bash", "input": {"command": f"{ran} > {name}.out 2>&1; true"}},
+                {"text": f"That was {name}.\n\nWAITING"},
+            ],
+        }
+        for name, (_, ran) in COMMANDS.items()
+    ]
+    workspace = on.new("fox", REST, on=answers, flags=["--manager"])
+    on.wait("fox", "waiting")
+    type_in(on, "/windlass:")
+    shows(on, *(f"/windlass:{name}" for name in COMMANDS))
+    for name, (about, _) in COMMANDS.items():
+        press(on, "C-u")
+        type_in(on, f"/windlass:{name}")
+        shows(on, f"/windlass:{name}", about)
+        press(on, "Enter")
+        until(lambda name=name: f"That was {name}.\n\nWAITING" in on.texts("fox"), what=name)  # type: ignore[misc]
+    assert "You are a Windlass manager agent." in (workspace / "refresh.out").read_text()
+    assert "fox" in (workspace / "status.out").read_text()
+    assert "fox" in (workspace / "workers.out").read_text()
+    assert "no command" not in (workspace / "messages.out").read_text()

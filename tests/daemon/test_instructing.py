@@ -1,0 +1,78 @@
+"""The files that a person adds to prompts: read only where nobody could have put something else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from windlass.core.errors import ConfigError
+from windlass.daemon import instructing
+
+
+def a_link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def too_much(path: Path) -> None:
+    path.write_text("a" * (instructing.LARGEST + 1))
+
+
+def no_text(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / instructing.FOLDER
+    made.mkdir(parents=True)
+    return made
+
+
+@pytest.mark.parametrize("make", [a_link, a_pipe, a_folder, too_much, no_text])
+@pytest.mark.parametrize("name", ["all", "worker"])
+def test_what_is_no_plain_text_is_refused_by_name(
+    tmp_path: Path, folder: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(folder / f"{name}.md")
+    with pytest.raises(ConfigError) as refused:
+        instructing.require_readable(str(tmp_path), "worker")
+    assert str(folder / f"{name}.md") in refused.value.message
+    assert refused.value.hint
+
+
+def test_what_another_role_is_told_is_not_read(tmp_path: Path, folder: Path) -> None:
+    a_link(folder / "worker.md")
+    instructing.require_readable(str(tmp_path), "manager")
+
+
+@pytest.mark.parametrize("link", [".windlass", instructing.FOLDER])
+def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path, link: str) -> None:
+    real = tmp_path / "real"
+    repo = tmp_path / "repo"
+    for made in (real / "roles", (repo / link).parent):
+        made.mkdir(parents=True)
+    for place in (real, real / "roles"):
+        (place / "all.md").write_text("from elsewhere")
+    (repo / link).symlink_to(real)
+    with pytest.raises(ConfigError, match="is a link"):
+        instructing.require_readable(str(repo), "worker")
+
+
+def test_what_is_as_large_as_may_be_is_told(tmp_path: Path, folder: Path) -> None:
+    (folder / "all.md").write_text("a" * instructing.LARGEST)
+    instructing.require_readable(str(tmp_path), "worker")
+
+
+def test_no_folder_is_no_problem(tmp_path: Path) -> None:
+    instructing.require_readable(str(tmp_path), "worker")

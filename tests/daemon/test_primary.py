@@ -1,0 +1,275 @@
+"""What the hooks of the person's own session are answered, from a real store and real folders."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support.agents import an_agent
+
+from windlass.api.server import Caller
+from windlass.core.briefing import REMINDER
+from windlass.core.errors import ConfigError, Denied
+from windlass.core.ids import RepoId, Uid
+from windlass.core.states import State
+from windlass.daemon import editing, primary_hooks
+from windlass.daemon.context import Context, Folders, SystemClock
+from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.primary import Primary
+from windlass.daemon.primary_hooks import PrimaryHooks
+from windlass.daemon.questions import Questions
+from windlass.daemon.views import Views
+from windlass.sessions.session import Sessions
+from windlass.sessions.tmux import Tmux
+from windlass.store import rows, tables
+from windlass.store.store import Store, Writing
+
+REPO = RepoId("deadbeef")
+
+
+class Desk:
+    """The verb with a daemon's context around it, and somebody who listens or not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state"
+        self.state.mkdir()
+        self.root = folder / "shop"
+        (self.root / ".git").mkdir(parents=True)
+        self.store = Store(self.state / "windlass.db", clock=SystemClock())
+        self.store.open()
+        self.context = Context(
+            store=self.store,
+            folders=Folders(self.state, folder / "rt"),
+            sessions=Sessions(Tmux(folder / "tmux")),
+            clock=SystemClock(),
+            dice=random.Random(1),  # noqa: S311 - names, not secrets
+            failpoints=Failpoints(None),
+            env={"HOME": str(folder)},
+        )
+        git_dir = str(self.root / ".git")
+        repo = {"id": REPO, "root": str(self.root), "git_dir": git_dir, "added_at": 0.0}
+        self.store.write(lambda w: w.connection.execute(sa.insert(tables.repos).values(repo)))
+        self.armed = True
+        views, questions = Views(self.context), Questions(self.context)
+        self._primary = Primary(self.context, views, questions, lambda _: self.armed)
+
+    def agent(self, name: str, state: State = State.RUNNING) -> Path:
+        """An agent in that state; returns its workspace."""
+        workspace = self.context.folders.workspace(REPO, name)
+        workspace.mkdir(parents=True, exist_ok=True)
+        made = an_agent(name, repo=REPO, state=state, workspace=str(workspace), goal=f"be {name}")
+        self.change(lambda w: rows.put_agent(w, made))
+        return workspace
+
+    def change(self, work: Callable[[Writing], object]) -> None:
+        """Changes the store, with an event, as everything does that changes it."""
+
+        def change(writing: Writing) -> None:
+            work(writing)
+            writing.emit("agent.state", repo=REPO)
+
+        self.store.write(change)
+
+    def ask(
+        self, event: str, *, session: str = "s1", caller: Uid | None = None, **more: Any
+    ) -> Any:
+        """What the hook of an event prints."""
+        told = {"hook_event_name": event, "session_id": session, "cwd": str(self.root), **more}
+        return self._primary.answer(Caller(caller), told)  # type: ignore[arg-type]
+
+    def said(self, event: str, **more: Any) -> str:
+        """The context that is added at an event; none is an empty one."""
+        answer = self.ask(event, **more)
+        if answer == {}:
+            return ""
+        assert answer["hookSpecificOutput"]["hookEventName"] == event
+        return str(answer["hookSpecificOutput"]["additionalContext"])
+
+    def denied(self, command: str, **more: Any) -> str:
+        """Why a shell line is denied; empty where it is not."""
+        answer = self.ask("PreToolUse", tool_name="Bash", tool_input={"command": command}, **more)
+        if answer == {}:
+            return ""
+        assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+        return str(answer["hookSpecificOutput"]["permissionDecisionReason"])
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    """One on folders of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="wl-")).resolve()
+    made = Desk(folder)
+    yield made
+    made.store.close()
+    shutil.rmtree(folder)
+
+
+def test_a_session_starts_with_the_instructions_and_the_crew(desk: Desk) -> None:
+    assert desk.said("SessionStart").endswith(f"No agents are at work in {desk.root}.")
+    desk.agent("api")
+    for source in ("startup", "compact"):
+        said = desk.said("SessionStart", source=source)
+        assert said.startswith(primary_hooks.instructions())
+        assert "  api: running" in said
+
+
+def test_the_crew_is_told_of_once_and_again_when_it_changed(desk: Desk) -> None:
+    assert desk.said("UserPromptSubmit") == ""  # nobody there, and nobody told of anybody
+    desk.agent("api")
+    assert "  api: running" in desk.said("UserPromptSubmit")
+    assert desk.said("PostToolUse") == ""
+    assert "  api: running" in desk.said("PostToolUse", session="s2")
+    desk.agent("api", State.WAITING)
+    assert "  api: waiting" in desk.said("PostToolUse")
+    assert desk.said("UserPromptSubmit") == ""
+    desk.change(lambda w: w.connection.execute(sa.update(tables.agents).values(ended_at=1.0)))
+    assert desk.said("UserPromptSubmit") == f"[windlass] No agents are at work in {desk.root}."
+    assert desk.said("UserPromptSubmit") == ""
+
+
+def test_what_was_told_at_the_start_is_no_news(desk: Desk) -> None:
+    desk.agent("api")
+    desk.said("SessionStart")
+    assert desk.said("UserPromptSubmit") == ""
+
+
+def test_sessions_that_are_long_gone_are_forgotten(desk: Desk) -> None:
+    desk.agent("api")
+    desk.said("SessionStart")
+    for number in range(300):
+        desk.said("SessionStart", session=f"other-{number}")
+    assert "  api: running" in desk.said("UserPromptSubmit")
+
+
+def test_every_tool_call_reminds_of_a_listener_while_none_is_armed(desk: Desk) -> None:
+    desk.armed = False
+    assert desk.said("PostToolUse") == ""
+    desk.agent("api")
+    assert REMINDER in desk.said("PostToolUse")
+    assert [desk.said("PostToolUse") for _ in range(2)] == [REMINDER] * 2
+    assert desk.said("UserPromptSubmit") == ""
+    desk.armed = True
+    assert desk.said("PostToolUse") == ""
+    desk.armed = False
+    desk.agent("api", State.COMPLETE)
+    assert REMINDER not in desk.said("PostToolUse")
+
+
+def test_subagents_are_told_nothing_and_kept_out_all_the_same(desk: Desk) -> None:
+    workspace = desk.agent("api")
+    desk.armed = False
+    for event in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
+        assert desk.ask(event, agent_id="sub") == {}
+    assert desk.denied(f"cd {workspace}", agent_id="sub")
+
+
+def test_in_a_repository_that_is_not_known_there_is_nothing_to_say(desk: Desk) -> None:
+    other = desk.root.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    desk.agent("api")
+    outside = str(desk.root.parent)
+    for cwd in (outside, "relative", None, 7):
+        for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", None):
+            assert desk.ask(event, cwd=cwd) == {}  # type: ignore[arg-type]
+
+
+def test_nobody_goes_into_an_agents_workspace(desk: Desk) -> None:
+    workspace = desk.agent("api")
+    link = desk.root / "link"
+    link.symlink_to(workspace)
+    lines = (
+        f"cd {workspace} && git log",
+        f"pushd {workspace}/src",
+        "cd $WINDLASS_HOME/workspaces/deadbeef && cd api",
+        "cd link",
+        'cd "$(wl path api)"',
+    )
+    for line in lines:
+        why = desk.denied(line)
+        assert "`wl exec api -- COMMAND`" in why, line
+        assert "`wl path api`" in why
+    ended = desk.context.folders.workspace(REPO, "gone")
+    assert "wl exec gone" in desk.denied(f"cd {ended}")
+
+
+def test_what_does_not_go_there_is_let_through(desk: Desk) -> None:
+    workspace = desk.agent("api")
+    lines = (
+        f"cat {workspace}/README",
+        f"git -C {workspace} log",
+        f"cd {desk.root}",
+        f"cd {desk.state}/workspaces",
+        "cd /tmp; cd \x00; cd '",
+        f"cd {workspace} '",
+        "wl exec api -- ls",
+        "",
+    )
+    for line in lines:
+        assert desk.denied(line) == "", line
+    assert desk.denied(f"cd {workspace}/src", cwd=str(workspace)) == ""
+    given = {"file_path": str(workspace / "README")}
+    assert desk.ask("PreToolUse", tool_name="Read", tool_input=given) == {}
+    odd: Any
+    for odd in (None, [], {"command": 7}, {"command": "cd /" * 10_000}):
+        assert desk.ask("PreToolUse", tool_name="Bash", tool_input=odd) == {}
+
+
+def test_agents_have_no_part_in_it(desk: Desk) -> None:
+    with pytest.raises(Denied, match="the person's own session"):
+        desk.ask("SessionStart", caller=Uid("api"))
+    hooks = PrimaryHooks(desk.context)
+    for verb in (hooks.install, hooks.uninstall, hooks.status):
+        with pytest.raises(Denied, match="agents do not install"):
+            verb(Caller(Uid("api")), {"cwd": str(desk.root)})
+
+
+def test_an_edit_that_somebody_else_comes_between_is_made_to_what_they_wrote(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    path.chmod(0o640)
+    seen = []
+
+    def edit(was: bytes | None) -> bytes | None:
+        seen.append(was)
+        if len(seen) == 1:
+            path.write_bytes(b"two")
+        return (was or b"") + b"!"
+
+    assert editing.change(path, edit)
+    assert (path.read_bytes(), seen) == (b"two!", [b"one", b"two"])
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_that_appears_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+
+    def edit(was: bytes | None) -> bytes | None:
+        if was is None:
+            path.write_bytes(b"theirs")
+        return (was or b"") + b"!"
+
+    assert editing.change(path, edit)
+    assert path.read_bytes() == b"theirs!"
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(ConfigError, match="no plain file"):
+            editing.read(tmp_path / name)
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate(5 << 20)
+    with pytest.raises(ConfigError, match="larger than 4 MiB"):
+        editing.read(tmp_path / "large")
+    assert editing.read(tmp_path / "none") is None
