@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
+from windlass.core.mail import Kind
 from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
 
 Type = Literal["complete", "waiting", "question"]
@@ -22,6 +23,11 @@ _LONGEST_SENDER = 48
 _TIME = "%Y-%m-%dT%H:%M:%S%z"
 _UNSEEN = re.compile(r"[^\S ]|[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 """Left in a line of JSON these would break it, or reorder it on a terminal."""
+
+
+BY_KIND: dict[Kind, Type] = {"question": "question", "complete": "complete", "alert": "waiting"}
+"""Which messages to the person are worth a notice. An alert wants to be looked at, as who waits."""
+_VERBS: dict[Kind, str] = {"question": "asks", "complete": "says", "alert": "warns"}
 
 
 class News(NamedTuple):
@@ -36,6 +42,11 @@ def line(*, at: datetime, sender: str, type: str, text: str) -> str:  # noqa: A0
     told = {"ts": at.strftime(_TIME), "from": sender, "type": type, "msg": text}
     whole = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], whole)
+
+
+def of_message(sender: str, kind: Kind, body: str) -> str:
+    """A message to the person as the text of a notice."""
+    return f"Agent {sender} {_VERBS[kind]}: {body}"
 
 
 def checked(*, sender: str, text: str) -> str:

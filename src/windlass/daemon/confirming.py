@@ -19,7 +19,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail import Message
 from windlass.core.states import State
 from windlass.core.told import Told
-from windlass.daemon import lodging, mailing, untrusted
+from windlass.daemon import lodging, prompting, receipts, untrusted
 from windlass.daemon.context import Context
 from windlass.store import mailbox, rows
 from windlass.store.rows import Session
@@ -122,8 +122,11 @@ class Confirming:
             self._quiet.pop(message.id, None)
             return ""
         # Not by the wall clock, which goes on while a machine sleeps.
-        since = self._quiet.setdefault(message.id, now)
-        return "the session is idle and has not had it" if now - since >= _SILENCE else ""
+        if now - self._quiet.setdefault(message.id, now) < _SILENCE:
+            return ""
+        if offer.route == "paste" and not prompting.is_free(self._context, reach.agent):
+            return ""  # it may stand there still, and be sent off by whoever presses Enter
+        return "the session is idle and has not had it"
 
 
 def offer_again(writing: Writing, message: Message, why: str) -> None:
@@ -150,11 +153,11 @@ def _keep(writing: Writing, watched: list[Message], found: list[Told]) -> list[M
             one = known.get(number)
             if one is not None and one.state == "queued" and one.offer is not None:
                 after = msgspec.structs.replace(one.offer, offset=line.end)
-                arrived = mailing.delivered(writing, one, one.offer.route)
+                arrived = receipts.delivered(writing, one, one.offer.route)
                 known[number] = mailbox.change(writing, arrived, offer=after)
         if line.answers:
             for message in [one for one in known.values() if one.state == "delivered"]:
-                known[message.id] = mailing.seen(writing, message)
+                known[message.id] = receipts.seen(writing, message)
     return [one for one in known.values() if one.offer is not None]
 
 

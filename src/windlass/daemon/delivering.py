@@ -25,11 +25,11 @@ from windlass.core.errors import Conflict, Denied, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import Message, Offer, Route
 from windlass.core.states import State
-from windlass.daemon import confirming, mailing, prompting
+from windlass.daemon import confirming, prompting, receipts
 from windlass.daemon.confirming import RESTING, Confirming, Reach
 from windlass.daemon.context import Context
 from windlass.sessions import streams
-from windlass.store import mailbox
+from windlass.store import mailbox, rows
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -91,9 +91,11 @@ class Delivering:
         """Sees to what nobody is woken for, and gives up what came too late."""
         now = self._context.clock.now()
         if late := self._context.store.read(lambda c: mailbox.expired(c, now)):
-            self._context.store.write(lambda w: mailing.expire(w, late))
-        for uid in list(self._busy):
-            self.stir(uid)
+            self._context.store.write(lambda w: receipts.expire(w, late))
+        if self._busy:
+            there = {agent.uid for agent, _ in self._context.store.read(rows.open_sessions)}
+            for uid in self._busy & there:
+                self.stir(uid)
 
     def look(self, uid: Uid) -> None:
         """Takes what a conversation tells now; called when an agent was looked at."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ from windlass.daemon import untrusted
 
 _LARGEST = 4 << 20
 _TRIES = 5
+_TEMPORARY = ".windlass"
+_FORGOTTEN = 60.0
 
 Edit = Callable[[bytes | None], bytes | None]
 """From what a file holds to what it shall hold; None is no file."""
@@ -75,8 +79,10 @@ def _replaced(path: Path, was: bytes | None, now: bytes | None) -> bool:
             return False
         path.unlink()
         return True
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.windlass")
-    fresh.unlink(missing_ok=True)
+    for left in path.parent.glob(f".{path.name}.*{_TEMPORARY}"):
+        if time.time() - left.lstat().st_mtime > _FORGOTTEN:
+            left.unlink(missing_ok=True)  # of a daemon that was killed as it wrote
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
     try:
         _write(fresh, now, like=None if was is None else path)
         if read(path) != was:

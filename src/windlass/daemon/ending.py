@@ -23,7 +23,7 @@ from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
-from windlass.daemon import boxes, commands, finding, homing, lodging, mailing, repos, settings
+from windlass.daemon import boxes, commands, finding, homing, lodging, receipts, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -249,7 +249,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     )
     rows.put_agent(writing, ended)
     writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
-    mailing.close(writing, agent, how)
+    receipts.close(writing, agent, how)
     orphans = {}
     for child in rows.agents(writing.connection, repo=agent.repo):
         if child.parent == agent.uid and child.uid not in ending["agents"]:

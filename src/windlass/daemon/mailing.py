@@ -7,11 +7,10 @@ into a conversation is `delivering`'s. Receipts are changed here and there, each
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -29,10 +28,11 @@ from windlass.core import mail
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import RepoId, Uid, match
-from windlass.core.mail import USER, WINDLASS, Kind, Limits, Message
-from windlass.daemon import finding, repos, settings
+from windlass.core.mail import USER, Limits, Message
+from windlass.daemon import finding, notices, receipts, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
+from windlass.daemon.receipts import PERSON, Party, acknowledge, delivered, draft, post
 from windlass.store import mailbox, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Event, Writing
@@ -43,15 +43,7 @@ _LONGEST_WAIT = 86_400.0
 _PERSON = ("user", "user-claude")
 
 
-class Party(NamedTuple):
-    """Whom a message is from or to: a uid and an id, which for the person are the same."""
-
-    uid: str
-    id: str
-
-
-PERSON = Party(USER, USER)
-OURSELVES = Party(WINDLASS, WINDLASS)
+OURSELVES = receipts.OURSELVES
 
 
 class Mailing:
@@ -117,6 +109,7 @@ class Mailing:
                     expires_at=writing.now + seconds if seconds is not None else None,
                 )
                 sent.append(post(writing, message))
+                notices.on_message(writing, sent[-1])
             if answered is not None:
                 acknowledge(writing, answered, by=sender.id)
             wake = [one.uid for one in to if one != PERSON] if request.get("wake") else []
@@ -178,7 +171,13 @@ class Mailing:
         if where.caller is None:
             shown_to_person(self._context, [message])
         thread = self._context.store.read(lambda c: mailbox.thread(c, message))
-        return {**self.view(message), "thread": [self.view(one) for one in thread]}
+        past = self._context.store.read(lambda c: mailbox.history(c, message))
+        return {
+            **self.view(message),
+            "note": self._note(message, None),
+            "thread": [self.view(one) for one in thread],
+            "history": [_step(event) for event in past],
+        }
 
     async def receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
         """What became of messages, as soon as none is queued any more, or the time is over."""
@@ -341,21 +340,6 @@ class Mailing:
         return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
 
 
-def draft(repo: RepoId, sender: Party, to: Party, body: str, *, kind: Kind, now: float) -> Message:
-    """A message that nobody has sent yet."""
-    return Message(
-        id=f"msg-{secrets.token_hex(5)}",
-        repo=repo,
-        sender=sender.uid,
-        sender_id=sender.id,
-        recipient=to.uid,
-        recipient_id=to.id,
-        kind=kind,
-        body=body,
-        created_at=now,
-    )
-
-
 def limits_of(context: Context, repo: Repo) -> Limits:
     """How much may be said in a repository."""
     given = settings.load(context.folders.home, repo.root).mail
@@ -377,6 +361,13 @@ def above(context: Context, agent: Agent) -> Party:
     return Party(found.uid, found.id)
 
 
+def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
+    """Records that the person has had messages before its eyes."""
+    unseen = [one for one in messages if one.recipient == USER and one.state == "queued"]
+    if unseen:
+        context.store.write(lambda w: [delivered(w, one, "inbox") for one in unseen])
+
+
 def checked(text: str, hint: str) -> str:
     """A text that can be delivered, as it is."""
     if not text.strip():
@@ -395,13 +386,6 @@ def checked(text: str, hint: str) -> str:
     return text
 
 
-def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
-    """Records that the person has had messages before its eyes."""
-    unseen = [one for one in messages if one.recipient == USER and one.state == "queued"]
-    if unseen:
-        context.store.write(lambda w: [delivered(w, one, "inbox") for one in unseen])
-
-
 def refuse_flood(
     writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: Limits
 ) -> None:
@@ -415,114 +399,9 @@ def refuse_flood(
         )
 
 
-def post(writing: Writing, message: Message) -> Message:
-    """Keeps a message; what only repeats or outdates another becomes one with it."""
-    waiting = mailbox.queued(writing.connection, message.recipient)
-    twin = mail.twin(waiting, message)
-    if twin is not None:
-        message = msgspec.structs.replace(
-            message,
-            state="collapsed",
-            survivor=twin.id,
-            reason=f"the same as {twin.id}, which waits",
-            ended_at=writing.now,
-        )
-    kept = mailbox.add(writing, message)
-    _tell(
-        writing,
-        kept,
-        "message.sent",
-        of=message.sender,
-        to=kept.recipient_id,
-        recipient=kept.recipient,
-        text=kept.body,
-    )
-    if twin is not None:
-        _tell(writing, kept, "message.collapsed", of=message.recipient, into=twin.id)
-        return kept
-    for old in mail.outdated(waiting, kept):
-        _end(writing, old, "collapsed", f"{kept.id} says what is true now", survivor=kept.id)
-    return kept
-
-
-def delivered(
-    writing: Writing, message: Message, route: mail.Route, *, read: bool = False
-) -> Message:
-    """Records that a message is where it was sent to."""
-    now = mailbox.change(
-        writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
-    )
-    took = round(writing.now - message.created_at, 3)
-    _tell(
-        writing,
-        now,
-        "message.received",
-        of=message.recipient,
-        sender=message.sender_id,
-        text=message.body,
-        route=route,
-        seconds=took,
-    )
-    return seen(writing, now) if read else now
-
-
-def seen(writing: Writing, message: Message) -> Message:
-    """Records that the recipient has gone on after it had a message."""
-    _tell(writing, message, "message.read", of=message.recipient, sender=message.sender_id)
-    return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
-
-
-def acknowledge(writing: Writing, message: Message, *, by: str) -> bool:
-    """Records that a message was dealt with; False where that is known, or it never arrived."""
-    fresh = mailbox.find(writing.connection, message.id)
-    if fresh is None or fresh.state not in mail.OPEN:
-        return False
-    mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
-    _tell(writing, fresh, "message.acked", of=message.recipient, by=by)
-    return True
-
-
-def fail(writing: Writing, message: Message, reason: str) -> None:
-    """Records that a message will never arrive, and why."""
-    _end(writing, message, "failed", reason)
-
-
-def expire(writing: Writing, messages: list[Message]) -> None:
-    """Records that messages were not delivered in time."""
-    for message in messages:
-        _end(writing, message, "expired", "it was not delivered before its time was over")
-
-
-def close(writing: Writing, agent: Agent, how: str) -> None:
-    """Gives up what waits for an agent that has ended."""
-    for message in mailbox.queued(writing.connection, agent.uid):
-        fail(writing, message, f"{agent.id} has ended: {how}")
-
-
-def _end(
-    writing: Writing,
-    message: Message,
-    state: mail.Receipt,
-    reason: str,
-    *,
-    survivor: str | None = None,
-) -> None:
-    mailbox.change(
-        writing,
-        message,
-        state=state,
-        reason=reason,
-        survivor=survivor,
-        ended_at=writing.now,
-        offer=None,
-    )
-    _tell(writing, message, f"message.{state}", of=message.recipient, reason=reason, into=survivor)
-
-
-def _tell(writing: Writing, message: Message, kind: str, *, of: str, **data: Any) -> None:
-    agent = Uid(of) if of not in (USER, WINDLASS) else None
-    told = {name: value for name, value in data.items() if value is not None}
-    writing.emit(kind, repo=message.repo, agent=agent, id=message.id, **told)
+def _step(event: Event) -> dict[str, Any]:
+    why = event.data.get("why") or event.data.get("reason") or event.data.get("route") or ""
+    return {"at": event.at, "what": event.kind.removeprefix("message."), "why": why}
 
 
 def _some(agents: list[Agent], word: str) -> list[Party]:

@@ -27,13 +27,14 @@ from windlass.core import notices
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, WindlassError
 from windlass.core.ids import RepoId, Uid
+from windlass.core.mail import USER, WINDLASS, Message
 from windlass.core.notices import Type
 from windlass.core.states import State
-from windlass.daemon import finding, settings
+from windlass.daemon import finding, receipts, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
 from windlass.daemon.notifying import Bell
-from windlass.store import noticeboard, rows
+from windlass.store import mailbox, noticeboard, rows
 from windlass.store.noticeboard import POSTED, Notice
 from windlass.store.store import Event, Writing
 
@@ -195,7 +196,7 @@ class Notices:
         if caller.agent is not None:
             raise Denied("notices are for the person", "agents do not take them")
         numbers, by = request["numbers"], request["route"]
-        count = self._context.store.write(lambda w: noticeboard.take(w, numbers, by=by))
+        count = self._context.store.write(lambda w: _take(w, numbers, by))
         for desk in list(self._desks.values()):
             self._on_loop(partial(desk.taken, numbers))
         return {"taken": count}
@@ -263,6 +264,26 @@ class Notices:
         """Without a loop nobody has ever waited."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(work)
+
+
+def on_message(writing: Writing, message: Message) -> None:
+    """Posts a notice of a message to the person, unless it only tells how things are."""
+    kind = notices.BY_KIND.get(message.kind)
+    if message.recipient != USER or kind is None or message.state != "queued":
+        return
+    text = notices.of_message(message.sender_id, message.kind, message.body)
+    whose = Uid(message.sender) if message.sender not in (USER, WINDLASS) else None
+    post(writing, message.repo, message.sender_id, kind, text, message.id, agent=whose)
+
+
+def _take(writing: Writing, numbers: list[int], by: str) -> int:
+    """Takes notices from the queue; the messages that they tell of have arrived."""
+    told = noticeboard.messages(writing.connection, numbers)
+    count = noticeboard.take(writing, numbers, by=by)
+    for message in (mailbox.find(writing.connection, one) for one in told):
+        if message is not None and message.state == "queued":
+            receipts.delivered(writing, message, "notice")
+    return count
 
 
 def post(  # noqa: PLR0917 - what makes a notice, in the order of its line

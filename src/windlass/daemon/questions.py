@@ -15,10 +15,10 @@ from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.mail import USER, Limits, Message
-from windlass.daemon import finding, mailing, settings
+from windlass.daemon import finding, mailing, notices, receipts, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
-from windlass.daemon.mailing import PERSON, Party
+from windlass.daemon.receipts import PERSON, Party
 from windlass.store import mailbox, rows
 from windlass.store.store import Writing
 
@@ -79,8 +79,9 @@ def record(
     asker = Party(agent.uid, agent.id)
     if limits is not None:
         mailing.refuse_flood(writing, agent.repo, asker, [to], limits)
-    made = mailing.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
-    kept = mailing.post(writing, made)
+    made = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
+    kept = receipts.post(writing, made)
+    notices.on_message(writing, kept)
     return {"message": kept.id, "agent": agent.id, "to": to.id, "asked": text}
 
 

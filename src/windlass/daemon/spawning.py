@@ -28,6 +28,7 @@ from windlass.daemon import (
     finding,
     granting,
     homing,
+    instructing,
     lodging,
     repos,
     settings,
@@ -66,8 +67,7 @@ class Spawning:
     def begin(self, caller: Caller, request: SpawnRequest) -> Begin:
         """Checks a request as far as it can be without doing anything, and says how to begin."""
         context = self._context
-        runner.require_version()
-        context.sessions.tmux.require_version()
+        _require_programs(context)
         where = finding.scope(context, caller, request)
         repo = where.repo or repos.add(context, request.get("cwd", ""))
         git = repos.git(repo)
@@ -77,6 +77,7 @@ class Spawning:
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
         role = request.get("role") or "worker"
+        instructing.require_readable(repo.root, role)
         own = getattr(config.roles, role)
         driver = _driver(context, request, own.driver or config.driver)
         mode = request.get("mode", "live")
@@ -300,6 +301,11 @@ class Spawning:
             "unboxed": work.data.get("unboxed", ""),
             "to_box": work.data.get("to_box", ""),
         }
+
+
+def _require_programs(context: Context) -> None:
+    runner.require_version()
+    context.sessions.tmux.require_version()
 
 
 def _pinned(config: Config, driver: str) -> dict[str, str]:

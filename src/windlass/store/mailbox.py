@@ -13,10 +13,11 @@ from windlass.core.ids import RepoId
 from windlass.core.mail import Message
 from windlass.store import rows
 from windlass.store import tables as t
-from windlass.store.store import Writing
+from windlass.store.store import Event, Writing
 
 _C = t.messages.c
 _MOST = 1000
+_EVENTS = 100_000
 
 
 def add(writing: Writing, message: Message) -> Message:
@@ -118,6 +119,19 @@ def thread(connection: sa.Connection, message: Message) -> list[Message]:
         above = found
     query = sa.select(t.messages).where(_C.reply_to == message.id).order_by(_C.number).limit(_MOST)
     return [*reversed(before), *_all(connection, query)]
+
+
+def history(connection: sa.Connection, message: Message) -> list[Event]:
+    """What happened to a message, oldest first."""
+    c = t.events.c
+    query = (
+        sa.select(t.events)
+        .where(c.repo == message.repo, c.kind.startswith("message."), c.at >= message.created_at)
+        .order_by(c.id)
+        .limit(_EVENTS)
+    )
+    found = (rows.shaped(Event, row) for row in connection.execute(query))
+    return [event for event in found if event.data.get("id") == message.id]
 
 
 def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[Message]:

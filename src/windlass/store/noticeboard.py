@@ -70,6 +70,15 @@ def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def messages(connection: sa.Connection, numbers: Iterable[int]) -> list[str]:
+    """The ids of the messages that notices tell of, as far as nobody has them yet."""
+    c = t.notices.c
+    query = sa.select(c.message).where(
+        c.number.in_(list(numbers)), c.taken_at.is_(None), c.message.is_not(None)
+    )
+    return [row[0] for row in connection.execute(query)]
+
+
 def take(writing: Writing, numbers: Iterable[int], *, by: str) -> int:
     """Takes them from the queue, and says how many were still in it."""
     changed = writing.connection.execute(

@@ -135,6 +135,7 @@ messages = sa.Table(
 """Parties are the uid of an agent, `user` or `windlass`; their ids are as they were then. An offer
 is what is known of a delivery under way: it is kept before it is made."""
 sa.Index("messages_to_somebody", messages.c.recipient, messages.c.state, messages.c.number)
+sa.Index("messages_by_state", messages.c.state, messages.c.expires_at)
 sa.Index("messages_from_somebody", messages.c.sender, messages.c.created_at)
 
 notices = sa.Table(

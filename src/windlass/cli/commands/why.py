@@ -1,4 +1,7 @@
-"""Says how an agent's state is known: what decided it, what else was said, how old each word is."""
+"""Says how an agent's state is known: what decided it, what else was said, how old each word is.
+
+Of a message (`msg-…`): what became of it so far, step by step, and why it is not further.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,24 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render
+from windlass.cli import receipts, render
 from windlass.cli.call import Call
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl why api", "wl why api --history", "wl why api --history --json")
+EXAMPLES = ("wl why api", "wl why api --history --json", "wl why msg-5f0c")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent."""
-    parser.add_argument("agent", nargs="?")
+    """Takes an agent or a message."""
+    parser.add_argument("agent", nargs="?", help="an agent or a message")
     parser.add_argument("--history", action="store_true", help="every state so far, oldest first")
 
 
 def run(call: Call) -> int:
     """Prints it."""
+    if (call.args.agent or "").startswith("msg-"):
+        return _message(call)
     found = call.ask("why", agent=call.args.agent, history=call.args.history)
     call.data(found)
     if call.json:
@@ -37,6 +42,22 @@ def run(call: Call) -> int:
         call.say(f"  because  {_line(found['winner'])}")
     for loser in found["losers"]:
         call.say(call.paint(f"  not      {_line(loser)}", "dim"))
+    return 0
+
+
+def _message(call: Call) -> int:
+    found = call.ask("message", message=call.args.agent)
+    call.data(found)
+    said = receipts.receipt(found)
+    call.say(f"{call.paint(found['id'], 'bold')}, {found['from']} to {found['to']}, is {said}")
+    if found["note"]:
+        call.say(f"  because  {printable_line(found['note'])}")
+    now = time.time()
+    lines = [
+        (age(now - one["at"]), one["what"], printable_line(one["why"])) for one in found["history"]
+    ]
+    if lines and not call.json:
+        render.table(call, ("AGO", "WHAT", "WHY OR HOW"), lines, grow=2, spare=())
     return 0
 
 

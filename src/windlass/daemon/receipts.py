@@ -1,0 +1,151 @@
+"""What becomes of messages: every receipt with its event, in the transaction of its caller."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, NamedTuple
+
+import msgspec
+
+from windlass.core import mail
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.core.mail import USER, WINDLASS, Kind, Message
+from windlass.store import mailbox
+from windlass.store.store import Writing
+
+
+class Party(NamedTuple):
+    """Whom a message is from or to: a uid and an id, which for the person are the same."""
+
+    uid: str
+    id: str
+
+
+PERSON = Party(USER, USER)
+OURSELVES = Party(WINDLASS, WINDLASS)
+
+
+def draft(repo: RepoId, sender: Party, to: Party, body: str, *, kind: Kind, now: float) -> Message:
+    """A message that nobody has sent yet."""
+    return Message(
+        id=f"msg-{secrets.token_hex(5)}",
+        repo=repo,
+        sender=sender.uid,
+        sender_id=sender.id,
+        recipient=to.uid,
+        recipient_id=to.id,
+        kind=kind,
+        body=body,
+        created_at=now,
+    )
+
+
+def post(writing: Writing, message: Message) -> Message:
+    """Keeps a message; what only repeats or outdates another becomes one with it."""
+    waiting = mailbox.queued(writing.connection, message.recipient)
+    twin = mail.twin(waiting, message)
+    if twin is not None:
+        message = msgspec.structs.replace(
+            message,
+            state="collapsed",
+            survivor=twin.id,
+            reason=f"the same as {twin.id}, which waits",
+            ended_at=writing.now,
+        )
+    kept = mailbox.add(writing, message)
+    _tell(
+        writing,
+        kept,
+        "message.sent",
+        of=message.sender,
+        to=kept.recipient_id,
+        recipient=kept.recipient,
+        text=kept.body,
+    )
+    if twin is not None:
+        _tell(writing, kept, "message.collapsed", of=message.recipient, into=twin.id)
+        return kept
+    for old in mail.outdated(waiting, kept):
+        _end(writing, old, "collapsed", f"{kept.id} says what is true now", survivor=kept.id)
+    return kept
+
+
+def delivered(
+    writing: Writing, message: Message, route: mail.Route, *, read: bool = False
+) -> Message:
+    """Records that a message is where it was sent to."""
+    now = mailbox.change(
+        writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
+    )
+    took = round(writing.now - message.created_at, 3)
+    _tell(
+        writing,
+        now,
+        "message.received",
+        of=message.recipient,
+        sender=message.sender_id,
+        text=message.body,
+        route=route,
+        seconds=took,
+    )
+    return seen(writing, now) if read else now
+
+
+def seen(writing: Writing, message: Message) -> Message:
+    """Records that the recipient has gone on after it had a message."""
+    _tell(writing, message, "message.read", of=message.recipient, sender=message.sender_id)
+    return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
+
+
+def acknowledge(writing: Writing, message: Message, *, by: str) -> bool:
+    """Records that a message was dealt with; False where that is known, or it never arrived."""
+    fresh = mailbox.find(writing.connection, message.id)
+    if fresh is None or fresh.state not in mail.OPEN:
+        return False
+    mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
+    _tell(writing, fresh, "message.acked", of=message.recipient, by=by)
+    return True
+
+
+def fail(writing: Writing, message: Message, reason: str) -> None:
+    """Records that a message will never arrive, and why."""
+    _end(writing, message, "failed", reason)
+
+
+def expire(writing: Writing, messages: list[Message]) -> None:
+    """Records that messages were not delivered in time."""
+    for message in messages:
+        _end(writing, message, "expired", "it was not delivered before its time was over")
+
+
+def close(writing: Writing, agent: Agent, how: str) -> None:
+    """Gives up what waits for an agent that has ended."""
+    for message in mailbox.queued(writing.connection, agent.uid):
+        fail(writing, message, f"{agent.id} has ended: {how}")
+
+
+def _end(
+    writing: Writing,
+    message: Message,
+    state: mail.Receipt,
+    reason: str,
+    *,
+    survivor: str | None = None,
+) -> None:
+    mailbox.change(
+        writing,
+        message,
+        state=state,
+        reason=reason,
+        survivor=survivor,
+        ended_at=writing.now,
+        offer=None,
+    )
+    _tell(writing, message, f"message.{state}", of=message.recipient, reason=reason, into=survivor)
+
+
+def _tell(writing: Writing, message: Message, kind: str, *, of: str, **data: Any) -> None:
+    agent = Uid(of) if of not in (USER, WINDLASS) else None
+    told = {name: value for name, value in data.items() if value is not None}
+    writing.emit(kind, repo=message.repo, agent=agent, id=message.id, **told)
