@@ -320,11 +320,12 @@ def test_a_question_is_shown_to_its_end(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     text = "which of the two databases is it to be, " * 4 + "and why?"
-    call = Told(questions, questions=lambda _: [{"agent": "fox", "age": 5.0, "text": text}])
+    asked = {"id": "msg-1", "agent": "fox", "age": 5.0, "text": text, "state": "queued"}
+    call = Told(questions, questions=lambda _: [asked])
     call.terminal = True
     questions.run(call)
     out = capsysbinary.readouterr().out.decode()
-    assert out == f"fox asks (5s): {text}\n    wl send fox '...'\n"
+    assert out == f"fox asks (5s): {text}\n    wl answer msg-1 '...'\n"
 
 
 @pytest.mark.parametrize("command", [drivers, doctor])

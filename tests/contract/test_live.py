@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.support.ground import until
-from tests.support.scene import Scene
+from tests.support.scene import Scene, bare
 
 pytestmark = pytest.mark.slow
 BEGUN = [("creating", "windlass"), ("running", "hook")]
@@ -139,7 +139,9 @@ def test_a_turn_ends_while_a_background_task_runs_and_its_exit_wakes_the_agent(o
 def test_a_compaction_is_seen_from_its_beginning_to_its_end(on: Scene) -> None:
     on.new("fox", bash("true"), REST)
     on.wait("fox", "waiting")
-    on.wl("send", "fox", "/compact").ok()
+    on.press("fox", "/compact")
+    until(lambda: "/compact" in on.wl("look", "fox").ok().out, what="the command")
+    on.press("fox", "Enter")
     on.wait_for_history(
         "fox", [*BEGUN, ("waiting", "hook"), ("compacting", "hook"), ("waiting", "hook")]
     )
@@ -265,10 +267,10 @@ def test_messages_arrive_whole_and_once_and_in_order(on: Scene) -> None:
     # What it answered may be written down after it said that it is done.
     answer = "Noted.\n\nWAITING"
     until(lambda: on.texts("fox").count(answer) == len(MESSAGES), what="the answers")
-    heard = [text.strip() for text in on.texts("fox") if text not in (REST["text"], answer)]
+    heard = [text for text in on.texts("fox") if text not in (REST["text"], answer)]
     assert heard == ["be fox", *MESSAGES]
     if on.driver == "claude":
-        told = [text.strip() for one in on.model.requests for text in one.texts]
+        told = [body for one in on.model.requests for text in one.texts for body in bare(text)]
         assert told == ["be fox", *MESSAGES]
 
 

@@ -131,7 +131,7 @@ def test_the_projects_own_commands_are_always_allowed(ground: Ground) -> None:
     assert explain(ground, other)["decision"] == "deny"
 
 
-def test_a_question_goes_to_whoever_is_above_and_is_open_until_somebody_speaks(
+def test_a_question_goes_to_whoever_is_above_and_is_open_until_it_is_answered(
     ground: Ground,
 ) -> None:
     child = ground.script("child", bash("wl ask 'which colour?'"), STAY)
@@ -151,5 +151,6 @@ def test_a_question_goes_to_whoever_is_above_and_is_open_until_somebody_speaks(
     assert (open_one["agent"], open_one["text"]) == ("lead", "may I push?")
     assert "may I push?" in ground.wl().ok().out
     ground.wl("ask", "x").failed(7)
-    ground.wl("send", "lead", "no").ok()
+    ground.wl("send", "lead", "something else").ok()
+    ground.wl("answer", "lead", "no").ok()
     assert ground.wl("questions", "--json").ok().json() == []

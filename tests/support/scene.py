@@ -16,6 +16,7 @@ from typing import Any
 from tests.support.claude import claude_binary, claude_environment
 from tests.support.ground import Done, Ground, until
 
+from windlass.core import mail
 from windlass.model.server import Model
 
 Turn = Mapping[str, Any]
@@ -79,6 +80,12 @@ class Scene:
         except AssertionError:
             assert self.history(name) == end
 
+    def press(self, name: str, *keys: str) -> None:
+        """Presses keys in an agent's terminal, as a person who is attached would."""
+        session = self.wl("info", name, "--json").ok().json()["tmux"]
+        for key in keys:
+            assert self.ground.tmux("send-keys", "-t", f"={session}:0.0", key).returncode == 0
+
     def pid(self, name: str) -> int:
         """The process of an agent's CLI."""
         return int(self.ground.ask("info", agent=name)["pid"])
@@ -105,8 +112,14 @@ class Scene:
         for line in self.transcript(name):
             content = line.get("message", {}).get("content", [])
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            found += [str(part["text"]) for part in parts if part.get("type") == "text"]
+            said = [str(part["text"]) for part in parts if part.get("type") == "text"]
+            found += [body for text in said for body in bare(text)]
         return found
+
+
+def bare(text: str) -> list[str]:
+    """What was sent with a text, without what mail puts around it."""
+    return [body for _, body in mail.bodies(text)] or [text]
 
 
 @contextmanager

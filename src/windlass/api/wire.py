@@ -357,5 +357,6 @@ class HookInput(TypedDict):
     session_id: NotRequired[Any]
     agent_id: NotRequired[Any]
     tool_name: NotRequired[Any]
+    tool_use_id: NotRequired[Any]
     tool_input: NotRequired[Any]
     cwd: NotRequired[Any]

@@ -128,8 +128,9 @@ def sorted_by_prefix(text: str) -> tuple[Kind, str]:
     """What kind of message to the person a text is, by how it begins, and the text without that."""
     bare = text.lstrip()
     for prefix, kind in _PREFIXES:
-        if bare.startswith(prefix):
-            return kind, bare.removeprefix(prefix).lstrip()
+        body = bare.removeprefix(prefix).lstrip()
+        if bare.startswith(prefix) and body:
+            return kind, body
     return "status", text
 
 
@@ -157,8 +158,13 @@ def refuse_flood(
 
 
 def twin(messages: Iterable[Message], new: Message) -> Message | None:
-    """The waiting message that a new one would only repeat."""
-    return next((one for one in messages if _same(one, new)), None)
+    """The waiting message that a new one would only repeat: the last of its pair and class.
+
+    Not an earlier one: who says yes, no, yes means yes.
+    """
+    before = [one for one in messages if _same_pair(one, new) and one.urgent == new.urgent]
+    last = max(before, key=lambda one: one.number, default=None)
+    return last if last is not None and _same(last, new) else None
 
 
 def outdated(messages: Iterable[Message], new: Message) -> list[Message]:
@@ -172,12 +178,18 @@ def outdated(messages: Iterable[Message], new: Message) -> list[Message]:
 
 def _same(one: Message, new: Message) -> bool:
     return (
-        _same_pair(one, new)
-        and one.body == new.body
+        one.body == new.body
         and one.kind == new.kind
-        and one.urgent == new.urgent
+        and one.topic == new.topic
         and one.reply_to == new.reply_to
+        and _lasts_as_long(one, new)
     )
+
+
+def _lasts_as_long(one: Message, new: Message) -> bool:
+    if one.expires_at is None:
+        return True
+    return new.expires_at is not None and one.expires_at >= new.expires_at
 
 
 def _same_pair(one: Message, new: Message) -> bool:

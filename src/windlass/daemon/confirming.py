@@ -7,6 +7,7 @@ over, or when an idle session has been silent for long, is queued again.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from typing import NamedTuple
@@ -32,6 +33,8 @@ _AFTERWARDS = 1.0
 """Seconds after the result of a tool in which what came with its call is surely written."""
 _READ_AT_ONCE = 4 << 20
 _LONGEST_LINE = 64 << 20
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+"""What keeps us from reading a file that is there: nothing is missing in it because of that."""
 
 
 class Reach(NamedTuple):
@@ -52,6 +55,7 @@ class Confirming:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._read: dict[Uid, dict[str, int]] = {}
+        self._over: set[str] = set()
         self._passed: dict[str, float] = {}
         self._quiet: dict[str, float] = {}
         self._paths: dict[Uid, tuple[tuple[int, str], str]] = {}
@@ -71,6 +75,7 @@ class Confirming:
         if not watched:
             self._read.pop(agent.uid, None)
             return []
+        numbers = {one.id for one in watched}
         told_now = self._news(agent, watched)
         if told_now:
             watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
@@ -79,11 +84,11 @@ class Confirming:
         lost = [(one, why) for one in under_way if (why := self._lost(reach, one))]
         if lost:
             self._context.store.write(lambda w: _queue_again(w, lost))
-        for one, _ in lost:
-            self._passed.pop(one.id, None)
-            self._quiet.pop(one.id, None)
         gone = {one.id for one, _ in lost}
-        return [one for one in under_way if one.id not in gone]
+        left = [one for one in under_way if one.id not in gone]
+        for number in numbers - {one.id for one in left}:
+            self._forget(number)
+        return left
 
     def _news(self, agent: Agent, watched: list[Message]) -> list[Told]:
         """Lines that were not looked at, of every conversation that may tell of these."""
@@ -93,16 +98,30 @@ class Confirming:
                 begun[offer.path] = offer.offset
         begun.setdefault(self.path(agent), 0)
         found: list[Told] = []
-        for path, offset in begun.items():
-            lines, begun[path] = _whole_lines(path, offset)
-            found += told.read(lines, offset)
+        for path in begun:
+            # To its end: what is missing in a part of it is not missing.
+            while (part := _whole_lines(path, begun[path])).lines:
+                found += told.read(part.lines, part.start)
+                begun[path] = part.end
         return found
 
     def _note_results(self, watched: list[Message], found: list[Told]) -> None:
-        over = {call for line in found for call in line.result_of}
-        for one in watched:
-            if one.offer is not None and one.offer.tool in over:
-                self._passed.setdefault(one.id, time.monotonic())
+        """Notes whose call of a tool is over, and then whether the model went on without it.
+
+        What went with a call is written after its result: that it is missing there says nothing
+        before the model has been asked again.
+        """
+        for line in found:
+            for one in watched:
+                if one.offer is not None and one.offer.tool in line.result_of:
+                    self._over.add(one.id)
+                elif line.answers and one.id in self._over:
+                    self._passed.setdefault(one.id, time.monotonic())
+
+    def _forget(self, number: str) -> None:
+        self._over.discard(number)
+        self._passed.pop(number, None)
+        self._quiet.pop(number, None)
 
     def _lost(self, reach: Reach, message: Message) -> str:
         """Why a message that is under way will not arrive; empty while it may."""
@@ -161,12 +180,22 @@ def _keep(writing: Writing, watched: list[Message], found: list[Told]) -> list[M
     return [one for one in known.values() if one.offer is not None]
 
 
-def _whole_lines(path: str, offset: int) -> tuple[list[bytes], int]:
-    """Whole lines from an offset on, and where they end; a file that became shorter is new."""
+class _Part(NamedTuple):
+    """Whole lines of a file: where they begin, where they end, and what is in between."""
+
+    start: int
+    end: int
+    lines: list[bytes]
+
+
+def _whole_lines(path: str, offset: int) -> _Part:
+    """Whole lines from an offset on, some of them at once; a file that became shorter is new."""
     try:
         descriptor = untrusted.descriptor(path)
-    except OSError:
-        return [], offset
+    except OSError as error:
+        if error.errno in _OURS:
+            raise
+        return _Part(offset, offset, [])
     try:
         size = os.fstat(descriptor).st_size
         if size < offset:
@@ -175,12 +204,12 @@ def _whole_lines(path: str, offset: int) -> tuple[list[bytes], int]:
         while data and b"\n" not in data and len(data) < _LONGEST_LINE:
             more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
             if not more:
-                return [], offset
+                return _Part(offset, offset, [])
             data += more
     finally:
         os.close(descriptor)
     whole = data[: data.rfind(b"\n") + 1]
-    return whole.split(b"\n")[:-1], offset + len(whole)
+    return _Part(offset, offset + len(whole), whole.split(b"\n")[:-1])
 
 
 def reach(context: Context, uid: Uid) -> Reach | None:

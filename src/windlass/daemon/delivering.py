@@ -1,9 +1,10 @@
 """Delivering mail, by the best way that a session has at the moment.
 
-Best first: context added to the answer about a tool call, while it works; a waiting hook, which
-wakes an idle session and leaves a person's draft alone; the input of a headless session; typing
-into an empty prompt, where nothing else will do. What is offered is written down first, and one
-offer at a time is under way for an agent: so order is kept, and what a crash swallows is known.
+Best first: a waiting hook, which wakes an idle session, is heard by a busy one before its next call
+of a tool, and leaves a person's draft alone; context added to the answer about a tool call, while
+it works; the input of a headless session; typing into an empty prompt, where nothing else will do.
+What is offered is written down first, and one offer at a time is under way for an agent: so order
+is kept, and what a crash swallows is known.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from windlass.core.driving import user_line
 from windlass.core.errors import Conflict, Denied, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import Message, Offer, Route
-from windlass.core.states import State
 from windlass.daemon import confirming, prompting, receipts
 from windlass.daemon.confirming import RESTING, Confirming, Reach
 from windlass.daemon.context import Context
@@ -39,8 +39,7 @@ _PAUSE = 0.02
 _WATCHED = 1.5
 """Seconds that a conversation is watched closely after something was offered to it."""
 _PATIENCE = 2.0
-"""Seconds after which a session that calls no tool is told by its waiting hook; or, where that is
-missing though it is idle, by typing."""
+"""Seconds after which a session that is idle, and for which no hook waits, is told by typing."""
 _END: dict[str, Any] = {"text": None}
 
 
@@ -130,7 +129,7 @@ class Delivering:
             if self._confirming.settle(reach):
                 return None
             taken = mail.batch(self._queued(uid), mail.ROOM)
-            return self._offer(reach, taken, "context", tool=call) if taken else None
+            return self._offer(reach, taken, "context", tool=call) or None
         finally:
             guard.release()
 
@@ -174,7 +173,11 @@ class Delivering:
         for event in events:
             if event.kind == "message.sent" and (to := event.data.get("recipient")):
                 self.stir(Uid(to))
-            elif event.kind in ("session.started", "session.ended") and event.agent in self._busy:
+            elif event.agent is not None and (
+                # Who had no session yet when it was written to was given up for the time being.
+                event.kind == "session.started"
+                or (event.kind == "session.ended" and event.agent in self._busy)
+            ):
                 self.stir(event.agent)
 
     def _submit(self, uid: Uid) -> None:
@@ -184,6 +187,8 @@ class Delivering:
             log.debug("mail of %s waits for the next daemon", uid)
 
     def _work(self, uid: Uid) -> None:
+        # Here and not only in `stir`: the round before may have found nothing and said so since.
+        self._busy.add(uid)
         try:
             self._see_to(uid)
         except Exception as error:
@@ -233,10 +238,6 @@ class Delivering:
         agent, batch = reach.agent, mail.batch(queued, mail.BATCH)
         if agent.mode == "headless":
             return self._by_stdin(reach, batch)
-        waited = self._context.clock.now() - queued[0].created_at
-        fits = bool(mail.batch(queued, mail.ROOM))
-        if agent.state is State.RUNNING and fits and waited < _PATIENCE:
-            return False  # its next tool call takes it
         waiter = self._waiting.get(agent.uid)
         if waiter is not None and waiter.session == reach.session.number:
             return self._by_hook(reach, batch, waiter)
@@ -247,6 +248,8 @@ class Delivering:
 
     def _by_stdin(self, reach: Reach, batch: list[Message]) -> bool:
         text = self._offer(reach, batch, "stdin")
+        if not text:
+            return False
         folder = self._context.folders.session(reach.agent.uid, reach.session.number)
         try:
             streams.write(folder, user_line(text).encode())
@@ -256,6 +259,8 @@ class Delivering:
 
     def _by_hook(self, reach: Reach, batch: list[Message], waiter: _Waiter) -> bool:
         text = self._offer(reach, batch, "rewake", arm=waiter.arm)
+        if not text:
+            return False
         giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
         if giving.result():
             return True
@@ -266,17 +271,22 @@ class Delivering:
         if not prompting.is_free(self._context, reach.agent):
             return False
         text = self._offer(reach, batch, "paste")
+        if not text:
+            return False
         try:
             prompting.say(self._context, reach.agent, prompting.harmless(text))
-        except Conflict as error:
-            log.info("%s", error.message)  # it stands there; who sends it off delivers it
         except WindlassError as error:
-            self._take_back(batch, error.message)
-            return False
+            # It may stand there, or have been taken before its terminal went: the conversation
+            # will tell, and never this.
+            log.info("typing into %s: %s", reach.agent.id, error.message)
         return True
 
     def _offer(self, reach: Reach, batch: list[Message], route: Route, **more: str) -> str:
-        """Writes down what is about to be offered; returns it as one text."""
+        """Writes down what is about to be offered; returns it as one text.
+
+        What was outdated, acknowledged or given up since it was read is left out: empty where
+        that is all.
+        """
         path = self._confirming.path(reach.agent)
         offer = Offer(
             route=route,
@@ -287,13 +297,18 @@ class Delivering:
             **more,
         )
 
-        def change(writing: Writing) -> None:
-            for message in batch:
-                mailbox.change(writing, message, offer=offer)
+        def change(writing: Writing) -> list[Message]:
+            fresh = (mailbox.find(writing.connection, one.id) for one in batch)
+            return [
+                mailbox.change(writing, one, offer=offer)
+                for one in fresh
+                if one is not None and one.state == "queued" and one.offer is None
+            ]
 
-        self._context.store.write(change)
-        self._context.failpoints.reached(f"mail.{route}.offered")
-        return mail.together(batch)
+        offered = self._context.store.write(change)
+        if offered:
+            self._context.failpoints.reached(f"mail.{route}.offered")
+        return mail.together(offered)
 
     def _take_back(self, batch: list[Message], why: str) -> None:
         def change(writing: Writing) -> None:

@@ -148,6 +148,9 @@ class Mailing:
                 where, agent, finding.live(self._context, where), doing="read mail of"
             )
         who = agent.uid if agent else USER
+        last = request.get("last")
+        if last is not None and last < 1:
+            raise UserError(f"the newest {last} messages are none", "give 1 or more")
         states = None if request.get("all") or request.get("sent") else mail.OPEN
         found = self._context.store.read(
             lambda c: mailbox.inbox(
@@ -156,7 +159,7 @@ class Mailing:
                 recipient=None if request.get("sent") else who,
                 sender=who if request.get("sent") else None,
                 states=states,
-                last=request.get("last") or 200,
+                last=last or 200,
             )
         )
         if where.caller is None and who == USER and not request.get("sent"):
@@ -363,9 +366,15 @@ def above(context: Context, agent: Agent) -> Party:
 
 def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
     """Records that the person has had messages before its eyes."""
-    unseen = [one for one in messages if one.recipient == USER and one.state == "queued"]
+    unseen = [one.id for one in messages if one.recipient == USER and one.state == "queued"]
+
+    def change(writing: Writing) -> None:
+        for message in (mailbox.find(writing.connection, one) for one in unseen):
+            if message is not None and message.state == "queued":
+                delivered(writing, message, "inbox")
+
     if unseen:
-        context.store.write(lambda w: [delivered(w, one, "inbox") for one in unseen])
+        context.store.write(change)
 
 
 def checked(text: str, hint: str) -> str:

@@ -38,6 +38,7 @@ from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.feed import Feed
 from windlass.daemon.homing import Homing
 from windlass.daemon.lock import Lock
+from windlass.daemon.nudging import Nudging
 from windlass.daemon.senses import Senses
 from windlass.daemon.status_files import StatusFiles
 from windlass.daemon.verbs import Verbs
@@ -58,6 +59,7 @@ _REFOLD_EVERY = 60.0
 _HOME_EVERY = 1.0
 _DISK_EVERY = 15.0
 _STATUS_EVERY = 1.0
+_NUDGE_EVERY = 5.0
 
 
 class Daemon:
@@ -76,6 +78,7 @@ class Daemon:
         context.look = self._watching.try_to_look
         self._verbs.notices.open()
         self._verbs.delivering.open()
+        self._verbs.flowing.open(self._verbs.intents)
         self._feed = Feed(context, self._verbs.views, loop)
         self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
         self._wakes: dict[Uid, socket.socket] = {}
@@ -105,6 +108,7 @@ class Daemon:
         disk = Disk(self._context, self._verbs.intents)
         self._begin(self._repeat(_DISK_EVERY, disk.check))
         self._begin(self._repeat(_STATUS_EVERY, StatusFiles(self._context).refresh))
+        self._begin(self._repeat(_NUDGE_EVERY, Nudging(self._context).look))
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
@@ -118,6 +122,7 @@ class Daemon:
         self._homing.close()
         self._verbs.notices.close()
         self._verbs.delivering.close()
+        self._verbs.flowing.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._leave_no_empty_server)
 

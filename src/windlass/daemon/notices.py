@@ -23,7 +23,7 @@ import sqlalchemy as sa
 
 from windlass.api.server import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest, TakenRequest
-from windlass.core import notices
+from windlass.core import flow, notices
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, WindlassError
 from windlass.core.ids import RepoId, Uid
@@ -333,6 +333,8 @@ def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> No
         told = notices.news(after, evidence=evidence, failed=failed, manager=manager.id) or told
     if after.state not in noticeboard.told_since_work(writing.connection, after.uid):
         kind, text = told
+        children = rows.agents(writing.connection, repo=after.repo)
+        text += flow.undone_below(after, [one for one in children if one.parent == after.uid])
         post(writing, after.repo, after.id, kind, text, agent=after.uid, state=after.state)
 
 
@@ -347,6 +349,11 @@ def _failed_by_itself(writing: Writing, agent: Agent) -> bool:
         return False
     if rows.session(writing.connection, agent.uid, agent.session).exit_code == 0:
         return False
+    return is_nobodys_doing(writing, agent)
+
+
+def is_nobodys_doing(writing: Writing, agent: Agent) -> bool:
+    """Whether nothing that we do at the moment ends the session of an agent."""
     under_way = rows.open_intents(writing.connection)
     return not any(
         intent.kind in _STOPPING and agent.uid in _concerned(intent.data) for intent in under_way

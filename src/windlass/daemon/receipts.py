@@ -116,7 +116,9 @@ def fail(writing: Writing, message: Message, reason: str) -> None:
 def expire(writing: Writing, messages: list[Message]) -> None:
     """Records that messages were not delivered in time."""
     for message in messages:
-        _end(writing, message, "expired", "it was not delivered before its time was over")
+        fresh = mailbox.find(writing.connection, message.id)
+        if fresh is not None and fresh.state == "queued" and fresh.offer is None:
+            _end(writing, fresh, "expired", "it was not delivered before its time was over")
 
 
 def close(writing: Writing, agent: Agent, how: str) -> None:

@@ -30,6 +30,7 @@ from windlass.daemon.context import Context
 from windlass.daemon.costs import Costs
 from windlass.daemon.delivering import Delivering
 from windlass.daemon.ending import Ending
+from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Intents
 from windlass.daemon.kept import Kept
 from windlass.daemon.lodging import Doors
@@ -61,6 +62,7 @@ class Verbs:
         self._mailing = Mailing(context, self._wake)
         self.delivering = Delivering(context)
         self.notices = Notices(context)
+        self.flowing = Flowing(context)
         self.views = Views(context)
         self.costs = Costs(context)
         self.intents = Intents(
@@ -75,6 +77,7 @@ class Verbs:
                 *self._mailing.operations(),
                 self._questions.operation(),
                 self.notices.operation(),
+                self.flowing.operation(),
             ),
         )
 

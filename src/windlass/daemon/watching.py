@@ -22,7 +22,7 @@ from windlass.core import policy, states
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import notices, questions, untrusted
+from windlass.daemon import flowing, questions, untrusted
 from windlass.daemon.context import Context, session_name
 from windlass.sessions.session import Facts
 from windlass.store import rows
@@ -262,7 +262,7 @@ def settle(writing: Writing, uid: Uid) -> None:
         evidence=winner.evidence if winner else "",
         session=winner.session if winner else 0,
     )
-    notices.on_state(writing, agent, changed, winner.evidence if winner else "")
+    flowing.on_state(writing, agent, changed, winner.evidence if winner else "")
 
 
 def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -> None:

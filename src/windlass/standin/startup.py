@@ -125,11 +125,11 @@ def equip(talk: Conversation, settings: Settings, children: Children) -> None:
 
     def woken(hook: Hook, text: str) -> None:
         words = (
-            f"<task-notification>\n<status>completed</status>\n</task-notification>\n"
-            f'<system-reminder>\n{hook.event} hook blocking error from command "{hook.event}": '
+            "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n"
+            f'<system-reminder>\nStop hook blocking error from command "{hook.event}": '
             f"{text}\n</system-reminder>"
         )
-        talk.inbox.append(Message(words, "rewake", shown=f"{hook.event} hook feedback"))
+        talk.inbox.append(Message(words, "rewake", shown="Stop hook feedback"))
 
     def ended(task: Task) -> None:
         words = notification(task)

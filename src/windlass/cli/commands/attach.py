@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
+import time
 from argparse import ArgumentParser
 
 from windlass.cli.call import Call
-from windlass.core.errors import UserError
+from windlass.core import flow
+from windlass.core.errors import NotFound, UserError
 from windlass.core.leaks import without_leaks
 
 EXAMPLES = ("wl attach api",)
+_HEARD_WITHIN = 3.0
+"""Seconds after the end of a session in which the daemon has surely heard of it."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -19,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Becomes the tmux client."""
+    """Runs the tmux client, and says what is left uncommitted where the session has ended."""
     found = call.ask("attachment", agent=call.args.agent)
     call.data(found)
     if call.json:
@@ -30,4 +36,43 @@ def run(call: Call) -> int:
     if not sys.stdin.isatty():
         raise UserError("attach needs a terminal", f"wl look {found['id']} prints the screen")
     argv = found["attach"]
-    os.execvpe(argv[0], argv, without_leaks(os.environ))  # noqa: S606 - a tmux client
+    code = _join(argv)
+    if _is_over(argv):
+        _tell_what_is_left(call, found["id"])
+    return code
+
+
+def _join(argv: list[str]) -> int:
+    """Lends the terminal to a client, and stops with it when the person suspends it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    client = os.posix_spawnp(argv[0], argv, without_leaks(os.environ), setsigdef=[signal.SIGINT])
+    try:
+        while True:
+            _, status = os.waitpid(client, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                code = os.waitstatus_to_exitcode(status)
+                return code if code >= 0 else 128 - code
+            os.kill(os.getpid(), signal.SIGSTOP)  # the shell goes on, and continues both
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_over(argv: list[str]) -> bool:
+    """Whether the session is gone, rather than left alone."""
+    asked = ["has-session" if word == "attach-session" else word for word in argv]
+    return subprocess.run(asked, capture_output=True, check=False).returncode != 0
+
+
+def _tell_what_is_left(call: Call, name: str) -> None:
+    end = time.monotonic() + _HEARD_WITHIN
+    try:
+        while call.ask("why", agent=name)["state"] != "stopped":
+            if time.monotonic() > end:
+                return  # somebody paused it, or resumed it already
+            time.sleep(0.05)
+        work = call.ask("status", agent=name)["agents"][0]["work"]
+    except NotFound:
+        return  # it was ended, and its work is in the trash
+    left = flow.uncommitted(work or {})
+    if left.files:
+        call.say(flow.left_in_session(name, left))

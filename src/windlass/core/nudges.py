@@ -1,0 +1,92 @@
+"""Reminders: when an agent that is idle and not done is due one, and in which words.
+
+Pure. Whoever works, is limited, paused, asks or waits for somebody is never reminded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from windlass.core.crew import Agent
+from windlass.core.printable import printable_line
+from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
+
+TOPIC = "nudge"
+IDLE = "idle"
+ERROR = "turn ended by an error"
+"""What the evidence is, or begins with, of an agent that rests for no reason of its own."""
+
+
+class Moment(NamedTuple):
+    """Something that set an agent going, or the end of our patience with it."""
+
+    at: float
+    what: Literal["nudge", "over", "other"]
+
+
+class Rest(NamedTuple):
+    """How an agent rests, and what was tried since it did something by itself."""
+
+    state: State
+    evidence: str
+    since: float
+    root: bool = False
+    expects: bool = False
+    """Whether mail is under way to it, an answer is owed to it, or agents below it work."""
+    moments: Sequence[Moment] = ()
+
+
+def is_idle(state: State, evidence: str) -> bool:
+    """Whether an agent rests though it is neither done nor said that it waits.
+
+    One that was interrupted, or has something running in the background, rests for a reason.
+    """
+    return state is State.WAITING and (evidence == IDLE or evidence.startswith(ERROR))
+
+
+def streak(moments: Iterable[Moment]) -> list[Moment]:
+    """The reminders since something else set an agent going."""
+    found: list[Moment] = []
+    for moment in sorted(moments):
+        found = [] if moment.what == "other" else [*found, moment]
+    return found
+
+
+def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["nudge", "over"] | None:
+    """What an idle agent is due: a reminder, the end of them, or nothing.
+
+    Each comes after twice as long as the one before. When the last has changed nothing either,
+    somebody else is told, after as long as it took to the first.
+    """
+    if rest.root or rest.expects or most == 0 or not is_idle(rest.state, rest.evidence):
+        return None
+    tried = streak(rest.moments)
+    if any(one.what == "over" for one in tried):
+        return None
+    idle = now - max([rest.since, *(one.at for one in tried)])
+    if len(tried) >= most:
+        return "over" if idle >= first else None
+    return "nudge" if idle >= first * 2 ** len(tried) else None
+
+
+def reminder(evidence: str) -> str:
+    """What an idle agent is told."""
+    why = (
+        "You are idle and have not said that you are done."
+        if evidence == IDLE
+        else f"Your {printable_line(evidence)}."
+    )
+    return (
+        f"{why} Go on; or end your turn with a last line {WAITING_PHRASE} and, before it, what you"
+        f" wait for; or with {COMPLETE_PHRASE} if the goal is reached."
+    )
+
+
+def unmoved(agent: Agent, count: int) -> str:
+    """What is told of an agent that no reminder moved."""
+    return (
+        f"{agent.id} is idle and not done, and {count} reminder{'s' if count > 1 else ''} changed"
+        f' nothing.\nNext: `wl look {agent.id}`; `wl send {agent.id} "..."` has it go on;'
+        f" `wl merge {agent.id} --force` or `wl kill {agent.id} --force` ends it."
+    )

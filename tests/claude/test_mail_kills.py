@@ -1,0 +1,92 @@
+"""Mail to the real Claude Code while it, the daemon or both are killed with -9 around a delivery.
+
+A model call that was cut off may be made again; a conversation has every message exactly once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import psutil
+import pytest
+from tests.claude.test_mail import arrived, receipt, send
+from tests.support.ground import until
+from tests.support.scene import Scene
+
+pytestmark = pytest.mark.slow
+Victim = Literal["session", "daemon", "both"]
+REST = {"text": "I rest.\n\nWAITING"}
+VICTIMS: tuple[Victim, ...] = ("session", "daemon", "both")
+MOMENTS = (0.0, 0.02, 0.05, 0.08, 0.12, 0.2)
+"""Seconds between a message and a kill; a waiting hook wakes its session within this time."""
+SHORT = (("session", 0.05), ("daemon", 0.02), ("both", 0.12))
+FULL = tuple((victim, moment) for moment in MOMENTS for victim in VICTIMS)
+SWEEPS = [pytest.param(SHORT, id="short"), pytest.param(FULL, id="full", marks=pytest.mark.soak)]
+LIVE: list[str] = []
+HEADLESS = ["--print"]
+MODES = [
+    pytest.param(LIVE, id="live"),
+    pytest.param(HEADLESS, id="headless", marks=pytest.mark.soak),
+]
+
+
+def aimed(on: Scene, name: str, victim: Victim) -> Callable[[], None]:
+    """Finds whom to kill, for a shot that takes no time to find them."""
+    roots = []
+    if victim != "daemon":
+        session = on.ground.ask("info", agent=name)["tmux"]
+        asked = on.ground.tmux("display-message", "-p", "-t", f"={session}:0.0", "#{pane_pid}")
+        roots.append(psutil.Process(int(asked.stdout)))
+    if victim != "session":
+        roots.append(psutil.Process(on.ground.daemon_pid()))
+
+    def shoot() -> None:
+        found = [one for root in roots for one in (root, *root.children(recursive=True))]
+        for one in found:
+            try:
+                one.kill()
+            except psutil.NoSuchProcess:
+                continue  # it went with another
+        psutil.wait_procs(found, timeout=10)
+        on.ground.warm = True  # the next daemon need not import everything first
+
+    return shoot
+
+
+def go_on(on: Scene, name: str) -> None:
+    """Brings an agent back that is stopped, or will be found to be."""
+    done = on.wl("resume", name)
+    if done.code != 0:
+        assert "is not stopped" in done.err, done.err
+        until(lambda: on.ground.state_of(name) != "creating", within=30, what="it to be there")
+
+
+def settled(on: Scene, message: str) -> bool:
+    """Whether a message has arrived, as its receipt says."""
+    return receipt(on, message)["state"] in ("delivered", "read")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_a_message_arrives_once_whoever_is_killed_around_its_delivery(
+    on: Scene, sweep: Sequence[tuple[Victim, float]], mode: list[str]
+) -> None:
+    on.new("fox", REST, flags=mode)
+    on.wait("fox", "waiting")
+    sent = []
+    for victim, moment in sweep:
+        shoot = aimed(on, "fox", victim)
+        sent.append(send(on, f"{victim} {moment}"))
+        time.sleep(moment)  # not a wait: the moment is what is tried
+        shoot()
+        if victim != "daemon":
+            until(lambda: on.ground.state_of("fox") == "stopped", within=30, what="its end")
+            go_on(on, "fox")
+        until(lambda: settled(on, sent[-1]), within=40, what=f"{victim} {moment}")
+        on.wait("fox", "waiting")
+        assert arrived(on) == sent, (victim, moment)
+    sent.append(send(on, "the last"))
+    until(lambda: receipt(on, sent[-1])["state"] == "read", within=30, what="the last")
+    assert arrived(on) == sent
