@@ -25,7 +25,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import box, hooks, notices  # noqa: E402 - as above
+from bench import box, hooks, mail, notices  # noqa: E402 - as above
 from tests.support.ground import WL, Ground  # noqa: E402 - found through the line above
 
 IDLE_SECONDS = 20.0
@@ -173,7 +173,7 @@ def idle(ground: Ground) -> list[Row]:
 
 
 def _parts(ground: Ground) -> list[hooks.Measured]:
-    return [*box.measure(), *hooks.measure(ground), *notices.measure(ground)]
+    return [*box.measure(), *hooks.measure(ground), *notices.measure(ground), *mail.measure()]
 
 
 def show(rows: list[Row]) -> None:

@@ -260,12 +260,13 @@ class Storm:
                     data = json.loads(line)
                 except ValueError:
                     continue  # half a line, of a session that was killed as it wrote
-                for text in _shown_by(data):
+                for text in shown_by(data):
                     for number in MARK.findall(text):
                         yield number, text
 
 
-def _shown_by(line: dict[str, Any]) -> list[str]:
+def shown_by(line: dict[str, Any]) -> list[str]:
+    """What a line of a conversation says that the model was shown, but for what tools gave."""
     if line["type"] == "user":
         return _texts(line["message"]["content"])
     if line["type"] == "attachment":
@@ -278,7 +279,6 @@ def _shown_by(line: dict[str, Any]) -> list[str]:
 
 
 def _texts(content: Any) -> list[str]:
-    """What is said, and not what tools gave."""
     if isinstance(content, str):
         return [content]
     said = [one if isinstance(one, str) else one.get("text") for one in content]
@@ -312,3 +312,55 @@ def test_in_a_long_storm_every_message_arrives_once_or_says_why_not(
     storm.blow()
     storm.calm(patient=True)
     storm.judge()
+
+
+SLOWLY = [pytest.mark.soak]
+"""What was to be written where nobody can see it is missed only after half a minute."""
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        "rewake",
+        "context",
+        pytest.param("stdin", marks=SLOWLY),
+        pytest.param("paste", marks=SLOWLY),
+    ],
+)
+def test_a_daemon_that_dies_as_it_has_offered_a_message_leaves_one_that_arrives_once(
+    ground: Ground, route: str
+) -> None:
+    points = ground.folder / "failpoints"
+    points.mkdir()
+    ground.env["WINDLASS_FAILPOINTS"] = str(points)
+    point = points / f"mail.{route}.offered"
+    held = [bash("touch begun"), bash("until test -e go; do sleep 0.1; done")]
+    work = [*held, bash("true"), {"pause": 0.2}, bash("true")] if route == "context" else []
+    flags = ["--print"] if route == "stdin" else []
+    workspace = ground.new("fox", *work, {"text": "I rest.\n\nWAITING"}, flags=flags)
+    if route == "context":
+        until((workspace / "begun").exists, within=30)
+    else:
+        ground.wait("fox", states="waiting")
+    if route == "paste":
+        _end_waiting_hooks(ground)
+    point.touch()
+    (sent,) = ground.wl("send", "fox", "hello", "--json").ok().json()
+    (workspace / "go").touch()
+    until(lambda: not point.exists(), within=30, what="the end of the daemon")
+    until(lambda: _receipt(ground, sent["id"]) == "read", within=90, what="the receipt")
+    path = Path(ground.ask("info", agent="fox")["transcript"])
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    texts = [text for line in lines for text in shown_by(line)]
+    assert [number for text in texts for number in MARK.findall(text)] == [sent["id"]]
+
+
+def _receipt(ground: Ground, number: str) -> str:
+    return str(ground.ask("message", message=number)["state"])
+
+
+def _end_waiting_hooks(ground: Ground) -> None:
+    """As if the CLI had none."""
+    for process in ground.processes():
+        if any(part.endswith("/rewake.py") for part in process.cmdline()):
+            process.kill()

@@ -5,6 +5,7 @@ A model call that was cut off may be made again; a conversation has every messag
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -40,7 +41,7 @@ def aimed(on: Scene, name: str, victim: Victim) -> Callable[[], None]:
         asked = on.ground.tmux("display-message", "-p", "-t", f"={session}:0.0", "#{pane_pid}")
         roots.append(psutil.Process(int(asked.stdout)))
     if victim != "session":
-        roots.append(psutil.Process(on.ground.daemon_pid()))
+        roots.append(psutil.Process(on.ground.ask("whoami")["pid"]))
 
     def shoot() -> None:
         found = [one for root in roots for one in (root, *root.children(recursive=True))]
@@ -50,17 +51,15 @@ def aimed(on: Scene, name: str, victim: Victim) -> Callable[[], None]:
             except psutil.NoSuchProcess:
                 continue  # it went with another
         psutil.wait_procs(found, timeout=10)
-        on.ground.warm = True  # the next daemon need not import everything first
+        on.ground.warm = victim != "session"  # the next daemon need not import everything first
 
     return shoot
 
 
 def go_on(on: Scene, name: str) -> None:
-    """Brings an agent back that is stopped, or will be found to be."""
-    done = on.wl("resume", name)
-    if done.code != 0:
-        assert "is not stopped" in done.err, done.err
-        until(lambda: on.ground.state_of(name) != "creating", within=30, what="it to be there")
+    """Brings back an agent whose session was killed."""
+    until(lambda: on.ground.state_of(name) == "stopped", within=30, what=f"the end of {name}")
+    on.wl("resume", name).ok()
 
 
 def settled(on: Scene, message: str) -> bool:
@@ -82,7 +81,6 @@ def test_a_message_arrives_once_whoever_is_killed_around_its_delivery(
         time.sleep(moment)  # not a wait: the moment is what is tried
         shoot()
         if victim != "daemon":
-            until(lambda: on.ground.state_of("fox") == "stopped", within=30, what="its end")
             go_on(on, "fox")
         until(lambda: settled(on, sent[-1]), within=40, what=f"{victim} {moment}")
         on.wait("fox", "waiting")
@@ -90,3 +88,31 @@ def test_a_message_arrives_once_whoever_is_killed_around_its_delivery(
     sent.append(send(on, "the last"))
     until(lambda: receipt(on, sent[-1])["state"] == "read", within=30, what="the last")
     assert arrived(on) == sent
+
+
+@pytest.mark.soak
+def test_thirty_messages_among_three_agents_arrive_once_in_a_storm_of_kills(on: Scene) -> None:
+    names = {"ant": LIVE, "bee": HEADLESS, "cat": LIVE}
+    for name, mode in names.items():
+        on.new(name, REST, flags=mode)
+    for name in names:
+        on.wait(name, "waiting")
+    dice = random.Random(5)  # noqa: S311 - a storm that can be repeated
+    sent: dict[str, list[str]] = {name: [] for name in names}
+    for number in range(30):
+        name = dice.choice(list(names))
+        if number % 5 == 4:
+            victim = dice.choice(VICTIMS)
+            shoot = aimed(on, name, victim)
+            sent[name].append(send(on, f"{number} around a kill", to=name))
+            time.sleep(dice.choice(MOMENTS))
+            shoot()
+            if victim != "daemon":
+                go_on(on, name)
+        else:
+            sent[name].append(send(on, f"{number}", to=name))
+    for name, messages in sent.items():
+        for message in messages:
+            until(lambda m=message: settled(on, m), within=60, what=message)  # type: ignore[misc]
+        on.wait(name, "waiting")
+        assert arrived(on, name) == messages

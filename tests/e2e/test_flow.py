@@ -25,6 +25,7 @@ def shared() -> Iterator[Ground]:
     """One daemon for all of them."""
     with grounded() as made:
         made.unbox()
+        made.wl("config", "set", "nudges.uncommitted", "true", "--global").ok()
         yield made
 
 

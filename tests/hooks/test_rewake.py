@@ -35,16 +35,14 @@ def started(place: Path) -> subprocess.Popen[bytes]:
     assert process.stdin is not None
     process.stdin.write(b'{"hook_event_name": "Stop"}')
     process.stdin.close()
+    process.stdin = None
     return process
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
     """How it ended and what it said."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process:
-        out, err = process.stdout.read(), process.stderr.read()
-        return process.wait(20), out, err
+    out, err = process.communicate(timeout=20)
+    return process.returncode, out, err
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from tests.support import nursery
 from windlass.api import client
 
 WL = str(Path(sys.executable).parent / "wl")
+_TIDY = "[nudges]\nuncommitted = false\n"
+"""Tests leave files in workspaces; an agent that were told of them would go on."""
 _LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS", "GIT_", "XDG_", "AI_AGENT")
 
 
@@ -134,7 +136,7 @@ class Ground:
         """A repository with one commit; what is in `shown` can be read in boxes too."""
         config = self.state / "config.toml"
         if not config.exists():
-            config.write_text(f'[box]\ntoolchains = ["{self.shown}"]\n')
+            config.write_text(f'[box]\ntoolchains = ["{self.shown}"]\n{_TIDY}')
         path = self.folder / name
         path.mkdir()
         self.git("init", "-q", "-b", "main", cwd=path)
@@ -146,7 +148,7 @@ class Ground:
     def unbox(self) -> None:
         """Has new agents do without boxes, with every command allowed: for what boxes prevent."""
         lines = ['isolation = "hooks"', *(f"[permissions.{r}]\nallow = ['Bash']" for r in _ROLES)]
-        (self.state / "config.toml").write_text("\n".join(lines) + "\n")
+        (self.state / "config.toml").write_text("\n".join(lines) + f"\n{_TIDY}")
 
     def script(self, name: str, *turns: Mapping[str, Any], on: Sequence[Any] = ()) -> str:
         """Writes a script for a stand-in and returns its path."""

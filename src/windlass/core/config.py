@@ -117,10 +117,14 @@ class Mail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Nudges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When an agent that is idle and not done is reminded; each time after twice as long."""
+    """When an agent that is idle and not done is reminded; each time after twice as long.
+
+    And whether one is told that calls its goal reached with uncommitted work.
+    """
 
     first: Seconds = 120.0
     most: Size = 4
+    uncommitted: bool = True
 
 
 class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -213,6 +217,7 @@ ABOUT = {
     "mail.inbox": "messages that may wait for one agent",
     "nudges.first": "seconds after which an idle agent that is not done is reminded; then doubled",
     "nudges.most": "how often one is reminded before its manager or you are told; 0: never",
+    "nudges.uncommitted": "whether an agent that is done is told what it has not committed",
     "notify.command": "shell command run for each notice, which it gets as JSON; yours alone",
     "status_node.enabled": "whether the crew's status is kept in CLAUDE.md, in its marked block",
     "status_node.update_interval": "seconds between two updates of the status node",

@@ -64,6 +64,7 @@ class Delivering:
         self._guards: dict[Uid, threading.Lock] = {}
         self._guard = threading.Lock()
         self._waiting: dict[Uid, _Waiter] = {}
+        self._closed = threading.Event()
 
     def open(self) -> None:
         """Begins, on the event loop that runs, with what an earlier daemon left."""
@@ -73,7 +74,8 @@ class Delivering:
             self.stir(Uid(uid))
 
     def close(self) -> None:
-        """Begins nothing more."""
+        """Begins nothing more, and ends what only watches."""
+        self._closed.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def stir(self, uid: Uid) -> None:
@@ -213,9 +215,8 @@ class Delivering:
                 under_way, offered = self._once(uid)
             if offered:
                 end = time.monotonic() + _WATCHED
-            if not under_way or time.monotonic() > end:
+            if not under_way or time.monotonic() > end or self._closed.wait(_PAUSE):
                 return
-            time.sleep(_PAUSE)
 
     def _once(self, uid: Uid) -> tuple[bool, bool]:
         """Confirms, then offers; returns whether something is under way, and if that is new."""
@@ -247,10 +248,12 @@ class Delivering:
         return False
 
     def _by_stdin(self, reach: Reach, batch: list[Message]) -> bool:
+        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
+        if not streams.is_open(folder):
+            return False  # not yet, or no more
         text = self._offer(reach, batch, "stdin")
         if not text:
             return False
-        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
         try:
             streams.write(folder, user_line(text).encode())
         except Conflict:
@@ -262,7 +265,11 @@ class Delivering:
         if not text:
             return False
         giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
-        if giving.result():
+        try:
+            given = giving.result(_PATIENCE)
+        except TimeoutError:
+            return True  # the daemon ends, or has much to do: it may be given yet
+        if given:
             return True
         self._take_back(batch, "the hook that was to have it was gone")
         return False

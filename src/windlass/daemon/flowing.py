@@ -21,7 +21,7 @@ from windlass.core.flow import Report, Uncommitted
 from windlass.core.ids import Uid
 from windlass.core.mail import Message
 from windlass.core.states import State
-from windlass.daemon import notices, nudging, repos, saying
+from windlass.daemon import notices, nudging, repos, saying, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Intents, Operation, Step, Work
 from windlass.git import status
@@ -78,7 +78,10 @@ class Flowing:
         agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
         if agent is None or not flow.counts_files(agent, _report(work)):
             return
-        work.keep(left=msgspec.to_builtins(uncommitted(self._context, agent)))
+        root = repos.by_id(self._context, agent.repo).root
+        given = settings.load(self._context.folders.home, root).nudges
+        left = msgspec.to_builtins(uncommitted(self._context, agent))
+        work.keep(left=left, reminds=given.uncommitted)
 
     def _tell(self, work: Work) -> None:
         self._context.store.write(lambda w: _tell(w, work))
@@ -139,17 +142,21 @@ def _tell(writing: Writing, work: Work) -> None:
     agent = rows.agent(writing.connection, _uid(work))
     told: list[str] = []
     if agent is not None and not _has_gone_on(writing, agent, work.data["since"]):
-        told = _tell_all(writing, agent, _report(work), _left(work))
+        reminds = work.data.get("reminds", True)
+        told = _tell_all(writing, agent, _report(work), _left(work), reminds=reminds)
     work.keep_in(writing, told=told)
 
 
-def _tell_all(writing: Writing, agent: Agent, report: Report, left: Uncommitted) -> list[str]:
+def _tell_all(
+    writing: Writing, agent: Agent, report: Report, left: Uncommitted, *, reminds: bool
+) -> list[str]:
     live = rows.agents(writing.connection, repo=agent.repo)
     children = [one for one in live if one.parent == agent.uid]
     if report.state is State.COMPLETE or report.ending == "quit":
         _tell_of_left(writing, agent, report, left)
     sent = []
-    if report.state is State.COMPLETE and (claim := flow.to_itself(left=left, children=children)):
+    own = left if reminds else Uncommitted()
+    if report.state is State.COMPLETE and (claim := flow.to_itself(left=own, children=children)):
         sent.append(_unless_repeated(writing, agent, claim))
     manager = next((one for one in live if one.uid == agent.parent), None)
     news = flow.to_manager(agent, report, left=left, children=crew.below(agent, live))

@@ -46,6 +46,15 @@ def write(folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
         os.close(descriptor)
 
 
+def is_open(folder: Path) -> bool:
+    """Whether what is written to the session's standard input would have a reader."""
+    try:
+        os.close(_open_fifo(folder))
+    except Conflict:
+        return False
+    return True
+
+
 def read_output(folder: Path, offset: int, limit: int = 1 << 20) -> tuple[bytes, int]:
     """Reads at most `limit` bytes of output from `offset`; returns them and the next offset."""
     try:
