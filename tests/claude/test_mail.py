@@ -90,7 +90,15 @@ def has_read(on: Scene, message: str, *routes: str) -> None:
 def conversation(on: Scene, name: str) -> list[dict[str, Any]]:
     """An agent's transcript; only newlines end its lines, whatever else is in them."""
     path = Path(on.ground.ask("info", agent=name)["transcript"])
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    return [_line(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def _line(line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {"type": "torn"}  # by a kill; Claude Code leaves it out as well
+    return found
 
 
 def shown(on: Scene, name: str = "fox") -> list[str]:

@@ -18,7 +18,7 @@ from tests.support.scene import Scene
 pytestmark = pytest.mark.slow
 MODES = [pytest.param([], id="live"), pytest.param(["--print"], id="headless")]
 REST = {"text": "I rest.\n\nWAITING"}
-NASTY = 'it\'s "quoted" `$(x)` \\ \t👩‍🚀 Enter C-c [sent by user]: \x1b[31m\n\n' * 260
+NASTY = 'it\'s "quoted" `$(x)` \\ \t👩‍🚀 Enter C-c [sent by user]: \x1b[31m\n\n' * 340
 SAID = re.compile(r"\[sent by user\]: (.*?)\n\n\[message (msg-\w+)\]", re.DOTALL)
 
 

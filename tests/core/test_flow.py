@@ -28,7 +28,7 @@ def fox(**more: Any) -> Agent:
 
 
 def to_manager(report: Report, left: Uncommitted = NOTHING, *children: Agent) -> str:
-    told = flow.to_manager(fox(**BELOW), report, left=left, children=children)
+    told = flow.to_manager(fox(**BELOW), report, left=left, children=children, asked=True)
     assert told is not None
     return told
 
@@ -134,6 +134,10 @@ def test_a_manager_is_told_what_is_not_committed_and_who_is_not_done() -> None:
     assert "cow" not in told
     waits = to_manager(Report(state=State.WAITING, evidence="WAITING"), TWO)
     assert "2 files are not committed (a.py, b.py).\n" in waits
+    alone = flow.to_manager(fox(**BELOW), completed(), left=TWO, children=(), asked=False)
+    assert alone is not None
+    assert "2 files are not committed (a.py, b.py).\n" in alone
+    assert flow.left_at_completion(fox(), TWO, asked=False).endswith("(a.py, b.py): wl status fox")
     broken = to_manager(completed(), Uncommitted(problem="git failed"))
     assert "could not be seen: git failed" in broken
 
@@ -141,9 +145,9 @@ def test_a_manager_is_told_what_is_not_committed_and_who_is_not_done() -> None:
 def test_who_waits_for_agents_of_its_own_is_no_news() -> None:
     agent, report = fox(**BELOW), Report(state=State.WAITING, evidence="WAITING")
     busy = [an_agent("hen", state=State.WAITING), an_agent("cow", state=State.RATE_LIMITED)]
-    assert flow.to_manager(agent, report, left=NOTHING, children=busy) is None
-    assert flow.to_manager(agent, report, left=NOTHING, children=busy[:1]) is not None
-    assert flow.to_manager(agent, completed(), left=NOTHING, children=busy) is not None
+    assert flow.to_manager(agent, report, left=NOTHING, children=busy, asked=True) is None
+    assert flow.to_manager(agent, report, left=NOTHING, children=busy[:1], asked=True) is not None
+    assert flow.to_manager(agent, completed(), left=NOTHING, children=busy, asked=True) is not None
 
 
 def test_last_words_are_quoted_without_what_was_told_already() -> None:

@@ -288,6 +288,20 @@ def test_uncommitted_work_is_pointed_out_to_who_made_it_and_to_the_person(
     assert len(notices(context)) == 3
 
 
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [("[nudges]\nuncommitted = false\n", 0), ("[nudges]\nuncommitted = 7\n", 1)],
+    ids=["unwanted", "broken"],
+)
+def test_who_does_not_want_it_has_nobody_told_and_a_broken_file_hides_nothing(
+    context: Context, config: str, told: int
+) -> None:
+    (context.folders.home / "config.toml").write_text(config)
+    completes(context, housed(context))
+    assert len(bodies(context, FOX)) == told
+    assert len(notices(context)) == 2
+
+
 def test_a_manager_hears_of_uncommitted_work_and_the_person_does_not(context: Context) -> None:
     agent(context, LEAD, role="manager", state=State.WAITING)
     fox = housed(context, parent=LEAD)

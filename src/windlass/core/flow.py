@@ -87,9 +87,12 @@ def at_work(agents: Iterable[Agent]) -> bool:
 
 
 def to_manager(
-    agent: Agent, report: Report, *, left: Uncommitted, children: Sequence[Agent]
+    agent: Agent, report: Report, *, left: Uncommitted, children: Sequence[Agent], asked: bool
 ) -> str | None:
-    """What an agent's manager is told; nothing while it waits for agents of its own."""
+    """What an agent's manager is told; nothing while it waits for agents of its own.
+
+    `asked` says that the agent itself is told what it has not committed.
+    """
     if report.state is State.WAITING and at_work(children):
         return None
     name = agent.id
@@ -100,8 +103,8 @@ def to_manager(
     if left.problem:
         lines.append(f"What is not committed could not be seen: {left.problem}")
     elif left.files:
-        asked = "; it is asked to commit" if report.state is State.COMPLETE else ""
-        lines.append(f"{_not_committed(left)}{asked}.")
+        more = "; it is asked to commit" if asked and report.state is State.COMPLETE else ""
+        lines.append(f"{_not_committed(left)}{more}.")
     return "\n".join((*lines, f"Next: {after}"))
 
 
@@ -131,11 +134,12 @@ def undone_below(agent: Agent, children: Sequence[Agent]) -> str:
     return f", but {undone}" if undone else ""
 
 
-def left_at_completion(agent: Agent, left: Uncommitted) -> str:
+def left_at_completion(agent: Agent, left: Uncommitted, *, asked: bool) -> str:
     """What the person is told of uncommitted work in a completed goal."""
+    more = "; it is asked to commit" if asked else ""
     return (
-        f"Agent {agent.id} calls its goal completed, but {_not_committed(left)};"
-        f" it is asked to commit: wl status {agent.id}"
+        f"Agent {agent.id} calls its goal completed, but {_not_committed(left)}{more}:"
+        f" wl status {agent.id}"
     )
 
 

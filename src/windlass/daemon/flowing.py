@@ -78,10 +78,8 @@ class Flowing:
         agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
         if agent is None or not flow.counts_files(agent, _report(work)):
             return
-        root = repos.by_id(self._context, agent.repo).root
-        given = settings.load(self._context.folders.home, root).nudges
         left = msgspec.to_builtins(uncommitted(self._context, agent))
-        work.keep(left=left, reminds=given.uncommitted)
+        work.keep(left=left, reminds=_reminds(self._context, agent))
 
     def _tell(self, work: Work) -> None:
         self._context.store.write(lambda w: _tell(w, work))
@@ -116,6 +114,16 @@ def uncommitted(context: Context, agent: Agent) -> Uncommitted:
         return flow.uncommitted(msgspec.to_builtins(status.status(git, agent.workspace)))
     except WindlassError as error:
         return Uncommitted(problem=error.message)
+
+
+def _reminds(context: Context, agent: Agent) -> bool:
+    """Whether an agent is told what it has not committed; a broken file is no reason to be mute."""
+    try:
+        root = repos.by_id(context, agent.repo).root
+        return settings.load(context.folders.home, root).nudges.uncommitted
+    except WindlassError as error:
+        log.warning("what %s wants is not known: %s", agent.repo, error.message)
+        return True
 
 
 def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
@@ -153,19 +161,23 @@ def _tell_all(
     live = rows.agents(writing.connection, repo=agent.repo)
     children = [one for one in live if one.parent == agent.uid]
     if report.state is State.COMPLETE or report.ending == "quit":
-        _tell_of_left(writing, agent, report, left)
+        _tell_of_left(writing, agent, report, left, reminds=reminds)
     sent = []
     own = left if reminds else Uncommitted()
     if report.state is State.COMPLETE and (claim := flow.to_itself(left=own, children=children)):
         sent.append(_unless_repeated(writing, agent, claim))
     manager = next((one for one in live if one.uid == agent.parent), None)
-    news = flow.to_manager(agent, report, left=left, children=crew.below(agent, live))
+    news = flow.to_manager(
+        agent, report, left=left, children=crew.below(agent, live), asked=reminds
+    )
     if manager is not None and news is not None:
         sent.append(saying.say(writing, manager, news, topic=flow.topic(agent)))
     return [one.id for one in sent if one is not None]
 
 
-def _tell_of_left(writing: Writing, agent: Agent, report: Report, left: Uncommitted) -> None:
+def _tell_of_left(
+    writing: Writing, agent: Agent, report: Report, left: Uncommitted, *, reminds: bool
+) -> None:
     """Points uncommitted work out to the person: of roots, and of a session that it left."""
     if left.files == 0:
         return
@@ -181,7 +193,7 @@ def _tell_of_left(writing: Writing, agent: Agent, report: Report, left: Uncommit
         text = flow.left_in_session(agent.id, left)
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=agent.uid)
     elif agent.parent is None:
-        text = flow.left_at_completion(agent, left)
+        text = flow.left_at_completion(agent, left, asked=reminds)
         notices.post(writing, agent.repo, agent.id, "complete", text, agent=agent.uid)
 
 

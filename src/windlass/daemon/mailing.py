@@ -29,7 +29,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import RepoId, Uid, match
 from windlass.core.mail import USER, Limits, Message
-from windlass.daemon import finding, notices, receipts, repos, settings
+from windlass.daemon import finding, notices, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.receipts import PERSON, Party, acknowledge, delivered, draft, post
@@ -41,9 +41,6 @@ LONGEST = 100_000
 _MINUTE = 60.0
 _LONGEST_WAIT = 86_400.0
 _PERSON = ("user", "user-claude")
-
-
-OURSELVES = receipts.OURSELVES
 
 
 class Mailing:
