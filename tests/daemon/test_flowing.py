@@ -526,3 +526,13 @@ def test_a_file_that_cannot_be_read_reminds_nobody(context: Context, clock: Turn
     (context.folders.home / "config.toml").write_text("[nudges]\nfirst = 'soon'\n")
     look(context, clock, 99_999)
     assert nudges(context) == []
+
+
+def test_news_of_an_agent_that_has_ended_are_not_worth_delivering(context: Context) -> None:
+    fox = crew(context)
+    completes(context, fox)
+    (news,) = mail_of(context, LEAD)
+    context.store.write(lambda w: receipts.close(w, fox, "merge"))
+    (after,) = mail_of(context, LEAD)
+    assert (news.state, after.state) == ("queued", "expired")
+    assert after.reason == "fox has ended meanwhile: merge"

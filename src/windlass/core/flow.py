@@ -51,11 +51,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Its last message, where that is what brought it there."""
 
 
-def topic(agent: Agent) -> str:
-    """What an agent's manager is told about under one name: the newest takes the others' place."""
-    return f"state:{agent.uid}"
-
-
 def is_news(agent: Agent, report: Report) -> bool:
     """Whether a state may be worth telling anybody but the person, who has notices.
 

@@ -93,6 +93,11 @@ def said(message: Message) -> str:
     return f"[sent by {who}]:{answers} {word}{message.body}\n\n[message {message.id}]"
 
 
+def state_of(uid: str) -> str:
+    """The topic of what an agent's manager is told about it: the newest takes the others' place."""
+    return f"state:{uid}"
+
+
 def together(messages: Iterable[Message]) -> str:
     """Several messages as one text."""
     return "\n\n".join(map(said, messages))

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import crew, flow, nudges
+from windlass.core import crew, flow, mail, nudges
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.flow import Report, Uncommitted
@@ -171,7 +171,7 @@ def _tell_all(
         agent, report, left=left, children=crew.below(agent, live), asked=reminds
     )
     if manager is not None and news is not None:
-        sent.append(saying.say(writing, manager, news, topic=flow.topic(agent)))
+        sent.append(saying.say(writing, manager, news, topic=mail.state_of(agent.uid)))
     return [one.id for one in sent if one is not None]
 
 

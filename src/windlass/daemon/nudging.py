@@ -139,4 +139,4 @@ def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
     if manager is None or manager.ended_at is not None or manager.state in _DEAF:
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=uid)
     else:
-        saying.say(writing, manager, text, topic=flow.topic(agent))
+        saying.say(writing, manager, text, topic=mail.state_of(agent.uid))

@@ -122,9 +122,11 @@ def expire(writing: Writing, messages: list[Message]) -> None:
 
 
 def close(writing: Writing, agent: Agent, how: str) -> None:
-    """Gives up what waits for an agent that has ended."""
+    """Gives up what waits for an agent that has ended, and what was to be told of its state."""
     for message in mailbox.queued(writing.connection, agent.uid):
         fail(writing, message, f"{agent.id} has ended: {how}")
+    for message in mailbox.on_topic(writing.connection, mail.state_of(agent.uid)):
+        _end(writing, message, "expired", f"{agent.id} has ended meanwhile: {how}")
 
 
 def _end(

@@ -63,6 +63,12 @@ def queued(connection: sa.Connection, recipient: str) -> list[Message]:
     return mail.in_order(_all(connection, query))
 
 
+def on_topic(connection: sa.Connection, topic: str) -> list[Message]:
+    """What is queued on a topic and not under way."""
+    query = sa.select(t.messages).where(_C.state == "queued", _C.topic == topic, _C.offer.is_(None))
+    return _all(connection, query)
+
+
 def watched(connection: sa.Connection, recipient: str) -> list[Message]:
     """What the recipient's conversation may tell more about: under way, or not read yet."""
     query = sa.select(t.messages).where(
