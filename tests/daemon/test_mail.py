@@ -27,7 +27,7 @@ from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import Message
 from windlass.core.states import State
-from windlass.daemon import confirming, lodging, receipts
+from windlass.daemon import confirming, lodging, mailing, prompting, receipts
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.delivering import Delivering
 from windlass.daemon.failpoints import Failpoints
@@ -341,6 +341,14 @@ def test_the_person_has_had_what_it_was_shown_and_what_is_dealt_with_stays_so(po
     assert len(post.events("message.received")) == 1
 
 
+def test_what_the_person_dealt_with_as_it_was_listed_stays_so(post: Post) -> None:
+    (sent,) = post.send("user", "! fire", who="eve")
+    seen = post.message(sent["id"])
+    post.ask("ack", messages=[sent["id"]])
+    mailing.shown_to_person(post.context, [seen])
+    assert post.message(sent["id"]).state == "acked"
+
+
 def test_an_inbox_of_less_than_one_message_is_refused(post: Post) -> None:
     with pytest.raises(UserError):
         post.ask("inbox", last=0)
@@ -600,17 +608,18 @@ async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
 ) -> None:
     lives(post, "ann", **BUSY)
     watched = mailbox.watched
-    late: list[Any] = []
+    asked: list[Any] = []
 
     def slow(connection: sa.Connection, recipient: str) -> list[Message]:
         found = watched(connection, recipient)
-        if not late:  # nothing is left: and just now something is sent
-            late.append(post.send("ann"))
+        asked.append(found)
+        if len(asked) == 2:  # nothing is queued and nothing watched: and just now something is
+            post.send("ann")
         return found
 
     patch.setattr(mailbox, "watched", slow)
     desk.stir(Uid("ann"))
-    await when(lambda: bool(late) and Uid("ann") not in desk._working, "the end")  # noqa: SLF001
+    await when(lambda: len(asked) > 1 and Uid("ann") not in desk._working, "the end")  # noqa: SLF001
     assert await context(desk, "ann")
 
 
@@ -627,6 +636,32 @@ async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: 
     assert "red" not in text
     assert post.message(old["id"]).offer is None
     assert desk._offer(reach, [seen], "context") == ""  # noqa: SLF001
+
+
+@on_a_loop
+async def test_a_headless_session_that_does_not_read_yet_is_offered_nothing(
+    post: Post, desk: Delivering
+) -> None:
+    lives(post, "ann")
+    (sent,) = post.send("ann")
+    desk.stir(Uid("ann"))
+    await when(lambda: Uid("ann") not in desk._working, "the end")  # noqa: SLF001
+    assert post.message(sent["id"]).offer is None
+
+
+@on_a_loop
+async def test_what_was_typed_into_a_terminal_that_went_is_judged_by_the_conversation(
+    post: Post, desk: Delivering, patch: pytest.MonkeyPatch
+) -> None:
+    lives(post, "ann", **IDLE)
+    (sent,) = post.send("ann")
+    reach = confirming.reach(post.context, Uid("ann"))
+    assert reach is not None
+    patch.setattr(prompting, "is_free", lambda *_: True)  # a moment before its tmux was gone
+    assert desk._by_typing(reach, [post.message(sent["id"])])  # noqa: SLF001
+    offer = post.message(sent["id"]).offer
+    assert offer is not None
+    assert offer.route == "paste"
 
 
 def waits(desk: Delivering, arm: str, session: int = 1) -> asyncio.Task[Any]:

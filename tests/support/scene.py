@@ -95,7 +95,7 @@ class Scene:
         path = Path(self.ground.ask("info", agent=name)["transcript"])
         if not path.exists():
             return []
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().split(b"\n")[:-1]  # not at what else ends a line in text
         return [json.loads(line) for line in lines]
 
     def await_texts(self, name: str, *last: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from windlass.core import screen
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict
+from windlass.core.errors import Conflict, WindlassError
 from windlass.core.screen import Reading
 from windlass.core.states import State
 from windlass.daemon.context import Context, session_name
@@ -23,7 +23,10 @@ _ENTERS = 10
 
 def is_free(context: Context, agent: Agent) -> bool:
     """Whether a prompt is there and empty: no dialog is open, and nobody is typing."""
-    reading = _see(context, agent)
+    try:
+        reading = _see(context, agent)
+    except WindlassError:
+        return False  # its terminal has just gone
     return reading.dialog is None and reading.draft == ""
 
 
