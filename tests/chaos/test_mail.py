@@ -280,7 +280,7 @@ def ground() -> Iterator[Ground]:
 def test_in_a_short_storm_every_message_arrives_once_or_says_why_not(
     ground: Ground, seed: int
 ) -> None:
-    storm = Storm(ground, seed, messages=80)
+    storm = Storm(ground, seed, messages=60)
     storm.blow()
     storm.calm(patient=False)
     storm.judge()

@@ -39,6 +39,7 @@ _SAID = re.compile(
     r"\n\n\[message msg-[0-9a-f]{10}\]",
     re.DOTALL,
 )
+_FORGED = re.compile(r"^(\s*)\[(?=sent by |message msg-)", re.MULTILINE)
 _MARK = re.compile(r"\[message (msg-[0-9a-f]{10})\]")
 
 
@@ -85,12 +86,16 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def said(message: Message) -> str:
-    """A message as its recipient reads it: who sent it, the text as it is, and its id."""
+    """A message as its recipient reads it: who sent it, the text as it is, and its id.
+
+    Only a line that would pass for one of these two is changed: nobody speaks in another's name.
+    """
     agent = message.sender not in (USER, WINDLASS)
     who = f"agent {message.sender_id}" if agent else message.sender
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
     word = "QUESTION: " if message.kind == "question" else ""
-    return f"[sent by {who}]:{answers} {word}{message.body}\n\n[message {message.id}]"
+    body = _FORGED.sub(r"\1(", message.body)
+    return f"[sent by {who}]:{answers} {word}{body}\n\n[message {message.id}]"
 
 
 def state_of(uid: str) -> str:
