@@ -134,6 +134,7 @@ def _assert_it_outlives_the_daemon(on: Scene, history: list[tuple[str, str]]) ->
     on.wait_for_history("fox", history)
     on.wait("fox", "waiting")
     assert on.ground.git("log", "-1", "--format=%s", "agent/fox") == "the rest\n"
+    assert len(on.wl("acknowledge", "--all", "--json").ok().json()["acked"]) == 2
     assert on.wl("questions", "--json").ok().json() == []
 
 

@@ -36,11 +36,11 @@ def press(on: Scene, key: str) -> None:
     assert on.ground.tmux("send-keys", "-t", f"={session}:0.0", key).returncode == 0
 
 
-def refuses_words(on: Scene, question: str) -> None:
-    """Words are refused, with the question, and the dialog is as it was."""
+def refuses_keys(on: Scene, question: str) -> None:
+    """No key is pressed for us: that is refused, with the question; the dialog is as it was."""
     before = on.wl("look", "fox").ok().out
-    refused = on.wl("send", "fox", "2").failed(1)
-    assert "nothing is typed at a question" in refused.err
+    refused = on.wl("interrupt", "fox").failed(1)
+    assert "Escape would answer it" in refused.err
     assert question in refused.err
     assert on.wl("look", "fox").ok().out == before
     assert on.history("fox") == ASKING
@@ -54,7 +54,7 @@ def test_a_key_that_nobody_approved_is_asked_about_and_the_agent_waits(inheritin
     on.new("fox", TRUE, DONE)
     on.wait("fox", "asking")
     assert on.evidence("fox") == "dialog-api-key: Do you want to use this API key? / 1. Yes"
-    refuses_words(on, "Do you want to use this API key?")
+    refuses_keys(on, "Do you want to use this API key?")
     press(on, "1")
     on.wait_for_history("fox", ANSWERED)
 

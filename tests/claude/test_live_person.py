@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.ground import until
-from tests.support.scene import Scene
+from tests.support.scene import Scene, bare
 
 pytestmark = pytest.mark.slow
 BEGUN = [("creating", "windlass"), ("running", "hook")]
@@ -29,15 +29,14 @@ def test_a_draft_of_a_person_is_left_alone_and_still_theirs_to_send(on: Scene) -
     on.wait("fox", "waiting")
     tmux(on, "fox", "send-keys", "-l", "dear fox, I")
     shows(on, "fox", "dear fox, I")
-    refused = on.wl("send", "fox", "hurry up").failed(1)
-    assert "somebody is typing to fox: 'dear fox, I'" in refused.err
-    assert on.history("fox") == [*BEGUN, ("waiting", "hook")]
+    on.wl("send", "fox", "hurry up").ok()
+    on.wait_for_history("fox", [*BEGUN, ("waiting", "hook"), *TURN])
     tmux(on, "fox", "send-keys", "-l", " thank you")
     shows(on, "fox", "dear fox, I thank you")
     tmux(on, "fox", "send-keys", "Enter")
-    on.wait_for_history("fox", [*BEGUN, ("waiting", "hook"), *TURN])
+    on.wait_for_history("fox", [*BEGUN, ("waiting", "hook"), *TURN, *TURN])
     until(lambda: "dear fox, I thank you" in on.texts("fox"), what="it in the transcript")
-    assert "hurry up" not in "".join(on.texts("fox"))
+    assert on.texts("fox").count("hurry up") == 1
 
 
 def test_states_are_right_in_a_terminal_of_60_by_20(on: Scene) -> None:
@@ -98,4 +97,5 @@ def test_a_conversation_that_a_person_clears_is_followed_and_resumed(on: Scene) 
     on.wl("send", "fox", "again").ok()
     until(lambda: on.texts("fox")[-1:] == ["Again.\n\nWAITING"], what="an answer")
     assert "After.\n\nWAITING" in on.texts("fox")
-    assert {one.session for one in on.model.requests if "again" in one.texts} == {cleared}
+    heard = [one for one in on.model.requests if any("again" in bare(t) for t in one.texts)]
+    assert {one.session for one in heard} == {cleared}

@@ -316,6 +316,7 @@ def test_where_no_hook_waits_a_message_is_typed_but_never_into_a_draft(on: Scene
     (workspace / "go").touch()
     on.wait("fox", "waiting")
     until(lambda: bool(waiting_hooks(on) - from_start), what="the hook of the turn's end")
+    until(lambda: not waiting_hooks(on) & from_start, what="the end of the one before")
     has_read(on, send(on, "work"), "rewake")
     until(lambda: not waiting_hooks(on), what="every waiting hook to be used up")
     on.wl("interrupt", "fox").ok()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -109,6 +110,109 @@ def test_a_shell_is_offered_what_the_daemon_knows(
         del timeout
         return _KNOWN[verb]
 
+    monkeypatch.setattr(client, "ask", ask)
+    assert completing.offers(typed) == offered
+
+
+def _mail(id: str, at: float, **more: object) -> dict[str, object]:  # noqa: A002 - as on the wire
+    to = {"from": "fox", "to": "user", "kind": "status", "state": "queued"}
+    return {"id": id, "created_at": at, **to, **more}
+
+
+_SENT = {
+    "fox": [
+        _mail("msg-1", 1.0, kind="question"),
+        _mail("msg-2", 2.0, kind="question", state="acked"),
+        _mail("msg-3", 3.0, to="owl"),
+    ],
+    "owl": [
+        _mail("msg-4", 4.0, **{"from": "owl"}),
+        _mail("msg-5", 5.0, **{"from": "owl"}, kind="question"),
+        _mail("msg-6", 6.0, **{"from": "owl"}, kind="question"),
+    ],
+    "": [_mail("msg-7", 7.0, **{"from": "user"}, to="fox")],
+}
+"""What each agent, and the person, has sent."""
+
+
+@pytest.fixture
+def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon with mail, which nobody who only completes a word may be said to have seen."""
+
+    def ask(verb: str, request: dict[str, object], *, timeout: float) -> object:
+        del timeout
+        if verb == "agents":
+            return [{"id": "fox", "role": "manager"}, {"id": "owl", "role": "worker"}]
+        assert verb == "inbox"
+        if os.environ.get("WINDLASS_SOCKET"):
+            return [_mail("msg-3", 3.0, to="owl"), _mail("msg-8", 8.0, to="owl", kind="question")]
+        assert request["sent"], "asking for the person's own inbox changes its receipts"
+        return list(_SENT[str(request.get("agent", ""))])
+
+    monkeypatch.delenv("WINDLASS_SOCKET", raising=False)
+    monkeypatch.setattr(client, "ask", ask)
+
+
+@pytest.mark.usefixtures("_mailboxes")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["send", ""], ["fox", "owl", "all", "children", "user", "manager", "worker"]),
+        (["send", "fox,"], [f"fox,{n}" for n in "owl all children user manager worker".split()]),
+        (["send", "fox,o"], ["fox,owl"]),
+        (["send", "fox", ""], []),
+        (["send", "fox", "--reply-to", "msg-"], ["msg-6", "msg-5", "msg-4", "msg-1"]),
+        (["message", "show", ""], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1"]),
+        (["message", "ack", "msg-6", ""], ["msg-5", "msg-4", "msg-1"]),
+        (["acknowledge", ""], ["msg-6", "msg-5", "msg-4", "msg-1"]),
+        (["ack", "msg-6", "msg-4", ""], ["msg-5", "msg-1"]),
+        (["answer", ""], ["msg-6", "msg-5", "msg-1", "fox"]),
+        (["answer", "fox", ""], []),
+        (["why", ""], ["fox", "owl"]),
+        (["why", "msg-"], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1"]),
+    ],
+    ids=" ".join,
+)
+def test_the_person_is_offered_its_mail_and_whom_to_write_to(
+    typed: list[str], offered: list[str]
+) -> None:
+    assert completing.offers(typed) == offered
+
+
+@pytest.mark.usefixtures("_mailboxes")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["send", "p"], ["parent"]),
+        (["acknowledge", ""], ["msg-8", "msg-3"]),
+        (["answer", ""], ["msg-8", "fox"]),
+    ],
+    ids=" ".join,
+)
+def test_an_agent_is_offered_its_own_mail(
+    typed: list[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDLASS_SOCKET", "somewhere")
+    assert completing.offers(typed) == offered
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["send", ""], ["all", "children", "user"]),
+        (["answer", ""], []),
+        (["acknowledge", ""], []),
+        (["why", ""], []),
+    ],
+    ids=" ".join,
+)
+def test_without_a_daemon_only_words_are_offered(
+    typed: list[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*_: object, **__: object) -> object:
+        raise client.Gone
+
+    monkeypatch.delenv("WINDLASS_SOCKET", raising=False)
     monkeypatch.setattr(client, "ask", ask)
     assert completing.offers(typed) == offered
 

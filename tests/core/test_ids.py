@@ -26,6 +26,19 @@ def test_what_would_break_a_branch_a_folder_or_a_session_is_refused(text: str) -
         ids.agent_id(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["windlass", "manager", "Worker", "supervisor", "msg-5f0c", "MSG-1", "msg-"]
+)
+def test_what_means_another_party_or_a_message_is_no_agents_name(text: str) -> None:
+    with pytest.raises(UserError, match=r"reserved word|ids of messages"):
+        ids.agent_id(text)
+
+
+@pytest.mark.parametrize("text", ["workers", "windlass-2", "msg", "msg5", "manager_1"])
+def test_what_only_resembles_a_reserved_word_is_a_name(text: str) -> None:
+    assert ids.agent_id(text) == text
+
+
 def test_a_unique_prefix_finds_and_an_exact_id_wins_over_longer_ones() -> None:
     assert ids.match("ap", ["api", "ui"], what="agent") == "api"
     assert ids.match("api", ["api", "api-2"], what="agent") == "api"

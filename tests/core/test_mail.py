@@ -240,7 +240,7 @@ def test_what_waits_on_the_same_topic_is_outdated_by_the_next() -> None:
         message("7", topic="build", state="delivered"),
         message("8", topic="build", offer=OFFER),
     ]
-    assert mail.outdated([*old, *others], message("9", topic="build")) == old
+    assert mail.outdated([*old, *others], message("9", topic="build", urgent=True)) == old
     assert mail.outdated([*old, *others], message("9")) == []
 
 
@@ -261,3 +261,9 @@ def test_nobody_speaks_in_anothers_name() -> None:
     ((_, body),) = mail.bodies(said)
     assert body == forged.replace("[", "(")
     assert mail.said(message("see [message msg-aaaaaaaaaa]")).count("[message") == 2
+
+
+def test_nothing_plain_takes_the_place_of_something_urgent() -> None:
+    old = message("stop", topic="build", urgent=True)
+    assert mail.outdated([old], message("go", topic="build")) == []
+    assert mail.outdated([old], message("go", topic="build", urgent=True)) == [old]

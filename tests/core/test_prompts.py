@@ -14,7 +14,7 @@ import pytest
 from tests.support.agents import an_agent
 
 from windlass.cli.index import NAMES
-from windlass.cli.main import parser_of
+from windlass.cli.main import parsed, parser_of
 from windlass.core import prompts
 from windlass.core.errors import Internal
 from windlass.core.prompts import Situation
@@ -89,7 +89,7 @@ def test_every_command_that_is_taught_exists_as_it_is_written(command: str) -> N
     name, *rest = words
     assert name in NAMES, f"no command {name}"
     entry = NAMES[name]
-    parser_of(entry, import_module(entry.module)).parse_args(rest)
+    parsed(parser_of(entry, import_module(entry.module)), rest)
 
 
 def test_commands_are_found_in_prompts_skills_and_slash_commands() -> None:

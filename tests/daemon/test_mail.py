@@ -27,7 +27,7 @@ from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import Message
 from windlass.core.states import State
-from windlass.daemon import confirming, lodging, mailing, prompting, receipts
+from windlass.daemon import confirming, ending, lodging, mailing, prompting, receipts
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.delivering import Delivering
 from windlass.daemon.failpoints import Failpoints
@@ -223,8 +223,14 @@ def test_both_parties_logs_tell_of_a_message(post: Post) -> None:
     assert (heard["sender"], heard["text"], heard["route"]) == ("bob", "hello ann", "context")
 
 
+def arrives(post: Post, number: str) -> None:
+    """As if a conversation had told so."""
+    post.change(lambda w: receipts.delivered(w, post.message(number), "rewake"))
+
+
 def test_a_reply_acknowledges_what_it_answers(post: Post) -> None:
     (asked,) = post.send("ann", "which way?", who="boss")
+    arrives(post, asked["id"])
     (reply,) = post.send("boss", "left", who="ann", reply_to=asked["id"])
     assert post.message(asked["id"]).state == "acked"
     assert post.message(reply["id"]).reply_to == asked["id"]
@@ -232,8 +238,19 @@ def test_a_reply_acknowledges_what_it_answers(post: Post) -> None:
     assert [one["text"] for one in shown["thread"]] == ["left"]
 
 
-def test_only_the_recipient_answers_or_acknowledges_a_message(post: Post) -> None:
+def test_what_an_agent_was_not_given_yet_is_delivered_whatever_is_said_of_it(post: Post) -> None:
+    (sent,) = post.send("ann", "which way?", who="boss")
+    post.send("boss", "left", who="ann", reply_to=sent["id"])
+    post.send("ann", "and fast", who="boss", reply_to=sent["id"])
+    with pytest.raises(Conflict, match="has not been delivered yet"):
+        post.ask("ack", "ann", messages=[sent["id"]])
+    assert post.ask("ack", "ann", all=True) == {"acked": []}
+    assert post.message(sent["id"]).state == "queued"
+
+
+def test_only_the_recipient_acknowledges_a_message_and_only_parties_answer_it(post: Post) -> None:
     (sent,) = post.send("ann", who="boss")
+    arrives(post, sent["id"])
     foreign: list[Callable[[], Any]] = [
         lambda: post.send("boss", who="bob", reply_to=sent["id"]),
         lambda: post.ask("ack", "bob", messages=[sent["id"]]),
@@ -247,12 +264,52 @@ def test_only_the_recipient_answers_or_acknowledges_a_message(post: Post) -> Non
             ask()
     with pytest.raises(NotFound):
         post.ask("message", "far", message=sent["id"])
-    assert post.message(sent["id"]).state == "queued"
+    assert post.message(sent["id"]).state == "delivered"
     assert post.ask("message", "boss", message=sent["id"])["text"] == "hello"
     assert [one["id"] for one in post.ask("inbox", "ann")] == [sent["id"]]
     assert [one["id"] for one in post.ask("inbox", "boss", agent="ann")] == [sent["id"]]
     assert post.ask("ack", "ann", messages=[sent["id"][:8]]) == {"acked": [sent["id"]]}
-    assert post.ask("ack", messages=[sent["id"]]) == {"acked": []}
+    assert post.ask("ack", "ann", messages=[sent["id"]]) == {"acked": []}
+
+
+def test_who_may_not_resume_an_agent_cannot_wake_it_and_its_message_waits(post: Post) -> None:
+    post.put(msgspec.structs.replace(post.agent("ann"), state=State.STOPPED, session=1))
+    ended = Session(agent=Uid("ann"), number=1, marker="m", started_at=1.0, ended_at=2.0)
+    post.change(lambda w: rows.put_session(w, ended))
+    (sent,) = post.send("ann", who="eve", wake=True)
+    assert "may not resume ann, which is not below it" in sent["note"]
+    assert post.message(sent["id"]).state == "queued"
+    assert post.agent("ann").session == 1
+
+
+def test_the_same_word_in_another_repository_is_another_message(post: Post) -> None:
+    (here,) = post.send("user", "all is well")
+    (there,) = post.send("user", "all is well", cwd=str(post.folder / "bank"))
+    assert {post.message(one["id"]).state for one in (here, there)} == {"queued"}
+
+
+def test_the_persons_inbox_has_an_end_too(post: Post) -> None:
+    post.config("[mail]\ninbox = 2\n")
+    post.send("user", "1", who="eve")
+    post.send("user", "2", who="eve")
+    with pytest.raises(Conflict, match="the inbox of user is full"):
+        post.send("user", "3", who="eve")
+    post.ask("inbox")
+    post.send("user", "3", who="eve")
+
+
+def test_a_message_says_what_it_waits_for(post: Post) -> None:
+    (first,) = post.send("ann", "1")
+    (second,) = post.send("ann", "2")
+    offered = an_offer(route="rewake", at=post.clock.now())
+    post.change(lambda w: mailbox.change(w, post.message(first["id"]), offer=offered))
+    post.put(msgspec.structs.replace(post.agent("ann"), state=State.ASKING))
+    note = post.ask("message", message=first["id"])["note"]
+    assert note.startswith("offered by rewake 0s ago, and not taken yet; ann is asking")
+    assert "wl attach ann" in note
+    assert post.ask("message", message=second["id"])["note"].startswith(
+        f"it comes after {first['id']}; ann is asking"
+    )
 
 
 def test_a_full_inbox_is_the_senders_error_and_nobody_gets_anything(post: Post) -> None:
@@ -322,9 +379,26 @@ def test_what_was_offered_since_it_was_looked_at_does_not_expire(post: Post) -> 
 
 def test_mail_of_an_agent_that_ends_fails_with_a_reason(post: Post) -> None:
     (sent,) = post.send("ann")
-    post.change(lambda w: receipts.close(w, post.agent("ann"), "kill"))
+    post.change(lambda w: receipts.close(w, post.agent("ann"), "kill", receipts.PERSON))
     gone = post.message(sent["id"])
     assert (gone.state, gone.reason) == ("failed", "ann has ended: kill")
+
+
+def test_what_an_ended_agent_asked_or_was_asked_does_not_hang(post: Post) -> None:
+    asked = post.ask("ask", "ann", text="which port?")["message"]
+    arrives(post, asked)
+    boss = post.agent("boss")
+    mine = post.ask("ask", "boss", text="which host?")["message"]
+    post.change(
+        lambda w: ending.close(w, boss, {"how": "kill", "by": "user", "stamp": "s", "agents": {}})
+    )
+    assert post.message(mine).state == "expired"
+    (again,) = post.ask("questions")
+    assert (again["agent"], again["text"]) == ("ann", "which port?")
+    old = post.message(asked)
+    assert (old.state, old.survivor) == ("collapsed", again["id"])
+    waiting = post.store.read(lambda c: noticeboard.waiting(c, REPO, limit=10))
+    assert [one.message for one in waiting if one.message == again["id"]] == [again["id"]]
 
 
 def test_the_person_has_had_what_it_was_shown_and_what_is_dealt_with_stays_so(post: Post) -> None:
@@ -386,6 +460,31 @@ def test_a_question_is_answered_by_its_id_or_by_who_asks(post: Post) -> None:
         post.ask("answer", question="eve", text="localhost")
     post.ask("answer", question=first, text="localhost")
     assert [one["text"] for one in post.ask("questions")] == ["which user?"]
+    with pytest.raises(Conflict, match="is settled: it was answered"):
+        post.ask("answer", question=first, text="or not")
+    post.ask("answer", question="ev", text="root")
+    assert post.ask("questions") == []
+
+
+def test_questions_are_found_behind_any_number_of_other_messages(post: Post) -> None:
+    post.config("[mail]\nrate = 5000\ninbox = 5000\n")
+    asked = post.ask("ask", "eve", text="which port?")["message"]
+    sender, made = receipts.Party("eve", "eve"), []
+    for number in range(1001):
+        text = f"still at it {number}"
+        made.append(receipts.draft(REPO, sender, receipts.PERSON, text, kind="status", now=1.0))
+    post.change(lambda w: [mailbox.add(w, one) for one in made])
+    assert [one["id"] for one in post.ask("questions")] == [asked]
+    assert len(post.ask("ack", all=True)["acked"]) == 1002
+
+
+def test_only_roots_that_may_ask_the_person_something_by_any_command(post: Post) -> None:
+    with pytest.raises(Denied, match="only root agents ask the person"):
+        post.send("user", "? which port", who="ann")
+    post.send("user", "? which port", who="eve")
+    post.config("allow_agent_questions = false\n")
+    with pytest.raises(Denied, match="does not want to be asked"):
+        post.send("user", "QUESTION: which host", who="eve")
 
 
 def test_what_is_no_question_or_nobodys_any_more_is_not_answered(post: Post) -> None:

@@ -25,16 +25,19 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import notices, notifying, watching
+from windlass.daemon import notices, notifying, questions, receipts, watching
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
 from windlass.daemon.notices import Notices
+from windlass.daemon.receipts import PERSON as PARTY
+from windlass.daemon.receipts import Party
 from windlass.sessions.session import Facts, Sessions
 from windlass.sessions.tmux import Tmux
 from windlass.store import noticeboard, rows, tables
 from windlass.store.rows import Session
-from windlass.store.store import Event, Store
+from windlass.store.store import Event, Store, Writing
 
 REPO, OTHER = RepoId("deadbeef"), RepoId("0badcafe")
 PERSON = Caller(None)
@@ -353,8 +356,8 @@ def test_a_queue_that_nobody_reads_is_full_some_day(
     post(context, "what states tell always has room")
 
 
-def agent(context: Context, **more: Any) -> Agent:
-    made = an_agent("fox", repo=REPO, **{"mode": "live", **more})
+def agent(context: Context, name: str = "fox", **more: Any) -> Agent:
+    made = an_agent(name, repo=REPO, **{"mode": "live", **more})
     session = Session(agent=made.uid, number=1, marker=made.uid, started_at=1.0)
     context.store.write(lambda w: rows.put_agent(w, made))
     context.store.write(lambda w: rows.put_session(w, session))
@@ -380,11 +383,9 @@ def types(context: Context) -> list[str]:
 def test_a_root_s_states_become_notices_with_the_state_itself(context: Context) -> None:
     fox = agent(context)
     seen(context, fox, State.WAITING, evidence="WAITING")
+    assert told(context) == [("waiting", "Agent fox is waiting for input")]
     seen(context, fox, State.RUNNING, State.COMPLETE)
-    assert told(context) == [
-        ("waiting", "Agent fox is waiting for input"),
-        ("complete", "Agent fox has completed its goal"),
-    ]
+    assert told(context) == [("complete", "Agent fox has completed its goal")]
     events = context.store.read(lambda c: rows.events(c, agent=fox.uid))
     kinds = [event.kind for event in events]
     assert kinds == ["agent.state", "notice.posted"] + ["agent.state"] * 2 + ["notice.posted"]
@@ -394,9 +395,108 @@ def test_a_state_that_wavers_is_told_once_until_there_was_work(context: Context)
     fox = agent(context)
     seen(context, fox, State.WAITING, State.COMPACTING, State.WAITING, State.UNKNOWN)
     seen(context, fox, State.WAITING, State.ASKING, State.WAITING, State.ASKING)
-    assert types(context) == ["waiting"] * 2  # of waiting and of asking
+    assert posted(context) == 2  # of waiting and of asking
     seen(context, fox, State.RUNNING, State.WAITING)
-    assert types(context) == ["waiting"] * 3
+    assert posted(context) == 3
+
+
+def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
+    context: Context, board: Notices
+) -> None:
+    fox = agent(context)
+    hen = agent(context, "hen")
+    notify(context, board, Caller(fox.uid), text="half way")
+    notify(context, board, PERSON, sender="fox", text="in its name")
+    seen(context, hen, State.WAITING)
+    seen(context, fox, State.WAITING)
+    first = asyncio.run(board.listen(PERSON, asked(context)))
+    take(board, {"notices": first["notices"][-1:]})  # that fox waits; the others stay
+    seen(context, fox, State.RUNNING, State.WAITING)
+    context.store.write(partial(left_behind, who=fox))
+    seen(context, fox, State.RUNNING, State.COMPLETE)
+    assert told(context) == [
+        ("complete", "half way"),
+        ("complete", "in its name"),
+        ("waiting", "Agent hen is waiting for input"),
+        ("complete", "Agent fox has completed its goal"),
+    ]
+    assert takers(context) == [None, None, None, "listen", "superseded", "superseded", None]
+
+
+def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(
+    context: Context, board: Notices
+) -> None:
+    fox, hen = agent(context), agent(context, "hen")
+    for one in (fox, hen):
+        seen(context, one, State.COMPLETE)
+        context.store.write(partial(questions.record, agent=one, text="which port?"))
+        context.store.write(partial(left_behind, who=one))
+    notify(context, board, Caller(fox.uid), text="half way")
+    warned(context, Party(fox.uid, fox.id))
+    before = len(events(context))
+    context.store.write(partial(notices.forget, agent=fox))
+    assert [(who, text) for who, text in senders(context) if who == "fox"] == [
+        ("fox", "half way"), ("fox", "Agent fox warns: the disk is full"),
+    ]  # fmt: skip
+    assert len([who for who, _ in senders(context) if who == "hen"]) == 3
+    assert takers(context).count("ended") == 3
+    assert len(events(context)) == before
+
+
+def test_a_root_that_waits_for_agents_at_work_below_it_is_not_told_of(context: Context) -> None:
+    lead = agent(context, "lead", role="manager")
+    sub = agent(context, "sub", role="manager", parent=lead.uid, state=State.WAITING)
+    fox = agent(context, parent=sub.uid, state=State.RUNNING)
+    seen(context, lead, State.WAITING)
+    assert told(context) == []
+    context.store.write(
+        lambda w: rows.put_agent(w, msgspec.structs.replace(fox, state=State.COMPLETE))
+    )
+    seen(context, lead, State.RUNNING, State.WAITING)
+    assert told(context) == [("waiting", "Manager lead is waiting for input")]
+
+
+def test_what_the_person_says_to_itself_is_no_news(context: Context) -> None:
+    warned(context, PARTY)
+    assert told(context) == []
+    warned(context, Party(Uid("fox"), "fox"))
+    assert told(context) == [("waiting", "Agent fox warns: the disk is full")]
+
+
+def left_behind(writing: Writing, who: Agent) -> None:
+    """Posts what is told of uncommitted work."""
+    text = f"{who.id} was ended with 2 uncommitted files"
+    notices.post(writing, REPO, who.id, "waiting", text, agent=who.uid)
+
+
+def warned(context: Context, sender: Party) -> None:
+    """Has somebody warn the person."""
+
+    def change(writing: Writing) -> None:
+        text = "the disk is full"
+        made = receipts.draft(REPO, sender, PARTY, text, kind="alert", now=writing.now)
+        notices.on_message(writing, receipts.post(writing, made))
+
+    context.store.write(change)
+
+
+def events(context: Context) -> list[Event]:
+    return context.store.read(rows.events)
+
+
+def posted(context: Context) -> int:
+    return len([event for event in events(context) if event.kind == "notice.posted"])
+
+
+def senders(context: Context) -> list[tuple[str, str]]:
+    found = context.store.read(lambda c: noticeboard.waiting(c, REPO, limit=99))
+    return [(one.sender, one.text) for one in found]
+
+
+def takers(context: Context) -> list[str | None]:
+    """Who has each notice, of all that ever were."""
+    query = sa.select(tables.notices.c.taken_by).order_by(tables.notices.c.number)
+    return [row[0] for row in context.store.read(lambda c: c.execute(query).all())]
 
 
 def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Notices) -> None:
@@ -406,23 +506,53 @@ def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: 
     assert types(context) == ["complete", "complete"]
 
 
-def test_an_agent_below_another_is_told_of_where_that_is_wanted(context: Context) -> None:
+@pytest.fixture
+def reports(context: Context) -> Iterator[Callable[[], None]]:
+    """Has what becomes of agents told; called, it returns when all of it was."""
+    made = Flowing(context)
+    made.open(Intents(context, (made.operation(),)))
+    yield lambda: until(lambda: not context.store.read(rows.open_intents), what="all told")
+    made.close()
+
+
+def test_an_agent_below_another_is_told_of_where_that_is_wanted(
+    context: Context, reports: Callable[[], None]
+) -> None:
     context.store.write(lambda w: rows.put_agent(w, an_agent("lead", repo=REPO)))
     fox = agent(context, parent=Uid("lead"))
     seen(context, fox, State.COMPLETE)
+    reports()
     assert told(context) == []
     (context.folders.home / "config.toml").write_text('notices = "all"\n')
     seen(context, fox, State.RUNNING, State.COMPLETE)
+    reports()
     assert told(context) == [
         ("complete", "Agent fox (worker of lead) has completed its goal"),
     ]
 
 
-def test_a_file_that_cannot_be_read_costs_no_state(context: Context) -> None:
+@pytest.mark.parametrize(("code", "count"), [(9, 1), (0, 0)])
+def test_a_worker_s_session_that_fails_is_told_of_where_that_is_wanted(
+    context: Context, reports: Callable[[], None], code: int, count: int
+) -> None:
+    context.store.write(lambda w: rows.put_agent(w, an_agent("lead", repo=REPO)))
+    fox = agent(context, parent=Uid("lead"))
+    (context.folders.home / "config.toml").write_text('notices = "all"\n')
+    facts = Facts(alive=False, exit_code=code)
+    context.store.write(lambda w: watching.record_end(w, fox, _session(context, fox), facts))
+    reports()
+    assert len(told(context)) == count
+    assert all("fox (worker of lead) has stopped" in text for _, text in told(context))
+
+
+def test_a_file_that_cannot_be_read_costs_no_state(
+    context: Context, reports: Callable[[], None]
+) -> None:
     context.store.write(lambda w: rows.put_agent(w, an_agent("lead", repo=REPO)))
     fox = agent(context, parent=Uid("lead"))
     (context.folders.home / "config.toml").write_text("notices = = \n")
     seen(context, fox, State.COMPLETE)
+    reports()
     now = context.store.read(lambda c: rows.agent(c, fox.uid))
     assert now is not None
     assert now.state is State.COMPLETE

@@ -19,7 +19,7 @@ from windlass.core.briefing import REMINDER
 from windlass.core.errors import ConfigError, Denied
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import State
-from windlass.daemon import editing, primary_hooks
+from windlass.daemon import editing, primary_hooks, questions
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.primary import Primary
@@ -28,7 +28,7 @@ from windlass.daemon.questions import Questions
 from windlass.daemon.views import Views
 from windlass.sessions.session import Sessions
 from windlass.sessions.tmux import Tmux
-from windlass.store import rows, tables
+from windlass.store import mailbox, rows, tables
 from windlass.store.store import Store, Writing
 
 REPO = RepoId("deadbeef")
@@ -138,6 +138,19 @@ def test_what_was_told_at_the_start_is_no_news(desk: Desk) -> None:
     desk.agent("api")
     desk.said("SessionStart")
     assert desk.said("UserPromptSubmit") == ""
+
+
+def test_a_glance_at_the_questions_is_no_receipt(desk: Desk) -> None:
+    desk.agent("api")
+    fox = an_agent("api", repo=REPO)
+    desk.change(lambda w: questions.record(w, fox, "which port?"))
+    for event in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
+        assert "which port?" in desk.said(event, session=event)
+    (asked,) = desk.store.read(lambda c: mailbox.inbox(c, repo=REPO))
+    assert (asked.state, asked.route) == ("queued", None)
+    Questions(desk.context).view(Caller(None), {"cwd": str(desk.root)})
+    (asked,) = desk.store.read(lambda c: mailbox.inbox(c, repo=REPO))
+    assert (asked.state, asked.route) == ("delivered", "inbox")
 
 
 def test_sessions_that_are_long_gone_are_forgotten(desk: Desk) -> None:

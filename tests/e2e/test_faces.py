@@ -165,6 +165,26 @@ def test_a_manager_raises_the_limits_of_who_is_below_it(ground: Ground) -> None:
     assert ground.wl("info", "fox", "--json").ok().json()["limits"] == {"usd": 5.0}
 
 
+def test_completing_a_word_offers_mail_and_shows_it_to_nobody(ground: Ground) -> None:
+    ground.new("fox", STAY)
+    ground.wait("fox", states="waiting")
+    inside = {"WINDLASS_SOCKET": _socket(ground, "fox")}
+    asked = ground.wl("ask", "which one?", "--json", env=inside).ok().json()["message"]
+    for words in (
+        ("answer",),
+        ("acknowledge",),
+        ("message", "show"),
+        ("send", "fox", "--reply-to"),
+    ):
+        assert asked in ground.wl("__complete", *words, "").ok().out.splitlines()
+    assert "parent" in ground.wl("__complete", "send", "", env=inside).ok().out.splitlines()
+    (receipt,) = ground.ask("inbox", agent="fox", sent=True)
+    assert receipt["state"] == "queued"
+    ground.wl("questions").ok()
+    (receipt,) = ground.ask("inbox", agent="fox", sent=True)
+    assert receipt["state"] == "delivered"
+
+
 def test_nobody_starts_with_a_limit_that_limits_nothing(ground: Ground) -> None:
     ground.warm = False
     for flags in (("--time-limit", ""), ("--max-budget", "nan"), ("--max-budget", "1e400")):

@@ -132,6 +132,32 @@ def test_the_status_says_where_they_are_and_whether_they_are_ours_of_today(files
     assert not files.project.exists()
 
 
+def test_each_place_is_told_with_the_command_that_undoes_or_mends_it(files: Files) -> None:
+    assert "; wl hooks uninstall undoes it" in files.wl("install").ok().out
+    assert "; wl hooks uninstall --user undoes it" in files.wl("install", "--user").ok().out
+    both = files.wl("install", "--user", "--instructions", "agents-md").ok().out
+    assert "; wl hooks uninstall --user and wl hooks uninstall undo it" in both
+    for path, ours in ((files.user, "primary.py windlass"), (files.repo / "AGENTS.md", "wl list")):
+        path.write_text(path.read_text().replace(ours, f"old/{ours}"))
+    shown = files.wl("status").ok().out
+    assert "wl hooks install --user puts it right" in shown
+    assert "wl hooks install --instructions agents-md puts it right" in shown
+    files.wl("uninstall", "--user").ok()
+    files.wl("uninstall").ok()
+    assert not any(one["installed"] for one in files.status().values())
+
+
+def test_outside_of_a_repository_both_say_what_does_without(files: Files) -> None:
+    outside = files.ground.folder
+    for verb in ("install", "uninstall"):
+        said = files.wl(verb, cwd=outside).failed(2).err
+        assert "not in a git repository" in said
+        assert "--user" in said
+    files.wl("install", "--user", cwd=outside).ok()
+    files.wl("uninstall", "--user", cwd=outside).ok()
+    assert not files.user.exists()
+
+
 @pytest.mark.parametrize(
     ("held", "why"),
     [

@@ -18,6 +18,9 @@ from windlass.cli.call import write
 from windlass.cli.index import ALL, NAMES
 from windlass.core.errors import WindlassError
 
+_OPEN = ("queued", "delivered", "read")
+"""The receipts of messages that are not dealt with."""
+
 
 def complete(words: list[str]) -> int:
     """Prints one offer a line; `words` are those typed after `wl`, the last perhaps in part."""
@@ -37,6 +40,7 @@ def offers(words: list[str]) -> list[str]:
     from windlass.cli.main import parser_of  # noqa: PLC0415 - main imports this module
 
     place = _place(parser_of(entry, import_module(entry.module)), words[1:-1])
+    place = place._replace(typed=typed)
     return [offer for offer in _possible(place, typed) if offer.startswith(typed)]
 
 
@@ -50,6 +54,8 @@ class _Place(NamedTuple):
     """The plain words since the last sub-command."""
     plain: bool
     """Whether `--` has said that no options follow."""
+    typed: str = ""
+    """What there is of the last word."""
 
 
 def _place(parser: ArgumentParser, words: Iterable[str]) -> _Place:
@@ -122,7 +128,70 @@ def _commands(_: _Place) -> list[str]:
 
 
 def _agents(_: _Place) -> list[str]:
+    return _agents_here()
+
+
+def _recipients(place: _Place) -> list[str]:
+    """Whom a message can go to; after a comma, somebody more."""
+    agents = _asked("agents")
+    words = ["all", "children", "user", *(["parent"] if _inside_an_agent() else [])]
+    roles = sorted({agent["role"] for agent in agents})
+    before, comma, _ = place.typed.rpartition(",")
+    named = before.split(",")
+    offered = [*(agent["id"] for agent in agents), *words, *roles]
+    return [before + comma + word for word in offered if word not in named]
+
+
+def _subjects(place: _Place) -> list[str]:
+    """What `wl why` explains; messages are many, and only looked for where one may be meant."""
+    agents = _agents(place)
+    if any(name.startswith(place.typed) for name in agents):
+        return agents
+    return _messages(place)
+
+
+def _messages(_: _Place) -> list[str]:
+    """Messages that are not dealt with, to the caller or from it, the newest first."""
+    found = [*_received(), *_asked("inbox", sent=True)]
+    found.sort(key=lambda message: float(message["created_at"]), reverse=True)
+    return [message["id"] for message in found if message["state"] in _OPEN]
+
+
+def _received_ids(_: _Place) -> list[str]:
+    return [message["id"] for message in _received()]
+
+
+def _questions(_: _Place) -> list[str]:
+    """Open questions, and who asks one thing only."""
+    asked = [one for one in _received() if one["kind"] == "question" and one["from"] != "user"]
+    askers = [message["from"] for message in asked]
+    return [
+        *(message["id"] for message in asked),
+        *(name for name in askers if askers.count(name) == 1),
+    ]
+
+
+def _received() -> list[dict[str, Any]]:
+    """What waits for the caller, the newest first.
+
+    The person's comes from who sent it: to ask for the person's own inbox is to have seen it,
+    and a TAB shows nobody what a message says.
+    """
+    if _inside_an_agent():
+        return list(reversed(_asked("inbox")))
+    sent = _asked("inbox", sent=True)
+    for name in _agents_here():
+        sent += _asked("inbox", agent=name, sent=True)
+    found = [one for one in sent if one["to"] == "user" and one["state"] in _OPEN]
+    return sorted(found, key=lambda message: float(message["created_at"]), reverse=True)
+
+
+def _agents_here() -> list[str]:
     return [agent["id"] for agent in _asked("agents")]
+
+
+def _inside_an_agent() -> bool:
+    return "WINDLASS_SOCKET" in os.environ
 
 
 def _archives(_: _Place) -> list[str]:
@@ -168,6 +237,9 @@ def _literals(key: str) -> list[str]:
 _KNOWN: dict[str, Callable[[_Place], list[str]]] = {
     "AGENT": _agents,
     "PARENT": _agents,
+    "QUESTION": _questions,
+    "SUBJECT": _subjects,
+    "WHOM": _recipients,
     "agent": _agents,
     "archive": _archives,
     "command": _commands,
@@ -176,15 +248,18 @@ _KNOWN: dict[str, Callable[[_Place], list[str]]] = {
     "entry": _entries,
     "key": _keys,
     "manager": _agents,
+    "message": _messages,
+    "messages": _received_ids,
+    "reply_to": _received_ids,
     "repo": _repos,
     "value": _settings,
 }
 """What the daemon knows, by the name that an argument has in help, or else in code."""
 
 
-def _asked(verb: str) -> Any:
+def _asked(verb: str, **request: Any) -> Any:
     """Asks a daemon that is there; a TAB starts nothing and complains of nothing."""
     try:
-        return client.ask(verb, {"cwd": os.getcwd()}, timeout=1.0)
+        return client.ask(verb, {"cwd": os.getcwd(), **request}, timeout=1.0)
     except (client.Gone, client.VersionMismatch, WindlassError, OSError):
         return []

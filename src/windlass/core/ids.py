@@ -18,7 +18,12 @@ RepoId = NewType("RepoId", str)
 """Eight hex digits, made when a clone is first seen."""
 
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
-_RESERVED = frozenset({"all", "user", "user-claude", "parent", "children", "none", "self"})
+_PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
+_ROLES = {"manager", "worker", "supervisor"}
+_RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
+"""What `wl send` and others take for something else than an agent."""
+MESSAGE = "msg-"
+"""How the id of every message begins; where both may stand, this tells them from agents."""
 
 
 def agent_id(text: str) -> AgentId:
@@ -33,6 +38,11 @@ def agent_id(text: str) -> AgentId:
         )
     if text.lower() in _RESERVED:
         raise UserError(f"{text!r} is a reserved word, not an agent's name", "choose another name")
+    if text.lower().startswith(MESSAGE):
+        raise UserError(
+            f"{text!r} cannot be an agent's name: ids of messages begin with {MESSAGE}",
+            "choose another name",
+        )
     return AgentId(text)
 
 

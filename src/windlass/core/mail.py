@@ -178,12 +178,11 @@ def twin(messages: Iterable[Message], new: Message) -> Message | None:
 
 
 def outdated(messages: Iterable[Message], new: Message) -> list[Message]:
-    """The waiting messages that a new one of the same topic takes the place of."""
-    return [
-        one
-        for one in messages
-        if new.topic is not None and one.topic == new.topic and _same_pair(one, new)
-    ]
+    """The waiting messages whose place a new one of the same topic takes; none more urgent."""
+    if new.topic is None:
+        return []
+    same = [one for one in messages if one.topic == new.topic and _same_pair(one, new)]
+    return [one for one in same if new.urgent or not one.urgent]
 
 
 def _same(one: Message, new: Message) -> bool:
@@ -204,7 +203,8 @@ def _lasts_as_long(one: Message, new: Message) -> bool:
 
 def _same_pair(one: Message, new: Message) -> bool:
     return (
-        one.sender == new.sender
+        one.repo == new.repo
+        and one.sender == new.sender
         and one.recipient == new.recipient
         and one.state == "queued"
         and one.offer is None

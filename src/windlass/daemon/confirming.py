@@ -13,6 +13,7 @@ import time
 from typing import NamedTuple
 
 import msgspec
+import psutil
 
 from windlass.core import told
 from windlass.core.crew import Agent
@@ -21,7 +22,7 @@ from windlass.core.mail import Message
 from windlass.core.states import State
 from windlass.core.told import Told
 from windlass.daemon import lodging, prompting, receipts, untrusted
-from windlass.daemon.context import Context
+from windlass.daemon.context import Context, session_name
 from windlass.store import mailbox, rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -140,12 +141,26 @@ class Confirming:
         if reach.agent.state not in RESTING:
             self._quiet.pop(message.id, None)
             return ""
+        if self._is_held_up(reach):
+            self._quiet.pop(message.id, None)
+            return ""
         # Not by the wall clock, which goes on while a machine sleeps.
         if now - self._quiet.setdefault(message.id, now) < _SILENCE:
             return ""
         if offer.route == "paste" and not prompting.is_free(self._context, reach.agent):
             return ""  # it may stand there still, and be sent off by whoever presses Enter
         return "the session is idle and has not had it"
+
+    def _is_held_up(self, reach: Reach) -> bool:
+        """Whether a process of the session is stopped: it goes on where it was, and hears then."""
+        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
+        pid = self._context.sessions.facts(folder, session_name(reach.agent)).child_pid
+        try:
+            program = psutil.Process(pid) if pid else None
+            family = [program, *program.children(recursive=True)] if program else []
+            return any(one.status() == psutil.STATUS_STOPPED for one in family)
+        except psutil.Error:
+            return False  # it has just ended, which is told of elsewhere
 
 
 def offer_again(writing: Writing, message: Message, why: str) -> None:

@@ -23,10 +23,21 @@ from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
-from windlass.daemon import boxes, commands, finding, homing, lodging, receipts, repos, settings
+from windlass.daemon import (
+    boxes,
+    commands,
+    finding,
+    homing,
+    lodging,
+    notices,
+    receipts,
+    repos,
+    settings,
+)
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
+from windlass.daemon.receipts import PERSON, Party
 from windlass.git import repository, salvage, workspaces
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -249,7 +260,11 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     )
     rows.put_agent(writing, ended)
     writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
-    receipts.close(writing, agent, how)
+    parent = rows.agent(writing.connection, agent.parent) if agent.parent else None
+    lives = parent is not None and parent.ended_at is None
+    heir = Party(parent.uid, parent.id) if parent is not None and lives else PERSON
+    for passed_on in receipts.close(writing, agent, how, heir):
+        notices.on_message(writing, passed_on)
     orphans = {}
     for child in rows.agents(writing.connection, repo=agent.repo):
         if child.parent == agent.uid and child.uid not in ending["agents"]:

@@ -2,19 +2,21 @@
 
 Which state is news is decided where the state changes, and kept as an intent in that transaction;
 it is told after the commit, because what is not committed has to be counted, and git is slow. A
-daemon that dies in between is followed by one that tells it. Notices to the person are posted at
-once; only what git has to be asked for comes after.
+daemon that dies in between is followed by one that tells it. Notices of roots are posted at once;
+what git or the configuration has to be asked for comes after.
 """
 
 from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from windlass.core import crew, flow, mail, nudges
+from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.flow import Report, Uncommitted
@@ -76,10 +78,14 @@ class Flowing:
 
     def _count(self, work: Work) -> None:
         agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
-        if agent is None or not flow.counts_files(agent, _report(work)):
+        if agent is None:
             return
-        left = msgspec.to_builtins(uncommitted(self._context, agent))
-        work.keep(left=left, reminds=_reminds(self._context, agent))
+        given = _given(self._context, agent)
+        found: dict[str, Any] = {"everyone": given is not None and given.notices == "all"}
+        if flow.counts_files(agent, _report(work)):
+            found["left"] = msgspec.to_builtins(uncommitted(self._context, agent))
+            found["reminds"] = given is None or given.nudges.uncommitted
+        work.keep(**found)
 
     def _tell(self, work: Work) -> None:
         self._context.store.write(lambda w: _tell(w, work))
@@ -116,14 +122,17 @@ def uncommitted(context: Context, agent: Agent) -> Uncommitted:
         return Uncommitted(problem=error.message)
 
 
-def _reminds(context: Context, agent: Agent) -> bool:
-    """Whether an agent is told what it has not committed; a broken file is no reason to be mute."""
+def _given(context: Context, agent: Agent) -> Config | None:
+    """What is configured where an agent is; a broken file is no reason to be mute."""
     try:
         root = repos.by_id(context, agent.repo).root
-        return settings.load(context.folders.home, root).nudges.uncommitted
+        return settings.load(context.folders.home, root)
     except WindlassError as error:
-        log.warning("what %s wants is not known: %s", agent.repo, error.message)
-        return True
+        how = f"cannot read the configuration: {error.message}"
+        context.store.write(
+            lambda w: w.emit("notify.failed", repo=agent.repo, agent=agent.uid, how=how)
+        )
+        return None
 
 
 def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
@@ -152,6 +161,8 @@ def _tell(writing: Writing, work: Work) -> None:
     if agent is not None and not _has_gone_on(writing, agent, work.data["since"]):
         reminds = work.data.get("reminds", True)
         told = _tell_all(writing, agent, _report(work), _left(work), reminds=reminds)
+        if work.data.get("everyone"):
+            notices.on_report(writing, agent, _report(work))
     work.keep_in(writing, told=told)
 
 

@@ -25,6 +25,7 @@ from windlass.api.wire import (
     SendRequest,
 )
 from windlass.core import mail
+from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import RepoId, Uid, match
@@ -40,13 +41,14 @@ from windlass.store.store import Event, Writing
 LONGEST = 100_000
 _MINUTE = 60.0
 _LONGEST_WAIT = 86_400.0
+_ALL = 1_000_000
 _PERSON = ("user", "user-claude")
 
 
 class Mailing:
     """Sends, lists, shows and acknowledges messages."""
 
-    def __init__(self, context: Context, resume: Callable[[Uid, str], None]) -> None:
+    def __init__(self, context: Context, resume: Callable[[Uid, str, Uid | None], None]) -> None:
         self._context = context
         self._resume = resume
 
@@ -87,7 +89,14 @@ class Mailing:
         answered: Message | None,
     ) -> Begin:
         repo = self._repo(where, to)
-        limits = limits_of(self._context, repo)
+        given = settings.load(self._context.folders.home, repo.root)
+        limits = Limits(given.mail.rate, given.mail.inbox)
+        if (
+            where.caller is not None
+            and PERSON in to
+            and mail.sorted_by_prefix(text)[0] == "question"
+        ):
+            refuse_question(where.caller, PERSON, allowed=given.allow_agent_questions)
         sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
         seconds = request.get("expires")
         if seconds is not None and not 0 < seconds < 1e9:
@@ -107,10 +116,11 @@ class Mailing:
                 )
                 sent.append(post(writing, message))
                 notices.on_message(writing, sent[-1])
-            if answered is not None:
+            if answered is not None and answered.recipient == sender.uid:
                 acknowledge(writing, answered, by=sender.id)
             wake = [one.uid for one in to if one != PERSON] if request.get("wake") else []
-            return {"sent": [one.id for one in sent], "wake": wake}
+            by = where.caller_uid
+            return {"sent": [one.id for one in sent], "wake": wake, "by": by}
 
         return Begin(repo.id, where.caller_uid, prepare)
 
@@ -121,13 +131,14 @@ class Mailing:
         repo = where.repo.id if where.repo else None
         if not named and request.get("all"):
             me = where.caller.uid if where.caller else USER
+            had = mail.OPEN if me == USER else ("delivered", "read")
             named = self._context.store.read(
-                lambda c: mailbox.inbox(c, repo=repo, recipient=me, states=mail.OPEN)
+                lambda c: mailbox.inbox(c, repo=repo, recipient=me, states=had, last=_ALL)
             )
         elif not named:
             raise UserError("which message?", "name one, or --all; `wl inbox` shows them")
         for one in named:
-            self._refuse_foreign(where, one)
+            _refuse_unread(where, one)
         by = where.caller.id if where.caller else USER
 
         def prepare(writing: Writing) -> dict[str, Any]:
@@ -174,7 +185,7 @@ class Mailing:
         past = self._context.store.read(lambda c: mailbox.history(c, message))
         return {
             **self.view(message),
-            "note": self._note(message, None),
+            "note": self._note(message, None) or self._why(message),
             "thread": [self.view(one) for one in thread],
             "history": [_step(event) for event in past],
         }
@@ -267,7 +278,7 @@ class Mailing:
         if wanted is None:
             return None
         message = self._found(where, wanted)
-        self._refuse_foreign(where, message)
+        self._refuse_foreign(where, message, also_sender=True)
         return message
 
     def _question(self, where: finding.Scope, wanted: str) -> Message:
@@ -275,15 +286,25 @@ class Mailing:
         repo = where.repo.id if where.repo else None
         found = self._context.store.read(lambda c: open_questions(c, me, repo))
         askers = [one for one in found if one.sender_id == wanted]
-        if len(askers) == 1:
-            return askers[0]
-        if askers:
+        askers = askers or [one for one in found if one.sender_id.startswith(wanted)]
+        if len({one.sender for one in askers}) > 1:
+            named = ", ".join(sorted({one.sender_id for one in askers}))
+            raise UserError(f"{wanted!r} fits several who ask: {named}", "type more of the id")
+        if len(askers) > 1:
             named = ", ".join(one.id for one in askers)
-            raise UserError(f"{wanted} asks {len(askers)} things: {named}", "name the one you mean")
+            asker = askers[0].sender_id
+            raise UserError(f"{asker} asks {len(askers)} things: {named}", "name the one you mean")
+        if askers:
+            return askers[0]
         message = self._found(where, wanted)
         self._refuse_foreign(where, message)
         if message.kind != "question":
             raise UserError(f"{message.id} is no question", f"wl send {message.sender_id} '...'")
+        if message.state not in mail.OPEN:
+            raise Conflict(
+                f"{message.id} is settled: {message.reason or 'it was answered'}",
+                f"say more: wl send {message.sender_id} '...'",
+            )
         return message
 
     def _found(self, where: finding.Scope, wanted: str) -> Message:
@@ -308,7 +329,7 @@ class Mailing:
         kept: dict[str, str] = dict(work.data.get("asleep", {}))
         for uid in work.data["wake"]:
             try:
-                self._resume(Uid(uid), f"{work.intent.id}:{uid}")
+                self._resume(Uid(uid), f"{work.intent.id}:{uid}", work.data.get("by"))
             except Conflict:
                 continue  # it is awake
             except WindlassError as error:
@@ -328,6 +349,22 @@ class Mailing:
             view["note"] = self._note(message, asleep.get(message.recipient))
         return {"messages": views}
 
+    def _why(self, message: Message) -> str:
+        """What a message waits for, as far as that can be told."""
+        uid, now = message.recipient, self._context.clock.now()
+        if message.state != "queued" or uid == USER:
+            return ""
+        agent = self._context.store.read(lambda c: rows.agent(c, Uid(uid)))
+        doing = f"{agent.id} is {agent.state}" if agent else ""
+        if agent is not None and agent.state == "asking":
+            doing += f", with a dialog open: wl attach {agent.id}"
+        if message.offer is not None:
+            ago = age(now - message.offer.at)
+            return f"offered by {message.offer.route} {ago} ago, and not taken yet; {doing}"
+        first = self._context.store.read(lambda c: mailbox.queued(c, uid))[:1]
+        behind = f"it comes after {first[0].id}; " if first and first[0].id != message.id else ""
+        return behind + doing
+
     def _note(self, message: Message, asleep: str | None) -> str:
         """Why it may take a while."""
         if message.recipient == USER:
@@ -340,16 +377,30 @@ class Mailing:
         return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
 
 
-def limits_of(context: Context, repo: Repo) -> Limits:
-    """How much may be said in a repository."""
-    given = settings.load(context.folders.home, repo.root).mail
-    return Limits(given.rate, given.inbox)
-
-
 def open_questions(connection: sa.Connection, recipient: str, repo: RepoId | None) -> list[Message]:
     """The questions that somebody has not answered, oldest first."""
-    found = mailbox.inbox(connection, repo=repo, recipient=recipient, states=mail.OPEN)
-    return [one for one in found if one.kind == "question"]
+    return mailbox.questions(connection, repo=repo, recipient=recipient)
+
+
+def refuse_question(agent: Agent, to: Party, *, allowed: bool) -> None:
+    """Refuses a question to the person of who may not ask it."""
+    if to != PERSON:
+        return
+    if agent.parent is not None:
+        raise Denied("only root agents ask the person", "your manager: wl ask 'your question'")
+    if not allowed:
+        raise Denied(
+            "the person does not want to be asked (allow_agent_questions is false)",
+            "decide by yourself, and say in your last message what you decided",
+        )
+
+
+def _refuse_unread(where: finding.Scope, message: Message) -> None:
+    """Refuses to acknowledge what is another's, or what an agent has not been given yet."""
+    if where.caller is not None and message.recipient != where.caller.uid:
+        raise Denied(f"{message.id} is to {message.recipient_id}", "`wl inbox` shows what is yours")
+    if message.state == "queued" and message.recipient != USER:
+        raise Conflict(f"{message.id} has not been delivered yet", "it comes by itself; go on")
 
 
 def above(context: Context, agent: Agent) -> Party:
@@ -399,7 +450,7 @@ def refuse_flood(
     since = writing.now - _MINUTE
     said = mailbox.sent_since(writing.connection, sender.uid, repo, since)
     for one in to:
-        waiting = len(mailbox.queued(writing.connection, one.uid)) if one != PERSON else 0
+        waiting = len([m for m in mailbox.queued(writing.connection, one.uid) if m.repo == repo])
         mail.refuse_flood(
             one.id, limits=limits, of_sender=said, for_recipient=waiting, adding=len(to)
         )

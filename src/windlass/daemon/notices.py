@@ -16,26 +16,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from windlass.api.server import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest, TakenRequest
-from windlass.core import flow, notices
+from windlass.core import crew, flow, notices
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, WindlassError
+from windlass.core.errors import Conflict, Denied
+from windlass.core.flow import Report
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import USER, WINDLASS, Message
 from windlass.core.notices import Type
 from windlass.core.states import State
-from windlass.daemon import finding, receipts, settings
+from windlass.daemon import finding, receipts
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
 from windlass.daemon.notifying import Bell
 from windlass.store import mailbox, noticeboard, rows
-from windlass.store.noticeboard import POSTED, Notice
+from windlass.store.noticeboard import ENDED, POSTED, SUPERSEDED, Notice, Unread
 from windlass.store.store import Event, Writing
 
 HELD = 5.0
@@ -164,7 +165,7 @@ class Notices:
 
         def prepare(writing: Writing) -> dict[str, Any]:
             _refuse_too_many(writing, repo)
-            posted = post(writing, repo, sender, kind, text, agent=where.caller_uid)
+            posted = post(writing, repo, sender, kind, text, agent=where.caller_uid, by_hand=True)
             return {"number": posted.number, "line": line(posted)}
 
         return Begin(repo, where.caller_uid, prepare)
@@ -267,12 +268,17 @@ class Notices:
 
 
 def on_message(writing: Writing, message: Message) -> None:
-    """Posts a notice of a message to the person, unless it only tells how things are."""
+    """Posts a notice of a message to the person, unless it only tells how things are.
+
+    Nor of what the person says to itself: it knows.
+    """
     kind = notices.BY_KIND.get(message.kind)
     if message.recipient != USER or kind is None or message.state != "queued":
         return
+    if message.sender == USER:
+        return
     text = notices.of_message(message.sender_id, message.kind, message.body)
-    whose = Uid(message.sender) if message.sender not in (USER, WINDLASS) else None
+    whose = Uid(message.sender) if message.sender != WINDLASS else None
     post(writing, message.repo, message.sender_id, kind, text, message.id, agent=whose)
 
 
@@ -296,14 +302,17 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
     *,
     agent: Uid | None = None,
     state: State | None = None,
+    by_hand: bool = False,
 ) -> Notice:
     """Posts a notice in the caller's transaction; with its commit whoever waits is woken.
 
     `agent` puts it into that agent's log; `state` says that a change of state is all that it tells.
+    What was written `by_hand` is no news of a state, and outlives its agent.
     """
     text = text if len(text) <= notices.LONGEST else text[: notices.LONGEST] + "…"
     posted = noticeboard.put(writing, repo, sender=sender_id, kind=type, text=text, message=message)
     told: dict[str, Any] = {"state": state} if state else {}
+    told |= {"by_hand": True} if by_hand else {}
     writing.emit(
         POSTED,
         repo=repo,
@@ -318,24 +327,63 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
 
 
 def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> None:
-    """Posts what a change of state is worth telling: of roots, and of others where that is wanted.
+    """Posts at once what a change of a root's state is worth telling."""
+    if after.parent is None:
+        failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
+        _tell_of_state(writing, after, evidence=evidence, failed=failed)
 
-    What was told since an agent was at work last is not told again, however its state wavers.
+
+def on_report(writing: Writing, agent: Agent, report: Report) -> None:
+    """Posts what became of an agent below another; for those who want the notices of all."""
+    manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
+    if manager is not None:
+        then = msgspec.structs.replace(agent, state=report.state)
+        failed = report.ending == "failed"
+        _tell_of_state(writing, then, evidence=report.evidence, failed=failed, manager=manager.id)
+
+
+def _tell_of_state(
+    writing: Writing, agent: Agent, *, evidence: str, failed: bool, manager: str | None = None
+) -> None:
+    """Posts a state in place of what nobody has read of earlier ones, and of the work then.
+
+    What was told since an agent was at work last is not told again, however its state wavers. Who
+    waits for agents below it is not told of: what becomes of them sets it going.
     """
-    failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
-    told = notices.news(after, evidence=evidence, failed=failed)
-    if told is None:
+    told = notices.news(agent, evidence=evidence, failed=failed, manager=manager)
+    live = rows.agents(writing.connection, repo=agent.repo)
+    below = crew.below(agent, live)
+    if told is None or (agent.state is State.WAITING and flow.at_work(below)):
         return
-    if after.parent is not None:
-        manager = rows.agent(writing.connection, after.parent)
-        if manager is None or not _wanted_of_all(writing, after.repo):
-            return
-        told = notices.news(after, evidence=evidence, failed=failed, manager=manager.id) or told
-    if after.state not in noticeboard.told_since_work(writing.connection, after.uid):
-        kind, text = told
-        children = rows.agents(writing.connection, repo=after.repo)
-        text += flow.undone_below(after, [one for one in children if one.parent == after.uid])
-        post(writing, after.repo, after.id, kind, text, agent=after.uid, state=after.state)
+    if agent.state in noticeboard.told_since_work(writing.connection, agent.uid):
+        return
+    kind, text = told
+    text += flow.undone_below(agent, [one for one in live if one.parent == agent.uid])
+    unread = noticeboard.unread_of(writing.connection, agent)
+    older = [one.notice.number for one in unread if _is_ours(one)]
+    noticeboard.take(writing, older, by=SUPERSEDED)
+    post(writing, agent.repo, agent.id, kind, text, agent=agent.uid, state=agent.state)
+
+
+def forget(writing: Writing, agent: Agent) -> None:
+    """Takes from the queue what nobody has to know of an agent that has ended.
+
+    That is what we wrote of its states and its work, and what it asked. What it said otherwise
+    stays.
+    """
+    unread = noticeboard.unread_of(writing.connection, agent)
+    over = [one.notice.number for one in unread if _ends_with_its_agent(one)]
+    noticeboard.take(writing, over, by=ENDED)
+
+
+def _ends_with_its_agent(unread: Unread) -> bool:
+    asks = unread.notice.message is not None and unread.notice.type == "question"
+    return asks or _is_ours(unread)
+
+
+def _is_ours(unread: Unread) -> bool:
+    """Whether we wrote it, of an agent's state or its work: it said nothing of that itself."""
+    return unread.notice.message is None and "by_hand" not in unread.told
 
 
 def line(notice: Notice) -> str:
@@ -362,17 +410,6 @@ def is_nobodys_doing(writing: Writing, agent: Agent) -> bool:
 
 def _concerned(data: dict[str, Any]) -> set[str]:
     return {str(data.get("uid")), *data.get("agents", ())}
-
-
-def _wanted_of_all(writing: Writing, repo: RepoId) -> bool:
-    """Whether `notices = "all"` holds; a file that cannot be read is no reason to lose a state."""
-    root = next((one.root for one in rows.repos(writing.connection) if one.id == repo), None)
-    home = Path(str(writing.connection.engine.url.database)).parent  # the store lies in it
-    try:
-        return settings.load(home, root).notices == "all"
-    except WindlassError as error:
-        writing.emit("notify.failed", repo=repo, how=f"cannot read `notices`: {error.message}")
-        return False
 
 
 def _waiting(repo: RepoId) -> Callable[[sa.Connection], list[Notice]]:

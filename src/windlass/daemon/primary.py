@@ -108,7 +108,7 @@ class Primary:
     def _crew(self, repo: Repo) -> tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]]]:
         asked: Any = {"cwd": repo.root}
         agents: Any = self._views.agents(_PERSON, asked)
-        return agents, self._questions.view(_PERSON, asked)
+        return agents, self._questions.listed(_PERSON, asked)
 
     def _is_news(self, session: str, repo: Repo, gist: Gist) -> bool:
         """Whether a session was told something else last; it is told this now."""

@@ -47,7 +47,7 @@ class PrimaryHooks:
         if instructions is None:
             where = where or "project"
         if where != "user" or instructions is not None:
-            repos.require(self._context, request.get("cwd", ""))
+            repos.require(self._context, str(self._top(caller, request)))
         files = []
         with self._changing:
             if where is not None:

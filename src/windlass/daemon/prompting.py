@@ -16,7 +16,7 @@ from windlass.store import rows
 PATIENCE = 15.0
 _PAUSE = 0.05
 _DRAWN = 0.4
-_SHOWN_WITHIN = 3.0
+_SHOWN_WITHIN = 10.0
 _TAKEN_WITHIN = 1.0
 _ENTERS = 10
 
@@ -44,7 +44,9 @@ def say(context: Context, agent: Agent, text: str) -> None:
     machine. So the text is seen first, and Enter pressed again while it still stands there.
     """
     context.sessions.tmux.paste(session_name(agent), _typed(text), submit=False)
-    _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN)
+    if not _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN):
+        # Something else may be there by now, which the Enter would answer.
+        raise Conflict(f"{agent.id} does not show what was typed", f"look: wl look {agent.id}")
     for _ in range(_ENTERS):
         context.sessions.tmux.keys(session_name(agent), "Enter")
         if _see_until(context, agent, lambda seen: not seen.draft, within=_TAKEN_WITHIN):

@@ -52,8 +52,22 @@ class Questions:
         return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
     def view(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
-        """The questions that wait for an answer, oldest first: the person's, or a manager's own."""
+        """What `listed` finds, for somebody who reads it: the person has then seen it."""
         where = finding.scope(self._context, caller, request)
+        found = self._found(where, request)
+        if where.caller is None:
+            mailing.shown_to_person(self._context, found)
+        return self._all_told(found)
+
+    def listed(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
+        """The questions that wait for an answer, oldest first: the person's, or a manager's own.
+
+        For whoever only looks whether there are any: no receipt says that somebody has seen them.
+        """
+        where = finding.scope(self._context, caller, request)
+        return self._all_told(self._found(where, request))
+
+    def _found(self, where: finding.Scope, request: QuestionsRequest) -> list[Message]:
         me = where.caller.uid if where.caller else USER
         repo = where.repo.id if where.repo else None
 
@@ -63,10 +77,10 @@ class Questions:
             found = mailbox.inbox(connection, repo=repo, recipient=me)
             return [one for one in found if one.kind == "question"]
 
-        found = self._context.store.read(find)
+        return self._context.store.read(find)
+
+    def _all_told(self, found: list[Message]) -> list[dict[str, Any]]:
         now = self._context.clock.now()
-        if where.caller is None:
-            mailing.shown_to_person(self._context, found)
         return [_told(one, now) for one in found]
 
 

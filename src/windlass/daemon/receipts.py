@@ -99,9 +99,15 @@ def seen(writing: Writing, message: Message) -> Message:
 
 
 def acknowledge(writing: Writing, message: Message, *, by: str) -> bool:
-    """Records that a message was dealt with; False where that is known, or it never arrived."""
+    """Records that a message was dealt with; False where that is known, or it has not arrived.
+
+    An agent's is delivered all the same, however it came to know of it: only the person, who has
+    no conversation of its own, may have dealt with what is queued.
+    """
     fresh = mailbox.find(writing.connection, message.id)
     if fresh is None or fresh.state not in mail.OPEN:
+        return False
+    if fresh.state == "queued" and fresh.recipient != USER:
         return False
     mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
     _tell(writing, fresh, "message.acked", of=message.recipient, by=by)
@@ -121,12 +127,25 @@ def expire(writing: Writing, messages: list[Message]) -> None:
             _end(writing, fresh, "expired", "it was not delivered before its time was over")
 
 
-def close(writing: Writing, agent: Agent, how: str) -> None:
-    """Gives up what waits for an agent that has ended, and what was to be told of its state."""
+def close(writing: Writing, agent: Agent, how: str, heir: Party) -> list[Message]:
+    """Gives up what waits for an agent that has ended, and what was to be told of its state.
+
+    What it asked nobody has to answer; what it was asked is asked of its heir. Returns that.
+    """
+    for message in mailbox.questions(writing.connection, sender=agent.uid):
+        _end(writing, message, "expired", f"{agent.id}, who asked, has ended: {how}")
+    passed_on = []
+    for message in mailbox.questions(writing.connection, recipient=agent.uid):
+        asker = Party(message.sender, message.sender_id)
+        again = draft(message.repo, asker, heir, message.body, kind="question", now=writing.now)
+        passed_on.append(post(writing, again))
+        why = f"{agent.id} has ended, and {heir.id} is asked instead"
+        _end(writing, message, "collapsed", why, survivor=again.id)
     for message in mailbox.queued(writing.connection, agent.uid):
         fail(writing, message, f"{agent.id} has ended: {how}")
     for message in mailbox.on_topic(writing.connection, mail.state_of(agent.uid)):
         _end(writing, message, "expired", f"{agent.id} has ended meanwhile: {how}")
+    return passed_on
 
 
 def _end(

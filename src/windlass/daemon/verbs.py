@@ -162,13 +162,13 @@ class Verbs:
         begin = self._steering.begin
         return self._does(kind, lambda caller, request: begin(kind, caller, request))
 
-    def _wake(self, uid: Uid, key: str) -> None:
-        """Goes on with a stopped agent, for whom there is mail."""
+    def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
+        """Goes on with a stopped agent, for whom there is mail, if its sender may do that."""
         agent = ending.still_live(self._context, uid)
         root = repos.by_id(self._context, agent.repo).root
         request: wire.AgentRequest = {"agent": agent.id, "cwd": root}
         begin = self._steering.begin
-        self.intents.perform("resume", key, lambda: begin("resume", Caller(None), request))
+        self.intents.perform("resume", key, lambda: begin("resume", Caller(by), request))
 
     def _undo(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
         if key := _keyed(caller, request):

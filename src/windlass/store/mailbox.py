@@ -17,7 +17,8 @@ from windlass.store.store import Event, Writing
 
 _C = t.messages.c
 _MOST = 1000
-_EVENTS = 100_000
+_EVENTS = 20_000
+_NO_AGENTS = (mail.USER, mail.WINDLASS)
 
 
 def add(writing: Writing, message: Message) -> Message:
@@ -61,6 +62,24 @@ def queued(connection: sa.Connection, recipient: str) -> list[Message]:
     """What is not in its recipient's conversation yet, in the order of delivery."""
     query = sa.select(t.messages).where(_C.recipient == recipient, _C.state == "queued")
     return mail.in_order(_all(connection, query))
+
+
+def questions(
+    connection: sa.Connection,
+    *,
+    repo: RepoId | None = None,
+    sender: str | None = None,
+    recipient: str | None = None,
+    states: Iterable[str] | None = mail.OPEN,
+) -> list[Message]:
+    """The questions that nobody has answered, or those in other states, oldest first."""
+    query = sa.select(t.messages).where(_C.kind == "question").order_by(_C.number)
+    for column, wanted in ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    if states is not None:
+        query = query.where(_C.state.in_(tuple(states)))
+    return _all(connection, query)
 
 
 def on_topic(connection: sa.Connection, topic: str) -> list[Message]:
@@ -130,9 +149,15 @@ def thread(connection: sa.Connection, message: Message) -> list[Message]:
 def history(connection: sa.Connection, message: Message) -> list[Event]:
     """What happened to a message, oldest first."""
     c = t.events.c
+    whose = [party for party in (message.sender, message.recipient) if party not in _NO_AGENTS]
     query = (
         sa.select(t.events)
-        .where(c.repo == message.repo, c.kind.startswith("message."), c.at >= message.created_at)
+        .where(
+            c.repo == message.repo,
+            sa.or_(c.agent.in_(whose), c.agent.is_(None)),
+            c.kind.startswith("message."),
+            c.at >= message.created_at,
+        )
         .order_by(c.id)
         .limit(_EVENTS)
     )

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
 POSTED = "notice.posted"
+SUPERSEDED, ENDED = "superseded", "ended"
+"""What has taken a notice that nobody read: a newer one of its agent's state, or that one's end."""
 _STATES_BACK = 40
 """So far back is looked for the last turn of an agent; who does that much without one is told of
 once more."""
@@ -29,6 +33,13 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     message: str | None = None
     taken_at: float | None = None
     taken_by: str | None = None
+
+
+class Unread(NamedTuple):
+    """A notice of an agent that nobody has yet, and what its event says of it."""
+
+    notice: Notice
+    told: dict[str, Any]
 
 
 def put(
@@ -52,14 +63,21 @@ def put(
 
 def waiting(connection: sa.Connection, repo: RepoId, *, limit: int) -> list[Notice]:
     """Those that nobody has yet, oldest first."""
-    query = (
-        sa.select(t.notices)
-        .where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
-        .order_by(t.notices.c.number)
-        .limit(limit)
+    query = _waiting(repo).order_by(t.notices.c.number).limit(limit)
+    return _all(connection, query)
+
+
+def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
+    """Those of an agent that nobody has yet; what somebody else said in its name is not its own."""
+    found = _all(connection, _waiting(agent.repo).where(t.notices.c.sender == agent.id))
+    if not found:
+        return []
+    c = t.events.c
+    query = sa.select(c.data).where(
+        c.agent == agent.uid, c.kind == POSTED, c.at >= min(one.at for one in found)
     )
-    found = connection.execute(query).mappings()
-    return [msgspec.convert({str(name): row[name] for name in row}, Notice) for row in found]
+    told = {row.data["number"]: row.data for row in connection.execute(query)}
+    return [Unread(one, told[one.number]) for one in found if one.number in told]
 
 
 def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
@@ -87,6 +105,15 @@ def take(writing: Writing, numbers: Iterable[int], *, by: str) -> int:
         .values(taken_at=writing.now, taken_by=by)
     )
     return int(changed.rowcount)
+
+
+def _waiting(repo: RepoId) -> sa.Select[Any]:
+    return sa.select(t.notices).where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
+
+
+def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Notice]:
+    found = connection.execute(query).mappings()
+    return [msgspec.convert({str(name): row[name] for name in row}, Notice) for row in found]
 
 
 def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:

@@ -16,7 +16,7 @@ EXAMPLES = ("wl answer msg-5f0c 'yes, keep it'", "wl answer gull 'the second one
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes a question and an answer."""
-    parser.add_argument("question", metavar="QUESTION")
+    parser.add_argument("question", metavar="QUESTION", help="its id, or who asks")
     parser.add_argument("text", nargs="*", help="the answer (or on stdin)")
     parser.add_argument("--wake", action="store_true", help="go on with the agent if it is stopped")
 

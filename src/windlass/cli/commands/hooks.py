@@ -22,6 +22,13 @@ EXAMPLES = (
     "wl hooks status",
     "wl hooks uninstall",
 )
+_OPTIONS = {
+    "project": "",
+    "user": " --user",
+    "claude-md": " --instructions claude-md",
+    "agents-md": " --instructions agents-md",
+}
+"""What `install` is told to put something into each place."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -65,8 +72,17 @@ def run(call: Call) -> int:
         word = f"{verb}ed" if file["changed"] else "unchanged"
         call.tell(f"{word:<11} {printable_line(file['path'])}")
     if verb == "install":
-        call.tell("sessions that you start from now on know of it; wl hooks uninstall undoes it")
+        call.tell(f"sessions that you start from now on know of it; {_undone_by(asked)}")
     return 0
+
+
+def _undone_by(asked: dict[str, Any]) -> str:
+    """What takes out what was put in: each place has a command of its own."""
+    if asked["where"] != "user":
+        return "wl hooks uninstall undoes it"
+    if asked["instructions"] is None:
+        return "wl hooks uninstall --user undoes it"
+    return "wl hooks uninstall --user and wl hooks uninstall undo it"
 
 
 def _config_folder() -> str:
@@ -89,4 +105,5 @@ def _print(call: Call, one: dict[str, Any]) -> None:
         if one.get("events"):
             call.say(f"           {', '.join(map(printable_line, one['events']))}")
         if not one["current"]:
-            call.say("           of another version or place: wl hooks install puts it right")
+            again = f"wl hooks install{_OPTIONS[one['where']]}"
+            call.say(f"           of another version or place: {again} puts it right")

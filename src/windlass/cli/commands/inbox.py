@@ -1,6 +1,6 @@
 """Lists the messages to you, or to an agent, that are not dealt with, and what became of each.
 
-Inside an agent: its own.
+Inside an agent: its own. A terminal shows what fits on a line; `wl message show` shows the whole.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 from windlass.cli import receipts
 from windlass.cli.call import Call
-from windlass.core.printable import printable
+from windlass.core.printable import printable, printable_line
 
 EXAMPLES = ("wl message show msg-5f0c", "wl message ack msg-5f0c")
 _TIMES = (
@@ -41,6 +41,8 @@ def _show(call: Call) -> int:
     if call.json:
         return 0
     call.say(f"{found['id']}  {found['from']} to {found['to']}  {receipts.receipt(found)}")
+    if found["note"]:
+        call.say(f"  {'because':<10} {printable_line(found['note'])}")
     for name, word in _TIMES:
         if found[name] is not None:
             call.say(f"  {word:<10} {_clock(found[name])}{_way(found, word)}")

@@ -1,6 +1,6 @@
 """Says something to an agent, exactly as given; the text may come on stdin or from a file.
 
-AGENT is an agent, several with commas, or a word: `parent`, `children`, `all`, a role (`worker`),
+WHOM is an agent, several with commas, or a word: `parent`, `children`, `all`, a role (`worker`),
 or `user`, the person. A message is kept until its recipient has it; what is not delivered within a
 moment is delivered later, and `wl message show` tells. To the person, a text that begins with `?`
 is a question, with `!` an alert, with `COMPLETE:` or `DONE:` the end of the work.
@@ -9,11 +9,11 @@ is a question, with `!` an alert, with `COMPLETE:` or `DONE:` the end of the wor
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentParser
-from pathlib import Path
 
 from windlass.cli import receipts
-from windlass.cli.call import Call, piped
+from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.errors import UserError
 
@@ -23,7 +23,7 @@ EXAMPLES = (
     "wl send api,ui --urgent 'stop: the schema changes'",
     "wl send api --wake --file notes.md",
     "wl send gull --reply-to msg-5f0c 'yes, do that'",
-    "wl send user '? shall the old flag keep working'",
+    "wl send user '? shall the old flag keep working'  # from inside an agent",
 )
 _MOMENT = 1.0
 """Seconds that a person waits for a receipt; agents have other things to do."""
@@ -31,9 +31,11 @@ _MOMENT = 1.0
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes whom, what, and how."""
-    parser.add_argument("agent", metavar="AGENT", help="whom; several with commas")
+    parser.add_argument("agent", metavar="WHOM", help="to whom; several with commas")
     parser.add_argument("text", nargs="*", help="what to say (or on stdin)")
-    parser.add_argument("--file", "-F", metavar="FILE", help="what to say is in this file")
+    parser.add_argument(
+        "--file", "-F", metavar="FILE", help="what to say is in this file (- is stdin)"
+    )
     parser.add_argument("--urgent", action="store_true", help="goes before what waits already")
     parser.add_argument("--wake", action="store_true", help="go on with it if it is stopped")
     parser.add_argument("--reply-to", metavar="ID", help="the message that this answers")
@@ -70,13 +72,33 @@ def run(call: Call) -> int:
 
 
 def _text(call: Call) -> str:
+    """What to say, to the last line end: nothing on the way may translate it."""
     args = call.args
-    if args.file:
-        try:
-            return Path(args.file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot read {args.file}: {error}", "name a file of text") from None
-    text = " ".join(args.text) or piped()
+    if args.file is not None and args.text:
+        raise UserError(
+            f"both a text and --file {args.file} are given",
+            "send one of them, or one after the other",
+        )
+    if args.file is not None:
+        return _read(args.file)
+    text = " ".join(args.text)
+    if not text and not sys.stdin.isatty():  # a terminal would be waited for unseen
+        text = _read("-")
     if not text:
         raise UserError("nothing to send", f"wl send {args.agent} 'text'")
     return text
+
+
+def _read(path: str) -> str:
+    name = "stdin" if path == "-" else path
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except OSError as error:
+        raise UserError(
+            f"cannot read {name}: {error.strerror}", "name a file of text, or - for stdin"
+        ) from None
+    except UnicodeDecodeError:
+        raise UserError(f"{name} is not UTF-8 text", "only text can be said to an agent") from None

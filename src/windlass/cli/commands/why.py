@@ -12,6 +12,7 @@ from typing import Any
 from windlass.cli import receipts, render
 from windlass.cli.call import Call
 from windlass.core.ages import age
+from windlass.core.ids import MESSAGE
 from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl why api", "wl why api --history --json", "wl why msg-5f0c")
@@ -19,13 +20,13 @@ EXAMPLES = ("wl why api", "wl why api --history --json", "wl why msg-5f0c")
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent or a message."""
-    parser.add_argument("agent", nargs="?", help="an agent or a message")
+    parser.add_argument("agent", nargs="?", metavar="SUBJECT", help="an agent or a message")
     parser.add_argument("--history", action="store_true", help="every state so far, oldest first")
 
 
 def run(call: Call) -> int:
     """Prints it."""
-    if (call.args.agent or "").startswith("msg-"):
+    if (call.args.agent or "").startswith(MESSAGE):
         return _message(call)
     found = call.ask("why", agent=call.args.agent, history=call.args.history)
     call.data(found)
@@ -53,12 +54,26 @@ def _message(call: Call) -> int:
     if found["note"]:
         call.say(f"  because  {printable_line(found['note'])}")
     now = time.time()
-    lines = [
-        (age(now - one["at"]), one["what"], printable_line(one["why"])) for one in found["history"]
-    ]
-    if lines and not call.json:
-        render.table(call, ("AGO", "WHAT", "WHY OR HOW"), lines, grow=2, spare=())
+    call.say(call.paint("AGO   WHAT HAPPENED", "dim"))
+    for one in found["history"]:
+        # Whole, however long: who asks why wants the reason to its end.
+        call.say(f"{age(now - one['at']):<4}  {_step(one, found)}")
     return 0
+
+
+def _step(step: dict[str, Any], message: dict[str, Any]) -> str:
+    """One thing that happened to a message, in words."""
+    what, why = step["what"], printable_line(step["why"])
+    match what:
+        case "sent":
+            return f"sent by {message['from']} to {message['to']}"
+        case "received":
+            return f"delivered by {why}" if why else "delivered"
+        case "acked":
+            return "acknowledged"
+        case "requeued":
+            return f"did not arrive, and waits again: {why}"
+    return f"{what}: {why}" if why else str(what)
 
 
 def _history(call: Call, history: list[dict[str, Any]]) -> int:
