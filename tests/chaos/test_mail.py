@@ -339,6 +339,36 @@ def test_a_daemon_that_dies_as_it_has_offered_a_message_leaves_one_that_arrives_
     assert [number for text in texts for number in MARK.findall(text)] == [sent["id"]]
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("flags", [[], ["--print"]], ids=["live", "headless"])
+def test_a_session_that_stands_still_for_long_hears_a_message_once(flags: list[str]) -> None:
+    """Silence for longer than a delivery may take is no proof while its process is stopped.
+
+    In a box: outside of one a holder lets its program go on at once.
+    """
+    with grounded() as ground:
+        _stands_still(ground, flags)
+
+
+def _stands_still(ground: Ground, flags: list[str]) -> None:
+    ground.new("fox", {"text": "I rest.\n\nWAITING"}, flags=flags)
+    ground.wait("fox", states="waiting")
+    fox = psutil.Process(int(ground.ask("info", agent="fox")["pid"]))
+    fox.suspend()
+    (sent,) = ground.ask("send", agent="fox", text="hello", key="once")["messages"]
+    until(lambda: float(_message(ground, sent["id"])["age"]) > 40, within=60, what="40 s")
+    assert _receipt(ground, sent["id"]) == "queued"
+    fox.resume()
+    until(lambda: _receipt(ground, sent["id"]) == "read", within=30, what="the receipt")
+    ground.wait("fox", states="waiting")
+    path = Path(ground.ask("info", agent="fox")["transcript"])
+    assert path.read_text().count(f"[message {sent['id']}]") == 1
+
+
+def _message(ground: Ground, number: str) -> Any:
+    return ground.ask("message", message=number)
+
+
 def _receipt(ground: Ground, number: str) -> str:
     return str(ground.ask("message", message=number)["state"])
 

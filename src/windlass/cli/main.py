@@ -84,7 +84,8 @@ def parsed(parser: ArgumentParser, words: list[str]) -> Namespace:
     plain = [action.nargs for action in parser._actions if not action.option_strings]  # noqa: SLF001 - as below
     if PARSER in plain or REMAINDER in plain:
         return parser.parse_args(words)
-    return parser.parse_intermixed_args(words)
+    read, left = parser.parse_known_args(words)
+    return parser.parse_intermixed_args(words) if left else read
 
 
 def parser_of(entry: Entry, module: Any) -> ArgumentParser:
