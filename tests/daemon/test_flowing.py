@@ -285,7 +285,7 @@ def test_uncommitted_work_is_pointed_out_to_who_made_it_and_to_the_person(
     works(context, fox)
     completes(context, fox)
     assert len(bodies(context, FOX)) == 1
-    assert len(notices(context)) == 3
+    assert len(notices(context)) == 1
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
-from windlass.daemon.notices import Notices
+from windlass.daemon.notices import Desk, Notices, Waiter
 from windlass.daemon.receipts import PERSON as PARTY
 from windlass.daemon.receipts import Party
 from windlass.sessions.session import Facts, Sessions
@@ -175,6 +175,15 @@ async def test_a_second_listener_is_told_who_is_the_first(context: Context, boar
     await waiting_are(board, 0)
     third = await board.listen(PERSON, asked(context, "c", timeout=0))
     assert third["why"] == "timeout"
+
+
+def test_who_only_looks_keeps_nobody_from_waiting(context: Context) -> None:
+    desk = Desk()
+    assert desk.enter(Waiter(asked(context, "looks", timeout=0))) is None
+    waits = Waiter(asked(context, "waits"))
+    assert desk.enter(waits) is None
+    assert desk.is_first(waits)
+    assert desk.enter(Waiter(asked(context, "looks too", timeout=0))) is waits
 
 
 @on_a_loop

@@ -265,6 +265,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     heir = Party(parent.uid, parent.id) if parent is not None and lives else PERSON
     for passed_on in receipts.close(writing, agent, how, heir):
         notices.on_message(writing, passed_on)
+    notices.forget(writing, agent)
     orphans = {}
     for child in rows.agents(writing.connection, repo=agent.repo):
         if child.parent == agent.uid and child.uid not in ending["agents"]:

@@ -96,7 +96,8 @@ class Mailing:
             and PERSON in to
             and mail.sorted_by_prefix(text)[0] == "question"
         ):
-            refuse_question(where.caller, PERSON, allowed=given.allow_agent_questions)
+            boss = above(self._context, where.caller)
+            refuse_question(boss, allowed=given.allow_agent_questions)
         sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
         seconds = request.get("expires")
         if seconds is not None and not 0 < seconds < 1e9:
@@ -382,11 +383,9 @@ def open_questions(connection: sa.Connection, recipient: str, repo: RepoId | Non
     return mailbox.questions(connection, repo=repo, recipient=recipient)
 
 
-def refuse_question(agent: Agent, to: Party, *, allowed: bool) -> None:
-    """Refuses a question to the person of who may not ask it."""
-    if to != PERSON:
-        return
-    if agent.parent is not None:
+def refuse_question(boss: Party, *, allowed: bool) -> None:
+    """Refuses a question to the person of an agent that has a manager, or where none are wanted."""
+    if boss != PERSON:
         raise Denied("only root agents ask the person", "your manager: wl ask 'your question'")
     if not allowed:
         raise Denied(

@@ -57,8 +57,15 @@ class Waiter:
         self.route = request["route"]
         self.listener = request["listener"]
         self.pid = request.get("pid")
+        self.only_looks = request.get("timeout") == 0
+        """Whether it does not wait at all: nobody else has to go for it."""
         self.dismissed = ""
         """Why it need not wait any longer."""
+
+    @property
+    def is_going(self) -> bool:
+        """Whether its place is free for another."""
+        return self.only_looks or bool(self.dismissed)
 
 
 class Desk:
@@ -75,7 +82,7 @@ class Desk:
         for other in self.waiters:
             if (other.route, other.listener) == (waiter.route, waiter.listener):
                 other.dismissed = other.dismissed or "replaced"
-            elif other.route == waiter.route == "listen" and not other.dismissed:
+            elif other.route == waiter.route == "listen" and not other.is_going:
                 return other
         self.waiters.append(waiter)
         self.wake()

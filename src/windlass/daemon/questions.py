@@ -43,11 +43,8 @@ class Questions:
         repo = where.require_repo()
         given = settings.load(self._context.folders.home, repo.root)
         to = mailing.above(self._context, agent)
-        if to == PERSON and not given.allow_agent_questions:
-            raise Denied(
-                "the person does not want to be asked (allow_agent_questions is false)",
-                "decide by yourself, and say in your last message what you decided",
-            )
+        if to == PERSON:
+            mailing.refuse_question(to, allowed=given.allow_agent_questions)
         limits = Limits(given.mail.rate, given.mail.inbox)
         return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
