@@ -467,15 +467,14 @@ def test_a_question_is_answered_by_its_id_or_by_who_asks(post: Post) -> None:
 
 
 def test_questions_are_found_behind_any_number_of_other_messages(post: Post) -> None:
-    post.config("[mail]\nrate = 5000\ninbox = 5000\n")
     asked = post.ask("ask", "eve", text="which port?")["message"]
-    sender, made = receipts.Party("eve", "eve"), []
-    for number in range(1001):
-        text = f"still at it {number}"
-        made.append(receipts.draft(REPO, sender, receipts.PERSON, text, kind="status", now=1.0))
-    post.change(lambda w: [mailbox.add(w, one) for one in made])
+    sender = receipts.Party("eve", "eve")
+    some = receipts.draft(REPO, sender, receipts.PERSON, "at it", kind="status", now=1.0)
+    values = {**msgspec.to_builtins(some), "offer": sa.null()}
+    del values["number"]
+    many = [{**values, "id": f"msg-{number:010x}"} for number in range(1001)]
+    post.change(lambda w: w.connection.execute(sa.insert(tables.messages).values(many)))
     assert [one["id"] for one in post.ask("questions")] == [asked]
-    assert len(post.ask("ack", all=True)["acked"]) == 1002
 
 
 def test_only_roots_that_may_ask_the_person_something_by_any_command(post: Post) -> None:

@@ -36,6 +36,7 @@ def test_the_demo_shows_what_it_says_and_leaves_nothing_running(scratch: Ground)
     assert list(scratch.runtime.glob("windlass/*")) == []
 
 
+@pytest.mark.soak
 def test_the_demo_of_a_git_hook_or_an_agent_touches_nothing_of_theirs(scratch: Ground) -> None:
     repo = scratch.folder / "repo"
     before = scratch.git("rev-parse", "HEAD"), scratch.git("status", "--porcelain")

@@ -119,9 +119,9 @@ class Desk:
         return min(self._given.values(), default=None)
 
     def taken(self, numbers: list[int]) -> None:
-        """Forgets what has its reader."""
-        for number in numbers:
-            self._given.pop(number, None)
+        """Keeps back what has its reader: who looked just before that sees it still."""
+        end = time.monotonic() + HELD
+        self._given |= dict.fromkeys(numbers, end)
 
     def dismiss(self) -> None:
         """Ends all waiting."""
