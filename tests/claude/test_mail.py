@@ -220,7 +220,9 @@ def test_a_busy_agent_gets_messages_between_two_calls(on: Scene) -> None:
     workspace = on.new("fox", *waits, bash("true"), DONE)
     works(workspace, "one")
     big = send(on, BIG)
-    until(lambda: receipt(on, big)["under_way"], what="the big one on its way")
+    # Its hook has ended and the program has put it into its queue, which it writes down.
+    path = Path(on.ground.ask("info", agent="fox")["transcript"])
+    until(lambda: big in path.read_text(), what="the big one in the queue")
     (workspace / "one").touch()
     has_read(on, big, "rewake")
     works(workspace, "two")
