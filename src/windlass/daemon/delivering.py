@@ -40,6 +40,8 @@ _WATCHED = 1.5
 """Seconds that a conversation is watched closely after something was offered to it."""
 _PATIENCE = 2.0
 """Seconds after which a session that is idle, and for which no hook waits, is told by typing."""
+_STARTING = 10.0
+"""Seconds after its start in which a session is looked at before it is woken."""
 _END: dict[str, Any] = {"text": None}
 
 
@@ -241,11 +243,16 @@ class Delivering:
             return self._by_stdin(reach, batch)
         waiter = self._waiting.get(agent.uid)
         if waiter is not None and waiter.session == reach.session.number:
-            return self._by_hook(reach, batch, waiter)
+            return self._is_up(reach) and self._by_hook(reach, batch, waiter)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
         if agent.state in RESTING and rested >= _PATIENCE:
             return self._by_typing(reach, batch[:1])
         return False
+
+    def _is_up(self, reach: Reach) -> bool:
+        """Whether a session can be woken: a hook that ends before its screen is drawn may fail."""
+        age = self._context.clock.now() - (reach.session.started_at or 0.0)
+        return age > _STARTING or prompting.is_up(self._context, reach.agent)
 
     def _by_stdin(self, reach: Reach, batch: list[Message]) -> bool:
         folder = self._context.folders.session(reach.agent.uid, reach.session.number)

@@ -30,6 +30,15 @@ def is_free(context: Context, agent: Agent) -> bool:
     return reading.dialog is None and reading.draft == ""
 
 
+def is_up(context: Context, agent: Agent) -> bool:
+    """Whether a session that was just started shows something that a person could work with."""
+    try:
+        reading = _see(context, agent)
+    except WindlassError:
+        return False
+    return reading.dialog is not None or reading.draft is not None
+
+
 def harmless(text: str) -> str:
     """A text that does nothing but stand there when it is typed: no key is in it but the Enter."""
     shown = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
