@@ -47,7 +47,7 @@ def situation(
         role=kind,
         isolation=level,
         branch=branch,
-        workspace="/work/kit",
+        workspace="/ground/kit",
         base="0123456789abcdef",
         base_from="boss's branch agent/boss" if parent else "HEAD (main)",
     )
@@ -114,7 +114,7 @@ def test_a_prompt_is_whole_in_every_situation(one: Situation) -> None:
     assert f"# Your work as a {kind}\n" in text
     for said in (
         "`kit`",
-        "/work/kit",
+        "/ground/kit",
         "`I HAVE COMPLETED THE GOAL`",
         "`WAITING`",
         "`[sent by agent <id>]:`",

@@ -169,7 +169,7 @@ def deliver(context: Context, uid: str) -> None:
 
     def change(writing: Writing) -> None:
         for one in mailbox.queued(writing.connection, uid):
-            receipts.delivered(writing, one, "rewake", read=True)
+            receipts.seen(writing, receipts.delivered(writing, one, "rewake"))
 
     context.store.write(change)
 

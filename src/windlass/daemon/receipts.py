@@ -71,9 +71,7 @@ def post(writing: Writing, message: Message) -> Message:
     return kept
 
 
-def delivered(
-    writing: Writing, message: Message, route: mail.Route, *, read: bool = False
-) -> Message:
+def delivered(writing: Writing, message: Message, route: mail.Route) -> Message:
     """Records that a message is where it was sent to."""
     now = mailbox.change(
         writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
@@ -89,7 +87,7 @@ def delivered(
         route=route,
         seconds=took,
     )
-    return seen(writing, now) if read else now
+    return now
 
 
 def seen(writing: Writing, message: Message) -> Message:

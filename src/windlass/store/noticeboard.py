@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
+from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
@@ -112,8 +113,7 @@ def _waiting(repo: RepoId) -> sa.Select[Any]:
 
 
 def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Notice]:
-    found = connection.execute(query).mappings()
-    return [msgspec.convert({str(name): row[name] for name in row}, Notice) for row in found]
+    return [rows.shaped(Notice, row) for row in connection.execute(query)]
 
 
 def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:

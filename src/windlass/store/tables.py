@@ -11,6 +11,13 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
+
+def _counted(name: str) -> sa.Column[int]:
+    """A key that the database counts up; SQLite does so only for its own kind of integer."""
+    kind = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    return sa.Column(name, kind, primary_key=True, autoincrement=True)
+
+
 repos = sa.Table(
     "repos",
     metadata,
@@ -103,12 +110,7 @@ session reports at the end of a turn. The same spending may be in both: the grea
 messages = sa.Table(
     "messages",
     metadata,
-    sa.Column(
-        "number",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    _counted("number"),
     sa.Column("id", sa.String(24), nullable=False, unique=True),
     sa.Column("repo", sa.String(8), nullable=False),
     sa.Column("sender", sa.String(16), nullable=False),
@@ -141,12 +143,7 @@ sa.Index("messages_from_somebody", messages.c.sender, messages.c.created_at)
 notices = sa.Table(
     "notices",
     metadata,
-    sa.Column(
-        "number",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    _counted("number"),
     sa.Column("repo", sa.String(8), nullable=False),
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("sender", sa.String(48), nullable=False),
@@ -161,12 +158,7 @@ sa.Index("notices_of_a_repo", notices.c.repo, notices.c.taken_at, notices.c.numb
 events = sa.Table(
     "events",
     metadata,
-    sa.Column(
-        "id",
-        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-    ),
+    _counted("id"),
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("repo", sa.String(8)),
     sa.Column("agent", sa.String(16)),
