@@ -65,6 +65,7 @@ def test_a_repository_that_was_moved_is_known_again_with_its_agents(ground: Grou
     ground.wait("a1")
     (ground.folder / "repo").rename(ground.folder / "moved")
     moved = ground.folder / "moved"
+    (ground.folder / "repo" / ".git" / "windlass").mkdir(parents=True)  # a git of somebody late
     assert [a["id"] for a in ground.wl("list", "--json", cwd=moved).ok().json()] == ["a1"]
     assert ground.git("status", "--porcelain", cwd=workspace) == ""
     ground.wl("merge", "a1", "--force", cwd=moved).ok()

@@ -6,7 +6,7 @@ import pytest
 from tests.git.conftest import git
 
 from windlass.core.errors import Conflict, GitError
-from windlass.git import repository
+from windlass.git import places, repository
 from windlass.git.repository import Repository
 
 
@@ -132,3 +132,12 @@ def test_a_ref_that_git_cannot_make_is_no_race(repo: Repository) -> None:
     head = git(repo.root, "rev-parse", "HEAD")
     with pytest.raises(GitError, match="would not move"):
         repository.set_ref(repo, "refs/heads/main/below", head)
+
+
+def test_work_on_a_repository_that_was_moved_away_leaves_nothing_in_its_old_place(
+    repo: Repository, tmp_path: Path
+) -> None:
+    Path(repo.root).rename(tmp_path / "moved")
+    with pytest.raises(GitError, match="is gone"), places.locked(repo, "apply"):
+        pass
+    assert not Path(repo.root).exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -238,9 +239,17 @@ class Ground:
         return mine
 
     def _daemon_from_the_nursery(self) -> int | None:
-        """Its environment and arguments are those of the nursery."""
+        """Its environment and arguments are those of the nursery.
+
+        Who holds the lock is alive. A number that a dead one left behind may be another test's
+        daemon by now.
+        """
         try:
-            pid = int(json.loads((self.state / "daemon.lock").read_text())["pid"])
+            with (self.state / "daemon.lock").open() as lock:
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    return None
+                pid = int(json.load(lock)["pid"])
             return pid if nursery.__file__ in psutil.Process(pid).cmdline() else None
         except (OSError, ValueError, KeyError, psutil.Error):
             return None  # there is none, or the test has spoiled the file

@@ -46,7 +46,7 @@ def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) ->
     """Knows a repository again that was moved to another folder, and tells its workspaces."""
     kept = _kept_id(context, found)
     was = by_id.get(kept)
-    if was is None or Path(was.git_dir).exists() or forgotten(was):
+    if was is None or not is_gone(was) or forgotten(was):
         return None
     repo = context.store.write(lambda w: _register(w, found, kept))
     for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
@@ -85,7 +85,7 @@ def agent_branches(known_repo: Repository) -> set[str]:
 
 def is_gone(repo: Repo) -> bool:
     """Whether a repository was deleted under its agents."""
-    return not Path(repo.git_dir).is_dir()
+    return not (Path(repo.git_dir) / "HEAD").is_file()
 
 
 def root_of(cwd: str) -> str | None:
@@ -154,7 +154,7 @@ def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
         if repo.git_dir == found.git_dir:
             return repo
     moved = next((repo for repo in every if repo.id == kept), None)
-    if moved is not None and not Path(moved.git_dir).exists():
+    if moved is not None and is_gone(moved):
         where = tables.repos.c.id == moved.id
         values = {"root": found.root, "git_dir": found.git_dir}
         writing.connection.execute(sa.update(tables.repos).where(where).values(values))

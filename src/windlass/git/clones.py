@@ -139,11 +139,14 @@ def _made_beside(path: str) -> Iterator[tuple[str, int]]:
     while True:
         folder = f"{_beside(path)}{secrets.token_hex(6)}"
         os.mkdir(folder)
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # Another call may sweep it away between its making and its lock.
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.path.lexists(folder):
             break
-        # Swept away by another call between its making and its lock.
         os.close(lock)
     try:
         yield folder, lock

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH103, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Where a workspace's git state lives, found from the main repository and not from agent files.
 
@@ -208,8 +208,7 @@ def operation_in(git_dir: str) -> Operation | None:
 @contextlib.contextmanager
 def scratch(repo: Repository) -> Iterator[str]:
     """Lends a private folder on the repository's own file system; it is gone afterwards."""
-    os.makedirs(repo.private, mode=0o700, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="tmp-", dir=repo.private)
+    folder = tempfile.mkdtemp(prefix="tmp-", dir=repo.make_private())
     try:
         yield folder
     finally:
@@ -227,8 +226,7 @@ def clear_leftovers(repo: Repository) -> None:
 @contextlib.contextmanager
 def locked(repo: Repository, name: str) -> Iterator[int]:
     """Holds a lock of ours in the git folder; a killed holder leaves nothing behind."""
-    os.makedirs(repo.private, mode=0o700, exist_ok=True)
-    with locked_file(os.path.join(repo.private, f"{name}.lock")) as handle:
+    with locked_file(os.path.join(repo.make_private(), f"{name}.lock")) as handle:
         yield handle
 
 

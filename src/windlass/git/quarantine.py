@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH104, PTH118, PTH120, PTH123
+# ruff: noqa: PTH102, PTH103, PTH104, PTH118, PTH120, PTH123
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """A throw-away repository that reads the main one's objects and keeps what is new to itself.
 
@@ -68,7 +68,8 @@ class Quarantine(msgspec.Struct, frozen=True):
         moved: set[str] = set()
         for relative in sorted(_object_files(source), key=lambda name: name.endswith(".idx")):
             place = os.path.join(target, relative)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(os.path.dirname(place))
             if not os.path.lexists(place):
                 os.rename(os.path.join(source, relative), place)
             moved.add(os.path.dirname(place))

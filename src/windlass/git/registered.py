@@ -35,6 +35,7 @@ def note(repo: Repository, path: str, *, branch: str, origin: str) -> None:
     content = os.fsencode(f"{path}\0{branch}\0{origin}")
     if read_small(file) == content:
         return
+    repo.make_private()
     os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
     handle, new = tempfile.mkstemp(prefix="tmp-", dir=os.path.dirname(file))
     with os.fdopen(handle, "wb") as writing:

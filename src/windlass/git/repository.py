@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112, PTH118, PTH119, PTH120
+# ruff: noqa: PTH102, PTH112, PTH118, PTH119, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """The user's repository: where it is, what its refs say, how they move.
 
@@ -7,6 +7,7 @@ Owns discovery and refs. Work trees of agents are `workspaces`, their contents `
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -39,6 +40,21 @@ class Repository(msgspec.Struct, frozen=True):
     def private(self) -> str:
         """Our own folder inside the git folder, for locks and short-lived files."""
         return os.path.join(self.git_dir, "windlass")
+
+    def make_private(self) -> str:
+        """Makes our own folder where it is missing, and never the git folder around it.
+
+        A repository that was moved away would else seem to be in both places.
+        """
+        with contextlib.suppress(FileExistsError):
+            try:
+                os.mkdir(self.private, 0o700)
+            except FileNotFoundError:
+                raise GitError(
+                    f"{printable_line(self.git_dir)} is gone",
+                    "where the repository was moved, run any `wl` command in its new place",
+                ) from None
+        return self.private
 
     def git(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> Result:
         """Runs git on refs and objects."""

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH108, PTH118, PTH123
+# ruff: noqa: PTH108, PTH118, PTH123
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a salvage back as a new workspace, as it was to the byte, and never over anything.
 
@@ -122,7 +122,7 @@ def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str)
                 f"the branch {printable_line(branch)} exists already", "restore under another name"
             )
         worktrees.refuse_full(path)
-        os.makedirs(repo.private, mode=0o700, exist_ok=True)
+        repo.make_private()
         with open(note, "xb"):
             pass
     elif admin is None or not worktrees.is_ready(admin):
