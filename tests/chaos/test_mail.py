@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 from tests.support import nursery
-from tests.support.ground import Ground, grounded, until
+from tests.support.ground import Ground, end, grounded, until
 
 from windlass.api import client
 from windlass.core.errors import WindlassError
@@ -148,13 +148,9 @@ class Storm:
         time.sleep(self.dice.choice((0.0, 0.0, 0.01, 0.03, 0.1, 0.2)))
 
     def _kill_daemon(self) -> None:
-        try:
-            pid = int(json.loads((self.ground.state / "daemon.lock").read_text())["pid"])
-            daemon = psutil.Process(pid)
-            daemon.send_signal(signal.SIGKILL)
-            daemon.wait(10)
-        except (OSError, ValueError, psutil.Error):
-            return  # it died by itself a moment ago
+        daemon = self.ground.living_daemon()
+        if daemon is not None:  # else it died by itself a moment ago
+            end([daemon])
 
     def _kill_session(self, name: str) -> None:
         pid = self.ask("info", {"agent": name})["pid"]

@@ -13,7 +13,7 @@ from typing import Literal
 import psutil
 import pytest
 from tests.claude.test_mail import arrived, receipt, send
-from tests.support.ground import until
+from tests.support.ground import end, until
 from tests.support.scene import Scene
 
 pytestmark = pytest.mark.slow
@@ -44,13 +44,7 @@ def aimed(on: Scene, name: str, victim: Victim) -> Callable[[], None]:
         roots.append(psutil.Process(on.ground.ask("whoami")["pid"]))
 
     def shoot() -> None:
-        found = [one for root in roots for one in (root, *root.children(recursive=True))]
-        for one in found:
-            try:
-                one.kill()
-            except psutil.NoSuchProcess:
-                continue  # it went with another
-        psutil.wait_procs(found, timeout=10)
+        end([one for root in roots for one in (root, *root.children(recursive=True))])
         on.ground.warm = victim != "session"  # the next daemon need not import everything first
 
     return shoot

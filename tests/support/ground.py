@@ -6,13 +6,13 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -208,9 +208,7 @@ class Ground:
         """Ends the daemon with -9 and waits until it is gone."""
         pid = self.daemon_pid()
         assert pid is not None
-        process = psutil.Process(pid)
-        process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        end([psutil.Process(pid)])
 
     def tmux(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Talks to the private tmux server."""
@@ -239,20 +237,26 @@ class Ground:
         return mine
 
     def _daemon_from_the_nursery(self) -> int | None:
-        """Its environment and arguments are those of the nursery.
+        """Its environment and arguments are those of the nursery."""
+        daemon = self.living_daemon()
+        with contextlib.suppress(psutil.Error):
+            if daemon is not None and nursery.__file__ in daemon.cmdline():
+                return daemon.pid
+        return None
 
-        Who holds the lock is alive. A number that a dead one left behind may be another test's
-        daemon by now.
+    def living_daemon(self) -> psutil.Process | None:
+        """Who holds the daemon's lock, without a command.
+
+        A number that a dead one left in the file may be another test's daemon by now.
         """
         try:
             with (self.state / "daemon.lock").open() as lock:
                 with contextlib.suppress(BlockingIOError):
                     fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
                     return None
-                pid = int(json.load(lock)["pid"])
-            return pid if nursery.__file__ in psutil.Process(pid).cmdline() else None
+                return psutil.Process(int(json.load(lock)["pid"]))
         except (OSError, ValueError, KeyError, psutil.Error):
-            return None  # there is none, or the test has spoiled the file
+            return None  # there is none, it has not said yet, or the test has spoiled the file
 
     def leave(self) -> None:
         """Ends what the test started, and fails if something will not go."""
@@ -260,12 +264,7 @@ class Ground:
             left = self.processes()
             if not left:
                 return
-            for process in left:
-                try:
-                    process.kill()
-                except psutil.NoSuchProcess:
-                    continue
-            psutil.wait_procs(left, timeout=10)
+            end(left)
         assert not left, left
 
 
@@ -291,6 +290,27 @@ def grounded() -> Iterator[Ground]:
     finally:
         made.leave()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def end(some: Iterable[psutil.Process]) -> None:
+    """Kills them and waits until they have ended; whoever collects them may take seconds more."""
+    with contextlib.ExitStack() as stack:
+        ends = select.poll()
+        left = set()
+        for process in some:
+            with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+                watched = os.pidfd_open(process.pid)
+                stack.callback(os.close, watched)
+                process.kill()
+                ends.register(watched, select.POLLIN)
+                left.add(watched)
+        deadline = time.monotonic() + 10
+        while left:
+            ended = [watched for watched, _ in ends.poll((deadline - time.monotonic()) * 1000)]
+            assert ended, "a killed process does not end"
+            for watched in ended:
+                ends.unregister(watched)
+                left.discard(watched)
 
 
 def until(true: Callable[[], bool], *, within: float = 20.0, what: str = "it") -> None:
