@@ -53,6 +53,11 @@ class Told(Call):
         return self.answers[verb](request)
 
 
+def piped_in(text: str) -> io.TextIOWrapper:
+    """A stdin that a program writes to."""
+    return io.TextIOWrapper(io.BytesIO(text.encode()))
+
+
 class Terminal(io.StringIO):
     """A stdin that somebody types on."""
 
@@ -102,7 +107,7 @@ MADE = {
 }
 
 
-def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.StringIO) -> dict[str, Any]:
+def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.TextIOBase) -> dict[str, Any]:
     """What `wl new` asks for."""
     monkeypatch.setattr(sys, "stdin", stdin)
     call = Told(new, *words, spawn=lambda _: MADE)
@@ -130,7 +135,7 @@ def test_a_manager_a_parent_and_a_goal_are_told_apart(
     meaning: tuple[str, str | None, str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = meant(monkeypatch, *words, stdin=io.StringIO(stdin))
+    asked = meant(monkeypatch, *words, stdin=piped_in(stdin))
     assert (asked["goal"], asked.get("parent"), asked["role"]) == meaning
 
 
@@ -140,7 +145,7 @@ def test_a_manager_a_parent_and_a_goal_are_told_apart(
 )
 def test_what_cannot_be_meant_is_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError):
-        meant(monkeypatch, *words, stdin=io.StringIO())
+        meant(monkeypatch, *words, stdin=piped_in(""))
 
 
 @pytest.mark.parametrize(
@@ -151,13 +156,13 @@ def test_what_is_piped_follows_the_prompt_file(
 ) -> None:
     (tmp_path / "review.md").write_text("review\n")
     words = ("--prompt-file", str(tmp_path / "review.md"))
-    assert meant(monkeypatch, *words, stdin=io.StringIO(piped))["goal"] == goal
+    assert meant(monkeypatch, *words, stdin=piped_in(piped))["goal"] == goal
 
 
 def test_the_driver_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
-    assert meant(monkeypatch, "x", stdin=io.StringIO())["driver"] == "standin"
-    assert meant(monkeypatch, "x", "--driver", "other", stdin=io.StringIO())["driver"] == "other"
+    assert meant(monkeypatch, "x", stdin=piped_in(""))["driver"] == "standin"
+    assert meant(monkeypatch, "x", "--driver", "other", stdin=piped_in(""))["driver"] == "other"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +198,7 @@ def test_a_port_is_a_port(port: str) -> None:
 
 def test_limits_are_asked_for_in_dollars_and_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("--max-budget", "5", "--time-limit", "2h")
-    asked = meant(monkeypatch, *words, "x", stdin=io.StringIO())
+    asked = meant(monkeypatch, *words, "x", stdin=piped_in(""))
     assert (asked["max_usd"], asked["max_seconds"]) == (5.0, 7200.0)
     call = Told(resume, "fox", *words, resume=lambda _: {"id": "fox", "state": "running"})
     resume.run(call)
@@ -211,7 +216,7 @@ def test_who_starts_an_agent_is_told_of_what_it_has(
     monkeypatch: pytest.MonkeyPatch,
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    meant(monkeypatch, *flags, "x", stdin=io.StringIO())
+    meant(monkeypatch, *flags, "x", stdin=piped_in(""))
     said = capsysbinary.readouterr().out.decode()
     assert "wl look a " in said
     assert there in said
@@ -345,12 +350,12 @@ def test_a_script_is_a_file_that_stays(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "plan.json").write_text("{}")
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.chdir(tmp_path)
-    asked = meant(monkeypatch, "--script", "plan.json", "x", stdin=io.StringIO())
+    asked = meant(monkeypatch, "--script", "plan.json", "x", stdin=piped_in(""))
     assert asked["script"] == str(tmp_path / "plan.json")
     with pytest.raises(UserError, match="not a regular file"):
-        meant(monkeypatch, "--script", "pipe", "x", stdin=io.StringIO())
+        meant(monkeypatch, "--script", "pipe", "x", stdin=piped_in(""))
     with pytest.raises(UserError, match="no script"):
-        meant(monkeypatch, "--script", "absent", "x", stdin=io.StringIO())
+        meant(monkeypatch, "--script", "absent", "x", stdin=piped_in(""))
 
 
 def test_following_the_screen_of_a_stopped_agent_ends() -> None:

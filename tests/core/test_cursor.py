@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core import cursor as play
+from windlass.core import shapes
 from windlass.core.cursor import Cursor
 from windlass.core.script import Await, Entry, Script, Text, parse
 
@@ -108,7 +109,7 @@ def test_a_saved_cursor_goes_on_exactly_where_it_was(kinds: list[str], stop: int
         while True:
             if steps == stop:
                 data = msgspec.to_builtins(cursor, str_keys=True)
-                cursor = msgspec.convert(data, Cursor, strict=False)
+                cursor = shapes.convert(data, Cursor, strict=False)
             steps += 1
             cursor = play.settle(script, cursor)
             if not cursor.busy:

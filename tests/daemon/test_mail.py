@@ -21,7 +21,7 @@ from tests.support.agents import an_agent
 from tests.support.ground import Ground, until
 
 from windlass.api.server import Caller
-from windlass.core import mail
+from windlass.core import mail, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.ids import RepoId, Uid
@@ -516,7 +516,7 @@ def test_a_question_to_the_person_is_a_notice_and_who_takes_it_has_it(post: Post
 def an_offer(**more: Any) -> Any:
     """A delivery under way."""
     made = {"route": "context", "session": 1, "at": 0.0, "path": "/nowhere", "offset": 0, **more}
-    return msgspec.convert(made, mail.Offer)
+    return shapes.convert(made, mail.Offer)
 
 
 def lives(post: Post, name: str, number: int = 1, **more: Any) -> Path:

@@ -59,6 +59,7 @@ def context(clock: Turned) -> Iterator[Context]:
     store = Store(folder / "windlass.db", clock=clock)
     store.open()
     (folder / "shop" / ".git").mkdir(parents=True)
+    (folder / "shop" / ".git" / "HEAD").touch()
     values = {"id": REPO, "root": str(folder / "shop"), "git_dir": str(folder / "shop" / ".git")}
     store.write(
         lambda w: w.connection.execute(sa.insert(tables.repos).values(added_at=0.0, **values))

@@ -21,16 +21,17 @@ from tests.support.ground import until
 
 from windlass.api.server import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest
+from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import notices, notifying, questions, receipts, watching
+from windlass.daemon import listening, notices, notifying, questions, receipts, watching
 from windlass.daemon.context import Context, Folders, SystemClock
 from windlass.daemon.failpoints import Failpoints
 from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
-from windlass.daemon.notices import Desk, Notices, Waiter
+from windlass.daemon.listening import Desk, Listening, Waiter
 from windlass.daemon.receipts import PERSON as PARTY
 from windlass.daemon.receipts import Party
 from windlass.sessions.session import Facts, Sessions
@@ -71,9 +72,9 @@ def context() -> Iterator[Context]:
 
 
 @pytest.fixture
-def board(context: Context) -> Iterator[Notices]:
+def board(context: Context) -> Iterator[Listening]:
     """The service, which waits for readers a moment and not for seconds."""
-    made = Notices(context, held=HELD)
+    made = Listening(context, held=HELD)
     made.open()
     yield made
     made.close()
@@ -86,14 +87,14 @@ def post(context: Context, text: str, *, repo: RepoId = REPO) -> int:
 def asked(context: Context, listener: str = "a", **more: Any) -> ListenRequest:
     cwd = str(context.folders.home / "shop")
     request = {"cwd": cwd, "route": "listen", "listener": listener, "timeout": 10.0, **more}
-    return msgspec.convert(request, ListenRequest)
+    return shapes.convert(request, ListenRequest)
 
 
-def waits(board: Notices, request: ListenRequest) -> asyncio.Task[dict[str, Any]]:
+def waits(board: Listening, request: ListenRequest) -> asyncio.Task[dict[str, Any]]:
     return asyncio.create_task(board.listen(PERSON, request))
 
 
-async def waiting_are(board: Notices, count: int) -> None:
+async def waiting_are(board: Listening, count: int) -> None:
     """Returns when so many wait for news of the shop."""
 
     def there() -> bool:
@@ -111,15 +112,15 @@ def numbers(answer: dict[str, Any]) -> list[int]:
     return [one["number"] for one in answer["notices"]]
 
 
-def take(board: Notices, answer: dict[str, Any]) -> int:
+def take(board: Listening, answer: dict[str, Any]) -> int:
     request = {"numbers": numbers(answer), "listener": "a", "route": "listen"}
     return int(board.taken(PERSON, request)["taken"])  # type: ignore[arg-type]
 
 
-def on_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[[Context, Notices], None]:
+def on_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[[Context, Listening], None]:
     """Runs a test on an event loop of its own."""
 
-    def run(context: Context, board: Notices) -> None:
+    def run(context: Context, board: Listening) -> None:
         asyncio.run(test(context, board))  # type: ignore[arg-type]
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
@@ -127,7 +128,7 @@ def on_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[[Context, Notice
 
 
 @on_a_loop
-async def test_who_waits_is_woken_by_the_commit(context: Context, board: Notices) -> None:
+async def test_who_waits_is_woken_by_the_commit(context: Context, board: Listening) -> None:
     waiting = waits(board, asked(context, timeout=None))
     await waiting_are(board, 1)
     assert not waiting.done()
@@ -137,14 +138,16 @@ async def test_who_waits_is_woken_by_the_commit(context: Context, board: Notices
 
 
 @on_a_loop
-async def test_what_came_before_is_given_at_once_in_order(context: Context, board: Notices) -> None:
+async def test_what_came_before_is_given_at_once_in_order(
+    context: Context, board: Listening
+) -> None:
     for text in ("one", "two", "three"):
         post(context, text)
     assert texts(await board.listen(PERSON, asked(context, timeout=0))) == ["one", "two", "three"]
 
 
 @on_a_loop
-async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Notices) -> None:
+async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Listening) -> None:
     for number in range(130):
         post(context, str(number))
     first = await board.listen(PERSON, asked(context))
@@ -155,7 +158,7 @@ async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Not
 
 @on_a_loop
 async def test_news_of_another_repository_wake_nobody_here(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     waiting = waits(board, asked(context, timeout=HELD))
     await waiting_are(board, 1)
@@ -166,7 +169,9 @@ async def test_news_of_another_repository_wake_nobody_here(
 
 
 @on_a_loop
-async def test_a_second_listener_is_told_who_is_the_first(context: Context, board: Notices) -> None:
+async def test_a_second_listener_is_told_who_is_the_first(
+    context: Context, board: Listening
+) -> None:
     first = waits(board, asked(context, "a", pid=4711))
     await waiting_are(board, 1)
     second = await asyncio.wait_for(board.listen(PERSON, asked(context, "b", pid=4712)), 5)
@@ -188,7 +193,7 @@ def test_who_only_looks_keeps_nobody_from_waiting(context: Context) -> None:
 
 @on_a_loop
 async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     older = waits(board, asked(context, "s1", route="rewake"))
     await waiting_are(board, 1)
@@ -203,7 +208,7 @@ async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
 
 
 @on_a_loop
-async def test_a_listener_goes_before_sessions(context: Context, board: Notices) -> None:
+async def test_a_listener_goes_before_sessions(context: Context, board: Listening) -> None:
     listener = waits(board, asked(context, "l"))
     await waiting_are(board, 1)
     session = waits(board, asked(context, "s", route="rewake"))
@@ -217,7 +222,7 @@ async def test_a_listener_goes_before_sessions(context: Context, board: Notices)
 
 
 @on_a_loop
-async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board: Notices) -> None:
+async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board: Listening) -> None:
     session = waits(board, asked(context, "s", route="rewake"))
     listener = waits(board, asked(context, "l"))
     await waiting_are(board, 2)
@@ -229,7 +234,7 @@ async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board:
 
 @on_a_loop
 async def test_what_a_reader_does_not_take_is_held_back_and_then_offered_again(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     post(context, "news")
     assert texts(await board.listen(PERSON, asked(context, "dies"))) == ["news"]
@@ -243,7 +248,7 @@ async def test_what_a_reader_does_not_take_is_held_back_and_then_offered_again(
 
 @on_a_loop
 async def test_what_was_taken_is_gone_however_often_it_is_said(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     post(context, "old")
     answer = await board.listen(PERSON, asked(context))
@@ -255,17 +260,17 @@ async def test_what_was_taken_is_gone_however_often_it_is_said(
 
 
 @on_a_loop
-async def test_the_next_daemon_offers_what_nobody_took(context: Context, board: Notices) -> None:
+async def test_the_next_daemon_offers_what_nobody_took(context: Context, board: Listening) -> None:
     post(context, "news")
     await board.listen(PERSON, asked(context))
-    after = Notices(context)
+    after = Listening(context)
     assert texts(await after.listen(PERSON, asked(context, timeout=0))) == ["news"]
     after.close()
 
 
 @on_a_loop
 async def test_news_is_heard_while_somebody_waits_and_a_moment_after(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     assert not board.armed(REPO)
     waiting = waits(board, asked(context))
@@ -279,7 +284,7 @@ async def test_news_is_heard_while_somebody_waits_and_a_moment_after(
 
 
 def test_a_session_that_was_woken_counts_as_listening_while_it_works(context: Context) -> None:
-    hasty = Notices(context, held=0.0)
+    hasty = Listening(context, held=0.0)
     for route, armed in (("listen", False), ("rewake", True)):
         post(context, "news")
         take(hasty, asyncio.run(hasty.listen(PERSON, asked(context, route=route))))
@@ -288,7 +293,7 @@ def test_a_session_that_was_woken_counts_as_listening_while_it_works(context: Co
 
 
 @on_a_loop
-async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Notices) -> None:
+async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Listening) -> None:
     waiting = [waits(board, asked(context)), waits(board, asked(context, "s", route="rewake"))]
     await waiting_are(board, 2)
     await asyncio.to_thread(board.end_waiting, REPO)
@@ -300,7 +305,7 @@ async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Not
     ("nuke", False, "ended"), ("nuke", True, "timeout"), ("kill", False, "timeout"),
 ])  # fmt: skip
 def test_only_the_end_of_everybody_ends_the_listener(
-    context: Context, board: Notices, *, how: str, left: bool, why: str
+    context: Context, board: Listening, *, how: str, left: bool, why: str
 ) -> None:
     if left:
         context.store.write(lambda w: rows.put_agent(w, an_agent("hen", repo=REPO)))
@@ -318,7 +323,7 @@ def test_only_the_end_of_everybody_ends_the_listener(
 
 
 @on_a_loop
-async def test_agents_neither_listen_nor_take(context: Context, board: Notices) -> None:
+async def test_agents_neither_listen_nor_take(context: Context, board: Listening) -> None:
     agent = Caller(Uid("fox"))
     with pytest.raises(Denied, match="agents do not listen"):
         await board.listen(agent, asked(context))
@@ -328,15 +333,15 @@ async def test_agents_neither_listen_nor_take(context: Context, board: Notices) 
         await board.listen(PERSON, asked(context, cwd="/"))
 
 
-def notify(context: Context, board: Notices, caller: Caller, **more: Any) -> dict[str, Any]:
+def notify(context: Context, board: Listening, caller: Caller, **more: Any) -> dict[str, Any]:
     request = {"cwd": str(context.folders.home / "shop"), "text": "done", **more}
     intents = Intents(context, (board.operation(),))
-    asked = msgspec.convert(request, NotifyRequest)
+    asked = shapes.convert(request, NotifyRequest)
     return intents.perform("notify", more.get("key"), lambda: board.begin(caller, asked))
 
 
 def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     context.store.write(lambda w: rows.put_agent(w, an_agent("fox", repo=REPO)))
     notify(context, board, Caller(Uid("fox")), sender="hen")
@@ -348,16 +353,16 @@ def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
     ]  # fmt: skip
 
 
-def test_a_request_that_is_sent_again_posts_once(context: Context, board: Notices) -> None:
+def test_a_request_that_is_sent_again_posts_once(context: Context, board: Listening) -> None:
     first = notify(context, board, PERSON, key="k")
     assert notify(context, board, PERSON, key="k") == first
     assert context.store.read(lambda c: noticeboard.count_waiting(c, REPO)) == 1
 
 
 def test_a_queue_that_nobody_reads_is_full_some_day(
-    context: Context, board: Notices, monkeypatch: pytest.MonkeyPatch
+    context: Context, board: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notices, "_MOST", 2)
+    monkeypatch.setattr(listening, "_MOST", 2)
     post(context, "one")
     notify(context, board, PERSON)
     with pytest.raises(Conflict, match="nobody listens"):
@@ -410,7 +415,7 @@ def test_a_state_that_wavers_is_told_once_until_there_was_work(context: Context)
 
 
 def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     fox = agent(context)
     hen = agent(context, "hen")
@@ -433,7 +438,7 @@ def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
 
 
 def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(
-    context: Context, board: Notices
+    context: Context, board: Listening
 ) -> None:
     fox, hen = agent(context), agent(context, "hen")
     for one in (fox, hen):
@@ -508,7 +513,7 @@ def takers(context: Context) -> list[str | None]:
     return [row[0] for row in context.store.read(lambda c: c.execute(query).all())]
 
 
-def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Notices) -> None:
+def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Listening) -> None:
     fox = agent(context)
     notify(context, board, Caller(fox.uid))
     seen(context, fox, State.COMPLETE)
@@ -670,7 +675,7 @@ def test_at_most_four_run_at_once_and_nobody_waits_for_them(context: Context) ->
 
 
 def test_a_flood_runs_no_flood_of_commands(
-    context: Context, board: Notices, monkeypatch: pytest.MonkeyPatch
+    context: Context, board: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notifying, "MOST_WAITING", 5)
     here = context.folders.home

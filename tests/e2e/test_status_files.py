@@ -19,7 +19,7 @@ def test_a_crew_is_told_in_the_files_of_the_checkout_as_it_comes_and_goes(unboxe
     node.write_text("<windlass>\n</windlass>\n")
     unboxed.new("kit", {"text": "WAITING"})
     until(lambda: '"state": "waiting"' in node.read_text(), what="a node")
-    until(lambda: "`kit`: waiting" in status.read_text(), what="a status")
+    until(lambda: status.exists() and "`kit`: waiting" in status.read_text(), what="a status")
     unboxed.wl("kill", "kit", "--force").ok()
     until(lambda: "No active agents" in node.read_text(), what="a node without agents")
     until(lambda: "No active agents" in status.read_text(), what="a status without agents")

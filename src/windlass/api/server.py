@@ -24,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
+from windlass.core import shapes
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
 from windlass.core.ids import Uid
 
@@ -242,7 +243,7 @@ async def _body(request: Request) -> bytes:
 def _decode(body: bytes, kind: Any) -> Any:
     """Keys that are not of the verb are passed over: a newer client may say more."""
     try:
-        return msgspec.json.decode(body or b"{}", type=kind)
+        return shapes.decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"malformed request: {error}", "is the client of this version?") from None
 

@@ -118,9 +118,15 @@ def _start_detached() -> None:
         word = pipe.readline()
         if not word.endswith("\n"):
             said.seek(0)  # the daemon wrote through the same description
-            last = "".join(f": {line}" for line in said.read().strip().splitlines()[-1:])
-            raise Unavailable(f"the daemon died as it started{last}", "see `wl daemon logs`")
+            why = _cause(said.read().strip().splitlines())
+            raise Unavailable(f"the daemon died as it started{why}", "see `wl daemon logs`")
     _judge(json.loads(word))
+
+
+def _cause(complaints: list[str]) -> str:
+    """What a dead daemon died of: the last thing it said, or that it crashed."""
+    crashes = [line for line in complaints if line.startswith("Fatal Python error")]
+    return "".join(f": {line}" for line in crashes[:1] or complaints[-1:])
 
 
 def _become_daemon(writing: int, complaints: int) -> None:
@@ -141,6 +147,8 @@ def _become_daemon(writing: int, complaints: int) -> None:
         os.closerange(4, 4096)
         env = without_leaks(os.environ) | {"WINDLASS_HOME": places.home(), "WINDLASS_READY": "3"}
         os.execve(_PROGRAM[0], _PROGRAM, env)  # noqa: S606 - our own program, no shell wanted
+    except OSError as error:
+        os.write(complaints, f"{error}\n".encode(errors="replace"))
     finally:
         os._exit(127)
 

@@ -125,11 +125,19 @@ def _clearly_failing() -> Iterator[None]:
 
 def piped() -> str:
     """What came on stdin; nothing from a terminal, which would be waited for unseen."""
-    if sys.stdin.isatty():
-        return ""
+    return "" if sys.stdin.isatty() else read_text("-")
+
+
+def read_text(path: str) -> str:
+    """A file of text, or stdin for `-`, to the last line end: nothing may translate it."""
+    name = "stdin" if path == "-" else path
     try:
-        return sys.stdin.read()
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
     except OSError as error:
-        raise UserError(f"cannot read stdin: {error.strerror}", "</dev/null gives none") from None
+        hint = "</dev/null gives none" if path == "-" else "name a file of text, or - for stdin"
+        raise UserError(f"cannot read {name}: {error.strerror}", hint) from None
     except UnicodeDecodeError:
-        raise UserError("stdin is not UTF-8 text", "only text can be said to an agent") from None
+        raise UserError(f"{name} is not UTF-8 text", "only text can be said to an agent") from None

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
-from windlass.core import config_lists
+from windlass.core import config_lists, shapes
 from windlass.core.boxing import NETWORKS, Isolation, Network
 from windlass.core.errors import ConfigError
 
@@ -235,7 +235,7 @@ def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
     for origin, layer in layers:
         check(layer, origin)
         merged = _merge(merged, layer)
-    return msgspec.convert(merged, Config)
+    return shapes.convert(merged, Config)
 
 
 def confinement(config: Config, role: str) -> tuple[Isolation, Network]:
@@ -279,7 +279,7 @@ def check(layer: Mapping[str, Any], origin: str) -> None:
         if key not in ABOUT:
             raise ConfigError(f"{origin}: unknown key {key!r}", _near(key))
     try:
-        msgspec.convert(layer, Config)
+        shapes.convert(layer, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{origin}: {error}", "`wl config list` shows every key") from None
     _check_lists(layer, origin)
@@ -313,7 +313,7 @@ def parse(key: str, text: str) -> Any:
         owner = get_type_hints(owner)[part]
     kind = get_type_hints(owner, include_extras=True)[last]
     try:
-        return msgspec.convert(text, kind, strict=False)
+        return shapes.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{key}: {text!r} will not do: {error}", ABOUT[key]) from None
 

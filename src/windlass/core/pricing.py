@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from windlass.core import usage
+from windlass.core import shapes, usage
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
 from windlass.core.usage import Report, Usage
@@ -107,7 +107,7 @@ def parse(data: bytes, origin: str) -> Table:
 
 def _price(item: Any, where: str) -> Price:
     try:
-        return msgspec.convert(item, Price)
+        return shapes.convert(item, Price)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {error}", _HINT) from None
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import crew, flow, mail, nudges
+from windlass.core import crew, flow, mail, nudges, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -250,8 +250,8 @@ def _uid(work: Work) -> Uid:
 
 
 def _report(work: Work) -> Report:
-    return msgspec.convert(work.data, Report)
+    return shapes.convert(work.data, Report)
 
 
 def _left(work: Work) -> Uncommitted:
-    return msgspec.convert(work.data.get("left", Uncommitted()), Uncommitted)
+    return shapes.convert(work.data.get("left", Uncommitted()), Uncommitted)

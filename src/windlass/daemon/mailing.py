@@ -297,7 +297,7 @@ class Mailing:
             raise UserError(f"{asker} asks {len(askers)} things: {named}", "name the one you mean")
         if askers:
             return askers[0]
-        message = self._found(where, wanted)
+        message = self._found(where, wanted, what="question", hint="`wl questions` shows them")
         self._refuse_foreign(where, message)
         if message.kind != "question":
             raise UserError(f"{message.id} is no question", f"wl send {message.sender_id} '...'")
@@ -308,14 +308,19 @@ class Mailing:
             )
         return message
 
-    def _found(self, where: finding.Scope, wanted: str) -> Message:
+    def _found(
+        self,
+        where: finding.Scope,
+        wanted: str,
+        *,
+        what: str = "message",
+        hint: str = "`wl inbox` shows them",
+    ) -> Message:
         known = self._context.store.read(lambda c: mailbox.ids(c, wanted))
-        found = match(wanted, known, what="message", hint="`wl inbox` shows them")
+        found = match(wanted, known, what=what, hint=hint)
         message = self._context.store.read(lambda c: mailbox.find(c, found))
-        if message is None:
-            raise NotFound(f"no message {wanted!r}", "`wl inbox` shows them")
-        if where.caller is not None and message.repo != where.caller.repo:
-            raise NotFound(f"no message {wanted!r}", "`wl inbox` shows them")
+        if message is None or (where.caller is not None and message.repo != where.caller.repo):
+            raise NotFound(f"no {what} {wanted!r}", hint)
         return message
 
     def _refuse_foreign(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import json
 import logging
 import logging.handlers
@@ -76,7 +77,7 @@ class Daemon:
         senses = Senses(context, self._verbs.costs, budgets, self._homing, mail)
         self._watching = Watching(context, senses)
         context.look = self._watching.try_to_look
-        self._verbs.notices.open()
+        self._verbs.listening.open()
         self._verbs.delivering.open()
         self._verbs.flowing.open(self._verbs.intents)
         self._feed = Feed(context, self._verbs.views, loop)
@@ -120,7 +121,7 @@ class Daemon:
         for uid in list(self._wakes):
             self._deafen(uid)
         self._homing.close()
-        self._verbs.notices.close()
+        self._verbs.listening.close()
         self._verbs.delivering.close()
         self._verbs.flowing.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -227,6 +228,7 @@ class Daemon:
 
 def run() -> int:
     """Runs the daemon in the foreground until it is told to stop."""
+    faulthandler.enable()
     home = Path(places.home())
     lock = Lock(home / "daemon.lock")
     try:

@@ -9,7 +9,7 @@ import msgspec
 
 from windlass.api.server import Caller
 from windlass.api.wire import MergeRequest
-from windlass.core import protected
+from windlass.core import protected, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
 from windlass.core.ids import Uid
@@ -150,7 +150,7 @@ class Merging:
 
     def _apply(self, work: Work) -> None:
         agent, git = self._agent(work)
-        plan = msgspec.convert(work.data["plan"], MergePlan)
+        plan = shapes.convert(work.data["plan"], MergePlan)
         marked = self._marked(git, plan.old, plan.new)
         merges.apply(git, plan, box=self._box(agent, work.data["into"]))
 

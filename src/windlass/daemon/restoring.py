@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from windlass.api.server import Caller
 from windlass.api.wire import Scope as ScopeRequest
 from windlass.api.wire import TrashRequest
-from windlass.core import crew
+from windlass.core import crew, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, Internal, NotFound, UserError
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
@@ -257,7 +257,7 @@ def _row_of(entry: TrashEntry) -> Agent:
     row = entry.meta.get("row")
     if not isinstance(row, dict):
         raise Internal(f"{entry.id} does not say whose it was", "restore it with git by hand")
-    return msgspec.convert(row, Agent)
+    return shapes.convert(row, Agent)
 
 
 def _archive_of(lost: _Lost) -> str | None:

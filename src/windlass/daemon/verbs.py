@@ -33,10 +33,10 @@ from windlass.daemon.ending import Ending
 from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Intents
 from windlass.daemon.kept import Kept
+from windlass.daemon.listening import Listening
 from windlass.daemon.lodging import Doors
 from windlass.daemon.mailing import Mailing
 from windlass.daemon.merging import Merging
-from windlass.daemon.notices import Notices
 from windlass.daemon.primary import Primary
 from windlass.daemon.primary_hooks import PrimaryHooks
 from windlass.daemon.questions import Questions
@@ -61,7 +61,7 @@ class Verbs:
         self._questions = Questions(context)
         self._mailing = Mailing(context, self._wake)
         self.delivering = Delivering(context)
-        self.notices = Notices(context)
+        self.listening = Listening(context)
         self.flowing = Flowing(context)
         self.views = Views(context)
         self.costs = Costs(context)
@@ -76,7 +76,7 @@ class Verbs:
                 *self._telling.operations(),
                 *self._mailing.operations(),
                 self._questions.operation(),
-                self.notices.operation(),
+                self.listening.operation(),
                 self.flowing.operation(),
             ),
         )
@@ -85,7 +85,7 @@ class Verbs:
         """Verb by verb: the type of its request, and what answers it."""
         views, kept = self.views, Kept(self._context)
         hooks = PrimaryHooks(self._context)
-        primary = Primary(self._context, views, self._questions, self.notices.armed)
+        primary = Primary(self._context, views, self._questions, self.listening.armed)
         steering, telling, mailing = self._steering, self._telling, self._mailing
         mail = self.delivering
         return {
@@ -120,7 +120,7 @@ class Verbs:
             "info": Verb(wire.AgentRequest, views.info),
             "init": Verb(wire.InitRequest, self._init),
             "interrupt": Verb(wire.AgentRequest, self._does("interrupt", telling.begin_interrupt)),
-            "listen": Wait(wire.ListenRequest, self.notices.listen),
+            "listen": Wait(wire.ListenRequest, self.listening.listen),
             "log": Verb(wire.LogRequest, views.log),
             "look": Verb(wire.LookRequest, views.look),
             "mail.wait": Wait(wire.MailRequest, mail.wait),
@@ -128,7 +128,7 @@ class Verbs:
             "merge-check": Verb(wire.MergeRequest, self._merging.preview),
             "message": Verb(wire.MessageRequest, mailing.show),
             "note": Verb(wire.NoteRequest, self._does("note", telling.begin_note)),
-            "notify": Verb(wire.NotifyRequest, self._does("notify", self.notices.begin)),
+            "notify": Verb(wire.NotifyRequest, self._does("notify", self.listening.begin)),
             "pause": Verb(wire.AgentRequest, self._steers("pause")),
             "place": Verb(wire.PlaceRequest, views.place),
             "primary": Verb(wire.HookInput, primary.answer),
@@ -143,7 +143,7 @@ class Verbs:
             "send": Verb(wire.SendRequest, self._does("send", mailing.begin_send)),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
             "status": Verb(wire.AgentRequest, views.status),
-            "taken": Verb(wire.TakenRequest, self.notices.taken),
+            "taken": Verb(wire.TakenRequest, self.listening.taken),
             "trash": Verb(wire.TrashRequest, kept.trash),
             "trash.empty": Verb(wire.TrashRequest, self._trash_empty),
             "trash.restore": Verb(wire.TrashRequest, self._does("restore", self._restoring.begin)),

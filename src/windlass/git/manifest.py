@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from windlass.core import shapes
 from windlass.core.errors import GitError
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(content: bytes) -> Manifest:
     """Reads a manifest."""
-    return msgspec.convert(json.loads(content), Manifest)
+    return shapes.convert(json.loads(content), Manifest)
 
 
 def read(repo: Repository, commit: str) -> Manifest:

@@ -7,18 +7,16 @@ more, with who decided. Whatever goes wrong, the answer is a denial. Only built-
 as the daemon answers.
 """
 
-import _socket
-import posix
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from windlass.hooks import recording
+    from windlass.hooks import posting, recording
 else:
+    import posting
     import recording
 
 PATIENCE = 1.0
-_CHUNK = 1 << 16
 _KEPT_OF_A_CALL = 1 << 16
 
 
@@ -37,9 +35,9 @@ def main(arguments: list[str]) -> int:
         answer, by, readable = _decide(body, api, policy_file)
     except Exception as error:  # noqa: BLE001 - it fails closed, in words that the agent reads
         what = f"the policy hook failed: {type(error).__name__}"
-        _say(refusal(body, what.encode("ascii", "replace")))
+        posting.say(1, refusal(body, what.encode("ascii", "replace")))
         return 0
-    _say(answer)
+    posting.say(1, answer)
     if opens_dialog and b'"decision"' not in answer:
         _record(events, line)  # only now: where it is decided, nobody is asked
     # A reason that speaks of "deny" has its quotes escaped.
@@ -81,36 +79,11 @@ def _decide(body: bytes, api: str, policy_file: str) -> tuple[bytes, bytes, bool
 
 def _ask(path: str, body: bytes) -> bytes | None:
     """Asks the daemon; None unless a whole answer comes in time."""
-    end = time.monotonic() + PATIENCE
-    parts: list[bytes] = []
-    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        asking.settimeout(PATIENCE)
-        asking.connect(path)
-        asking.settimeout(max(end - time.monotonic(), 0.001))
-        # In HTTP/1.0 an answer ends with its connection and never comes in chunks.
-        asking.sendall(b"POST /v1/decide HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        while (left := end - time.monotonic()) > 0:
-            asking.settimeout(left)
-            chunk = asking.recv(_CHUNK)
-            if not chunk:
-                return _whole(b"".join(parts))
-            parts.append(chunk)
+        status, answer = posting.post(path, b"decide", body, end=time.monotonic() + PATIENCE)
     except OSError:
-        pass
-    finally:
-        asking.close()
-    return None
-
-
-def _whole(answer: bytes) -> bytes | None:
-    """The body of an answer that is good and complete: the daemon may have died within it."""
-    head, _, body = answer.partition(b"\r\n\r\n")
-    first, *others = head.split(b"\r\n")
-    if first.split(b" ")[1:2] != [b"200"] or not body.startswith(b"{"):
         return None
-    said = [o.partition(b":")[2].strip() for o in others if o[:15].lower() == b"content-length:"]
-    return body if said == [b"%d" % len(body)] else None
+    return answer if status == 200 and answer.startswith(b"{") else None
 
 
 def _told(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> bytes:
@@ -140,8 +113,3 @@ def _poke(wake: str) -> None:
         recording.poke(wake)
     except (OSError, ValueError):
         return  # nobody listens
-
-
-def _say(answer: bytes) -> None:
-    while answer:
-        answer = answer[posix.write(1, answer) :]

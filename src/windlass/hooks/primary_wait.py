@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from windlass.hooks import primary_relay, recording
+    from windlass.hooks import posting, recording
 else:
-    import primary_relay
+    import posting
     import recording
 
 WAKE = 2
@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> int:
     try:
         notices = waiter.wait()
         waiter.require_reader()
-        _write("\n".join((_HEAD, *(one["line"] for one in notices), _ADVICE, "")))
+        text = "\n".join((_HEAD, *(one["line"] for one in notices), _ADVICE, ""))
+        posting.say(2, text.encode("utf-8", "backslashreplace"))
         waiter.take([one["number"] for one in notices])
     except Over:
         return 0
@@ -86,7 +87,7 @@ class Waiter:
         for _ in range(_TRIES):
             try:
                 end = time.monotonic() + _LONGEST_PAUSE
-                primary_relay.post(self._socket, b"taken", body, end=end)
+                posting.post(self._socket, b"taken", body, end=end)
             except OSError:
                 time.sleep(_FIRST_PAUSE)
             else:
@@ -108,18 +109,18 @@ class Waiter:
         try:
             body = json.dumps(self._who).encode()
             end = time.monotonic() + _GLANCE
-            primary_relay.send(asking, self._socket, b"listen", body, end=end)
+            posting.send(asking, self._socket, b"listen", body, end=end)
             parts: list[bytes] = []
             while chunk := self._received(asking):
                 parts.append(chunk)
         finally:
             asking.close()
-        return primary_relay.whole(b"".join(parts))
+        return posting.whole(b"".join(parts))
 
     def _received(self, asking: _socket.socket) -> bytes:
         while True:
             try:
-                return primary_relay.receive(asking, end=time.monotonic() + _GLANCE)
+                return posting.receive(asking, end=time.monotonic() + _GLANCE)
             except TimeoutError:
                 self.require_reader()
 
@@ -136,9 +137,3 @@ def _notices(status: int, answer: bytes) -> "list[dict[str, Any]]":
         raise Over
     found: list[dict[str, Any]] = told["notices"]
     return found
-
-
-def _write(text: str) -> None:
-    left = text.encode("utf-8", "backslashreplace")
-    while left:
-        left = left[posix.write(2, left) :]

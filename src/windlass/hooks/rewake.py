@@ -11,7 +11,15 @@ as one waits for every idle agent.
 import _socket
 import posix
 import select
+import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from windlass.hooks import posting
+else:
+    sys.path.insert(0, __file__.rpartition("/")[0])
+    import posting
 
 _CHUNK = 1 << 16
 _SHORTEST, _LONGEST = 0.05, 2.0
@@ -67,9 +75,7 @@ def _wake(answer: bytes) -> int:
     text = json.loads(answer).get("text")
     if not text:
         return _SILENT
-    left = text.encode("utf-8", "surrogatepass")
-    while left:
-        left = left[posix.write(2, left) :]
+    posting.say(2, text.encode("utf-8", "surrogatepass"))
     return _WAKES
 
 
@@ -78,27 +84,18 @@ def _asked(path: str, body: bytes, watch: _Watch) -> bytes | None:
     parts: list[bytes] = []
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        asking.connect(path)
-        # In HTTP/1.0 an answer ends with its connection and never comes in chunks.
-        asking.sendall(
-            b"POST /v1/mail.wait HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-        )
+        posting.send(asking, path, b"mail.wait", body, end=time.monotonic() + _LONGEST)
         while watch.until_readable(asking) and (chunk := asking.recv(_CHUNK)):
             parts.append(chunk)
+        status, said = posting.whole(b"".join(parts))
     except OSError:
         return None
     finally:
         asking.close()
-    head, _, said = b"".join(parts).partition(b"\r\n\r\n")
-    first, *others = head.split(b"\r\n")
-    length = [o.partition(b":")[2].strip() for o in others if o[:15].lower() == b"content-length:"]
-    whole = first.split(b" ")[1:2] == [b"200"] and length == [b"%d" % len(said)]
-    return said if whole and said.startswith(b"{") else None
+    return said if status == 200 and said.startswith(b"{") else None
 
 
 if __name__ == "__main__":
-    import sys
-
     code = _SILENT
     try:
         code = main(sys.argv[1:])

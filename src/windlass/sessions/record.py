@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from windlass.core import shapes
 from windlass.sessions.census import Identity, identify
 
 SPEC = "spec.json"
@@ -66,7 +67,7 @@ def read_exit(folder: Path) -> Exit | None:
 
 def _read(path: Path, kind: type[_T]) -> _T | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return shapes.decode(path.read_bytes(), kind)
     except FileNotFoundError:
         return None
     except msgspec.DecodeError:

@@ -16,6 +16,7 @@ import msgspec
 
 from windlass import __version__
 from windlass.core import cursor as play
+from windlass.core import shapes
 from windlass.core.cursor import Cursor
 from windlass.core.driving import transcript_name
 
@@ -75,7 +76,7 @@ def read_history(path: Path) -> History:
         history.lines.append(line)
         history.last_uuid = line.get("uuid", history.last_uuid)
         if "cursor" in line:
-            history.cursor = msgspec.convert(line["cursor"], Cursor, strict=False)
+            history.cursor = shapes.convert(line["cursor"], Cursor, strict=False)
         heard = "\n".join(text for role, text in _said(line) if role == "user")
         if heard:
             history.goal = history.goal or heard

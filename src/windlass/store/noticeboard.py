@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.store import rows
@@ -59,7 +60,7 @@ def put(
     key = done.inserted_primary_key
     if key is None:  # every dialect that we support returns the key
         raise AssertionError(sender)
-    return msgspec.convert({"number": key[0], **values}, Notice)
+    return shapes.convert({"number": key[0], **values}, Notice)
 
 
 def waiting(connection: sa.Connection, repo: RepoId, *, limit: int) -> list[Notice]:

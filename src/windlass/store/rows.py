@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import Observation
@@ -228,4 +229,4 @@ def shaped(kind: type[S], row: sa.Row[Any]) -> S:
     """A row as a struct."""
     # Column names may be a subclass of str, which msgspec does not take as a key.
     named = {str(name): value for name, value in zip(row._fields, row, strict=True)}
-    return msgspec.convert(named, kind, strict=False)
+    return shapes.convert(named, kind, strict=False)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core import shapes
 from windlass.core.ids import RepoId, Uid
 from windlass.core.usage import Usage
 from windlass.store import rows
@@ -79,7 +80,7 @@ def reported(connection: sa.Connection, uid: Uid, session: int) -> dict[str, tup
     found = {}
     for row in connection.execute(query).mappings():
         tokens = {name: row[name] for name in _SUMMED if name != "cost"}
-        found[row["model"]] = (msgspec.convert(tokens, Usage, strict=False), float(row["cost"]))
+        found[row["model"]] = (shapes.convert(tokens, Usage, strict=False), float(row["cost"]))
     return found
 
 
@@ -99,7 +100,7 @@ def spent(
         query = query.where(counted.c.day >= since)
     found = connection.execute(query.order_by(*named)).mappings()
     return [
-        msgspec.convert({str(k): v for k, v in row.items()}, Spent, strict=False) for row in found
+        shapes.convert({str(k): v for k, v in row.items()}, Spent, strict=False) for row in found
     ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from windlass.api import asking
 from windlass.cli import limits
-from windlass.cli.call import Call, piped
+from windlass.cli.call import Call, piped, read_text
 from windlass.core.errors import UserError
 
 EXAMPLES = (
@@ -93,7 +93,9 @@ def run(call: Call) -> int:
         model=args.model,
         driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
         script=_script(args.script),
-        script_text=_read(args.script) if args.script and os.environ.get(asking.BOXED) else None,
+        script_text=read_text(args.script)
+        if args.script and os.environ.get(asking.BOXED)
+        else None,
         worktree=not args.no_worktree,
         mode="headless" if args.print else "live",
         allow=allow,
@@ -173,7 +175,7 @@ def _given(call: Call) -> str | None:
     if args.prompt_file:
         if args.goal is not None:
             raise UserError("a goal and --prompt-file both say what to do", "drop one of the two")
-        return _with_piped(_read(args.prompt_file))
+        return _with_piped(read_text(args.prompt_file))
     if args.goal is not None:
         return str(args.goal)
     if args.manager and not _could_be_id(args.manager):
@@ -203,16 +205,6 @@ def _script(path: str | None) -> str | None:
             "write it to a file: a pipe or <(...) is gone when the agent reads it again",
         )
     return os.path.abspath(path)
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}", "name a text file") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{os.path.basename(path)} is not UTF-8 text", "name a text file") from None
 
 
 def _patterns(option: str, text: str | None) -> list[str] | None:

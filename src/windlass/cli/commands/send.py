@@ -9,11 +9,10 @@ is a question, with `!` an alert, with `COMPLETE:` or `DONE:` the end of the wor
 from __future__ import annotations
 
 import os
-import sys
 from argparse import ArgumentParser
 
 from windlass.cli import receipts
-from windlass.cli.call import Call
+from windlass.cli.call import Call, piped, read_text
 from windlass.core import ages
 from windlass.core.errors import UserError
 
@@ -80,25 +79,8 @@ def _text(call: Call) -> str:
             "send one of them, or one after the other",
         )
     if args.file is not None:
-        return _read(args.file)
-    text = " ".join(args.text)
-    if not text and not sys.stdin.isatty():  # a terminal would be waited for unseen
-        text = _read("-")
+        return read_text(args.file)
+    text = " ".join(args.text) or piped()
     if not text:
         raise UserError("nothing to send", f"wl send {args.agent} 'text'")
     return text
-
-
-def _read(path: str) -> str:
-    name = "stdin" if path == "-" else path
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(path, "rb") as file:
-            return file.read().decode()
-    except OSError as error:
-        raise UserError(
-            f"cannot read {name}: {error.strerror}", "name a file of text, or - for stdin"
-        ) from None
-    except UnicodeDecodeError:
-        raise UserError(f"{name} is not UTF-8 text", "only text can be said to an agent") from None
