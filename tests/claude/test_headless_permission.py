@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +50,14 @@ def decided(on: Scene, pid: int) -> bool:
     """Whether the hook that was asked for permission has gone, leaving it to others."""
     if b"PermissionRequest" not in (folder(on) / "events.jsonl").read_bytes():
         return False
-    below = psutil.Process(pid).children(recursive=True)
-    return not any("policy.py" in word for one in below for word in one.cmdline())
+    return not any("policy.py" in word for word in words_below(pid))
+
+
+def words_below(pid: int) -> Iterator[str]:
+    """The arguments of everything below a process that has not ended yet."""
+    for one in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.ZombieProcess, psutil.NoSuchProcess):
+            yield from one.cmdline()
 
 
 def test_a_question_that_no_hook_decides_is_answered_and_the_turn_goes_on(on: Scene) -> None:

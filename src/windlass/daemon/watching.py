@@ -359,6 +359,8 @@ def _take(
         _follow_conversation(writing, agent, event)
         if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
             event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
+    if name == "PermissionRequest" and agent.mode == "headless":
+        return session  # it asks over its output, and may have its answer before the hook speaks
     seen = states.from_hook(event, at=at, session=session.number)
     if seen is not None:
         if name == "SessionStart":
