@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windlass.hooks
@@ -453,6 +453,7 @@ SHELL_CALLS = st.builds(
 
 @settings(deadline=None, max_examples=500)
 @given(asked=st.tuples(CALLS, POLICIES) | st.tuples(SHELL_CALLS, SHELLS))
+@example(asked=(ToolCall(tool="Read", input={"file_path": ""}, cwd=WS), Policy(allow=("Read",))))
 def test_alone_the_hook_never_allows_what_the_daemon_would_not(
     asked: tuple[ToolCall, Policy], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.core import policy, shell
+from windlass.core import policy, shell, shell_second
 from windlass.core.crew import Policy
 from windlass.core.toolcalls import Decision, ToolCall
 
@@ -431,6 +434,27 @@ def test_a_denial_says_what_a_person_needs() -> None:
     assert "PATH" in decide("PATH=. ls").reason
     assert "functions" in decide("f() { ls; }; f").reason
     assert "name of a command is not written out" in decide("$X").reason
+
+
+_TRIES = """
+import sys
+from windlass.core import shell_second, shell_tree
+for _ in range(500):
+    try:
+        shell_second.names(sys.argv[1])
+    except shell_tree.Broken:
+        pass
+"""
+
+
+def test_characters_of_no_table_do_not_end_the_process() -> None:
+    line = "+$case esac\u00e90\\%/${\U000fbd95for &,((\u1975/#done\ufefffor '\U0001f600\"\\9"
+    subprocess.run([sys.executable, "-c", _TRIES, line], check=True)
+
+
+def test_a_name_in_any_script_is_read_as_it_is_written() -> None:
+    found = shell_second.names("gr\u00fc\u00dfen 'x \U0001f600' | \u6f22\u5b57")
+    assert sorted(found) == ["gr\u00fc\u00dfen", "\u6f22\u5b57"]
 
 
 @settings(deadline=None)  # the first line pays for the second reader

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import shlex
 import subprocess
 import time
@@ -143,29 +144,34 @@ def _set(group: Path, limits: dict[str, int]) -> None:
 
 @cache
 def _places() -> tuple[list[_Place], str]:
-    """Those that work, tried once; and why one does not."""
+    """Those that work, and why one does not. It holds for as long as we live: so tried twice."""
     works, reasons = [], []
-    quota = Quota(memory=1 << 30, processes=64)
     for place in _candidates():
-        group = place.folder / f"{_NAME}trial-{os.getpid()}"
-        try:
-            group.mkdir()
-            _set(group, _limits(place, quota))
-            line = f"echo $$ >{shlex.quote(str(_door(group, place)))}"
-            done = subprocess.run(
-                ["/bin/sh", "-c", line], capture_output=True, text=True, timeout=10, check=False
-            )
-            if done.returncode:
-                reasons.append(done.stderr.strip())
-            else:
-                works.append(place)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            reasons.append(f"{' and '.join(sorted(place.controllers))}: {error}")
-        finally:
-            _remove(group)
+        why = _try(place) and _try(place)
+        if why:
+            reasons.append(f"{' and '.join(sorted(place.controllers))}: {why}")
+        else:
+            works.append(place)
     if not works and not reasons:
         reasons.append("no control groups are mounted that limit memory or processes")
     return works, "; ".join(reasons)
+
+
+def _try(place: _Place) -> str:
+    """Why no group with limits can be made and entered there; nothing if it can."""
+    group = place.folder / f"{_NAME}trial-{secrets.token_hex(8)}"
+    try:
+        group.mkdir()
+        _set(group, _limits(place, Quota(memory=1 << 30, processes=64)))
+        line = f"echo $$ >{shlex.quote(str(_door(group, place)))}"
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    finally:
+        _remove(group)
+    return (done.stderr.strip() or f"ended with {done.returncode}") if done.returncode else ""
 
 
 def _candidates() -> list[_Place]:

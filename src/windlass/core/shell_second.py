@@ -7,6 +7,8 @@ grammar loses its way behind some of them; it sees the line without.
 
 from __future__ import annotations
 
+import re
+import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -34,13 +36,21 @@ _KNOWN = frozenset(
 )
 
 
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_lock = threading.Lock()
+"""A parser is for one at a time."""
+
+
 def names(text: str) -> list[str]:
     """The names of all commands, as they are written; raises Broken."""
-    source = text.encode()
-    tree = _parser().parse(source)
+    # It looks characters up in tables of the C library that end at 255, and a line with others can
+    # end the process. To a shell they are parts of words and never of names, like a dot.
+    source = _FOREIGN.sub(".", text).encode()
+    with _lock:
+        tree = _parser().parse(source)
     if tree.root_node.has_error:
         raise Broken("it is no shell to a second reader")
-    return [source[start:end].decode() for start, end in _found(tree.root_node, source)]
+    return [text[start:end] for start, end in _found(tree.root_node, source)]
 
 
 def _found(root: Node, source: bytes) -> Iterator[tuple[int, int]]:

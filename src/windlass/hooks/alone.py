@@ -138,6 +138,8 @@ def _where(tool: str, given: "dict[str, Any]", cwd: str) -> list[str]:
     named = [given[key] for key in _PATHS if given.get(key) is not None]
     if not named and FILE_TOOLS[tool] != "path":
         raise _No(f"{tool} names no path")
+    if "" in named:
+        raise _No(f"{tool} names an empty path")
     where = [_joined(cwd, path) for path in named] or [cwd]
     if tool == "Glob":
         where = [_reach(base, given.get("pattern")) for base in where]
