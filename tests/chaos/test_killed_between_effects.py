@@ -42,15 +42,12 @@ HELLO = (
 def points(kind: str) -> list[Any]:
     """Before and after every step that the operation has, whatever is added to it later.
 
-    Before a step is what it is after the one before, but for the record of that; so most of these
-    are left to the long runs.
+    Two of them at once, before the end and somewhere in the middle; the others in the long runs.
     """
     steps = [*(step.name for step in OPERATIONS[kind].steps), "finish"]
-    before = [
-        pytest.param(f"{kind}.{step}.before", marks=[pytest.mark.soak] if step != "finish" else [])
-        for step in steps
-    ]
-    return [*before, *(f"{kind}.{step}.after" for step in steps)]
+    every = [f"{kind}.{step}.{when}" for step in steps for when in ("before", "after")]
+    chosen = (f"{kind}.{steps[len(steps) // 2]}.after", f"{kind}.finish.before")
+    return [pytest.param(p, marks=[] if p in chosen else [pytest.mark.soak]) for p in every]
 
 
 def arm(ground: Ground, point: str) -> Path:

@@ -73,6 +73,7 @@ def test_a_conversation_that_is_gone_starts_anew_with_its_goal(on: Scene, mode: 
     on.wait("fox", "complete,waiting")
     states = [("complete", "hook"), ("paused", "windlass"), ("creating", "windlass")]
     assert on.history("fox")[2:6] == [*states, ("running", "hook")]
+    until(lambda: on.texts("fox") != [], what="its transcript, which may come after the end")
     assert on.texts("fox")[0] == "be fox"
     assert on.texts("fox").count("be fox") == 1
 

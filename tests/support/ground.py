@@ -169,12 +169,15 @@ class Ground:
         """Asks the daemon what `wl` would ask, without a program: for what is asked often."""
         whole = {"cwd": str(self.folder / "repo"), **request}
         try:
-            (socket,) = self.runtime.glob("windlass/*/person.sock")
-            return client.ask(verb, whole, path=str(socket), timeout=90.0)
+            return client.ask(verb, whole, path=self._socket(), timeout=90.0)
         except (ValueError, client.Gone):
+            self.warm = True
             self.wl("list").ok()  # starts it again
-            (socket,) = self.runtime.glob("windlass/*/person.sock")
-            return client.ask(verb, whole, path=str(socket), timeout=90.0)
+            return client.ask(verb, whole, path=self._socket(), timeout=90.0)
+
+    def _socket(self) -> str:
+        (found,) = self.runtime.glob("windlass/*/person.sock")
+        return str(found)
 
     def state_of(self, name: str) -> str:
         """An agent's state."""
@@ -188,9 +191,26 @@ class Ground:
     def wait(self, *names: str, states: str = "complete,stopped") -> None:
         """Waits until agents reach one of the states, and what they committed has come home."""
         wanted = set(states.split(","))
+        end = time.monotonic() + 60
         for name in names:
-            until(lambda name=name: self.state_of(name) in wanted, within=60, what=states)  # type: ignore[misc]
+            while not self._is_or_becomes(name, wanted):
+                assert time.monotonic() < end, f"{name} is {self.state_of(name)}, never {states}"
             self.ask("why", agent=name, home=True)
+
+    def _is_or_becomes(self, name: str, wanted: set[str]) -> bool:
+        """Whether an agent is in one of the states, or is so before nothing happens for a while."""
+        known = self.ask("log", last=1)
+        if self.state_of(name) in wanted:
+            return True
+        after = known[-1]["id"] if known else 0
+        cwd = str(self.folder / "repo")
+        try:
+            for event in client.stream(after, cwd=cwd, path=self._socket(), timeout=1.0):
+                if event["kind"] == "agent.state" and self.state_of(name) in wanted:
+                    return True
+        except (ValueError, client.Gone):
+            return False  # nothing happened, or the daemon went away
+        return False
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
         """The log, whole."""
@@ -322,4 +342,4 @@ def until(true: Callable[[], bool], *, within: float = 20.0, what: str = "it") -
             return
         assert time.monotonic() < end, f"{what} did not happen within {within:g} s"
         # A question that starts a program is asked less often: others need the machine as well.
-        time.sleep(max(0.02, 2 * (time.monotonic() - asked)))
+        time.sleep(max(0.02, 4 * (time.monotonic() - asked)))

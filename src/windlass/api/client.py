@@ -67,15 +67,22 @@ def ask(
         raise Gone("the answer is no JSON") from error
 
 
-def stream(after: int, *, cwd: str, agent: str | None = None) -> Iterator[dict[str, Any]]:
+def stream(
+    after: int,
+    *,
+    cwd: str,
+    agent: str | None = None,
+    path: str | None = None,
+    timeout: float | None = None,
+) -> Iterator[dict[str, Any]]:
     """Yields the events after `after`, then those that happen; ends when the daemon goes.
 
-    Whatever breaks it is `Gone`, and what was yielded until then is whole.
+    Whatever breaks it, a silence of `timeout` too, is `Gone`; what was yielded until then is whole.
     """
     asked = {"after": str(after), "cwd": cwd} | ({} if agent is None else {"agent": agent})
     _encode(asked)
     query = "&".join(f"{name}={_quote(text)}" for name, text in asked.items())
-    with _connect(socket_path(), None) as connection:
+    with _connect(path or socket_path(), timeout) as connection:
         try:
             connection.sendall(_head("GET", f"/v1/events?{query}", b""))
             with connection.makefile("rb") as answer:
