@@ -24,7 +24,7 @@ check: setup-dev ## lint, types, import contracts
 	@.venv/bin/lint-imports --no-cache
 
 test: check ## everything
-	@$(PYTEST) -n 4 --dist worksteal -m "not soak"
+	@$(PYTEST) -n 3 --dist worksteal -m "not soak"
 
 test-fast: setup-dev ## the pure part, in seconds
 	@$(PYTEST) -q -m "not slow and not soak"

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.git.boxing import box
 from tests.git.conftest import git
+from tests.support.ground import until
 
 from windlass.core.errors import Conflict, GitError, WindlassError
 from windlass.git import clones, homecoming, mirror, places, repository, workspaces
@@ -531,7 +532,7 @@ def test_a_pipe_that_only_git_comes_across_is_given_up_on(
     with pytest.raises(GitError, match="did not finish within 1 s"):
         fetch(repo, clone, timeout=1)
     assert home_of(repo) == before
-    assert processes_in(clone) == []
+    until(lambda: processes_in(clone) == [], what="the end of all that it started")
     assert workspaces.status(repo, str(clone)).exists
     salvage(repo, path=str(clone), agent="c1", stamp="1", meta={}, branch="agent/c1")
 

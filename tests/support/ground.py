@@ -333,7 +333,7 @@ def end(some: Iterable[psutil.Process]) -> None:
                 left.discard(watched)
 
 
-def until(true: Callable[[], bool], *, within: float = 20.0, what: str = "it") -> None:
+def until(true: Callable[[], bool], *, within: float = 45.0, what: str = "it") -> None:
     """Waits for something that offers no event, and says what never came."""
     end = time.monotonic() + within
     while True:

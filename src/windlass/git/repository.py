@@ -17,12 +17,15 @@ import msgspec
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import places, registered
-from windlass.git.runner import Dirs, run, user_setting
+from windlass.git.runner import Dirs, run, user_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from windlass.git.runner import Result
+
+
+_ON_BRANCH = b"ref: refs/heads/"
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -133,6 +136,10 @@ def require_commit(repo: Repository) -> str:
 
 def head_branch(repo: Repository) -> str | None:
     """Names the branch that the main checkout is on; None when HEAD is detached."""
+    # Asked for all the time, so it is read where git keeps it; with reftables it is not there.
+    head = places.read_small(os.path.join(repo.git_dir, "HEAD")) or b""
+    if head.startswith(_ON_BRANCH) and head.rstrip() != _ON_BRANCH + b".invalid":
+        return os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip())
     said = repo.git("symbolic-ref", "-q", "HEAD", ok=(0, 1))
     name = _line(said)
     return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
@@ -161,8 +168,8 @@ def require(repo: Repository, rev: str) -> str:
 
 def identity(repo: Repository) -> tuple[str, str] | None:
     """Gives the user's own name and email as their git would use them."""
-    name = user_setting("user.name", cwd=repo.root)
-    email = user_setting("user.email", cwd=repo.root)
+    told = user_settings(cwd=repo.root)
+    name, email = told.get("user.name"), told.get("user.email")
     return (name, email) if name and email else None
 
 
@@ -206,8 +213,8 @@ def checkouts(repo: Repository) -> dict[str, str]:
     found = {main: repo.root} if main else {}
     for admin, place in places.admins(repo).items():
         head = places.read_small(os.path.join(admin, "HEAD")) or b""
-        if head.startswith(b"ref: refs/heads/"):
-            branch = os.fsdecode(head.removeprefix(b"ref: refs/heads/").rstrip(b"\n"))
+        if head.startswith(_ON_BRANCH):
+            branch = os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip(b"\n"))
             found.setdefault(branch, place)
     return {**registered.clones(repo), **found}
 
