@@ -366,7 +366,7 @@ def _message(ground: Ground, number: str) -> Any:
 
 
 def _receipt(ground: Ground, number: str) -> str:
-    return str(ground.ask("message", message=number)["state"])
+    return str(_message(ground, number)["state"])
 
 
 def _end_waiting_hooks(ground: Ground) -> None:

@@ -532,7 +532,7 @@ def test_news_of_an_agent_that_has_ended_are_not_worth_delivering(context: Conte
     fox = crew(context)
     completes(context, fox)
     (news,) = mail_of(context, LEAD)
-    context.store.write(lambda w: receipts.close(w, fox, "merge", PERSON))
+    context.store.write(lambda w: receipts.close(w, fox, "merge"))
     (after,) = mail_of(context, LEAD)
     assert (news.state, after.state) == ("queued", "expired")
     assert after.reason == "fox has ended meanwhile: merge"

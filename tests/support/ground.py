@@ -191,13 +191,13 @@ class Ground:
     def wait(self, *names: str, states: str = "complete,stopped") -> None:
         """Waits until agents reach one of the states, and what they committed has come home."""
         wanted = set(states.split(","))
-        end = time.monotonic() + 60
         for name in names:
-            while not self._is_or_becomes(name, wanted):
+            end = time.monotonic() + 60
+            while not self._is_or_becomes(name, wanted, end=end):
                 assert time.monotonic() < end, f"{name} is {self.state_of(name)}, never {states}"
             self.ask("why", agent=name, home=True)
 
-    def _is_or_becomes(self, name: str, wanted: set[str]) -> bool:
+    def _is_or_becomes(self, name: str, wanted: set[str], *, end: float) -> bool:
         """Whether an agent is in one of the states, or is so before nothing happens for a while."""
         known = self.ask("log", last=1)
         if self.state_of(name) in wanted:
@@ -208,6 +208,8 @@ class Ground:
             for event in client.stream(after, cwd=cwd, path=self._socket(), timeout=1.0):
                 if event["kind"] == "agent.state" and self.state_of(name) in wanted:
                     return True
+                if time.monotonic() > end:
+                    return False
         except (ValueError, client.Gone):
             return False  # nothing happened, or the daemon went away
         return False

@@ -13,25 +13,24 @@ from typing import Any, TypeVar
 import msgspec
 
 T = TypeVar("T")
-_known: set[Any] = set()
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 _lock = threading.Lock()
 
 
 def convert(data: Any, kind: type[T], *, strict: bool = True) -> T:
     """Makes a value of this type from plain data, or raises msgspec.ValidationError."""
-    _learn(kind)
+    _decoder(kind)  # learns the type
     return msgspec.convert(data, kind, strict=strict)  # noqa: TID251 - learned before
 
 
 def decode(text: bytes, kind: type[T]) -> T:
     """Reads a value of this type from JSON, or raises msgspec.DecodeError."""
-    _learn(kind)
-    return msgspec.json.decode(text, type=kind)
+    return _decoder(kind).decode(text)
 
 
-def _learn(kind: Any) -> None:
-    if kind in _known:
-        return
-    with _lock:
-        msgspec.json.Decoder(kind)
-        _known.add(kind)
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    found = _decoders.get(kind)
+    if found is None:
+        with _lock:
+            found = _decoders[kind] = msgspec.json.Decoder(kind)
+    return found

@@ -37,7 +37,6 @@ from windlass.daemon import (
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
-from windlass.daemon.receipts import PERSON, Party
 from windlass.git import repository, salvage, workspaces
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -260,10 +259,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     )
     rows.put_agent(writing, ended)
     writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
-    parent = rows.agent(writing.connection, agent.parent) if agent.parent else None
-    lives = parent is not None and parent.ended_at is None
-    heir = Party(parent.uid, parent.id) if parent is not None and lives else PERSON
-    for passed_on in receipts.close(writing, agent, how, heir):
+    for passed_on in receipts.close(writing, agent, how):
         notices.on_message(writing, passed_on)
     notices.forget(writing, agent)
     orphans = {}

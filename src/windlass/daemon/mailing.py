@@ -33,7 +33,7 @@ from windlass.core.mail import USER, Limits, Message
 from windlass.daemon import finding, notices, repos, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
-from windlass.daemon.receipts import PERSON, Party, acknowledge, delivered, draft, post
+from windlass.daemon.receipts import PERSON, Party, above, acknowledge, delivered, draft, post
 from windlass.store import mailbox, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Event, Writing
@@ -96,7 +96,7 @@ class Mailing:
             and PERSON in to
             and mail.sorted_by_prefix(text)[0] == "question"
         ):
-            boss = above(self._context, where.caller)
+            boss = self._above(where)
             refuse_question(boss, allowed=given.allow_agent_questions)
         sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
         seconds = request.get("expires")
@@ -264,7 +264,8 @@ class Mailing:
     def _above(self, where: finding.Scope) -> Party:
         if where.caller is None:
             raise UserError("a person has no parent", "name an agent; `wl list` shows who is there")
-        return above(self._context, where.caller)
+        caller = where.caller
+        return self._context.store.read(lambda c: above(c, caller))
 
     def _repo(self, where: finding.Scope, to: list[Party]) -> Repo:
         if where.repo is not None:
@@ -405,15 +406,6 @@ def _refuse_unread(where: finding.Scope, message: Message) -> None:
         raise Denied(f"{message.id} is to {message.recipient_id}", "`wl inbox` shows what is yours")
     if message.state == "queued" and message.recipient != USER:
         raise Conflict(f"{message.id} has not been delivered yet", "it comes by itself; go on")
-
-
-def above(context: Context, agent: Agent) -> Party:
-    """Whom an agent answers to: its manager, or the person."""
-    parent = agent.parent
-    found = context.store.read(lambda c: rows.agent(c, parent)) if parent else None
-    if found is None or found.ended_at is not None:
-        return PERSON
-    return Party(found.uid, found.id)
 
 
 def shown_to_person(context: Context, messages: Iterable[Message]) -> None:

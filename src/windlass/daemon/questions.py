@@ -19,7 +19,7 @@ from windlass.daemon import finding, mailing, notices, receipts, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
 from windlass.daemon.receipts import PERSON, Party
-from windlass.store import mailbox, rows
+from windlass.store import mailbox
 from windlass.store.store import Writing
 
 
@@ -42,7 +42,7 @@ class Questions:
         text = mailing.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
         repo = where.require_repo()
         given = settings.load(self._context.folders.home, repo.root)
-        to = mailing.above(self._context, agent)
+        to = self._context.store.read(lambda c: receipts.above(c, agent))
         if to == PERSON:
             mailing.refuse_question(to, allowed=given.allow_agent_questions)
         limits = Limits(given.mail.rate, given.mail.inbox)
@@ -85,8 +85,7 @@ def record(
     writing: Writing, agent: Agent, text: str, limits: Limits | None = None
 ) -> dict[str, Any]:
     """Keeps a question, and says whose it is to answer."""
-    parent = rows.agent(writing.connection, agent.parent) if agent.parent else None
-    to = Party(parent.uid, parent.id) if parent and parent.ended_at is None else PERSON
+    to = receipts.above(writing.connection, agent)
     asker = Party(agent.uid, agent.id)
     if limits is not None:
         mailing.refuse_flood(writing, agent.repo, asker, [to], limits)

@@ -6,12 +6,13 @@ import secrets
 from typing import Any, NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core import mail
 from windlass.core.crew import Agent
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import MESSAGE, RepoId, Uid
 from windlass.core.mail import USER, WINDLASS, Kind, Message
-from windlass.store import mailbox
+from windlass.store import mailbox, rows
 from windlass.store.store import Writing
 
 
@@ -26,10 +27,18 @@ PERSON = Party(USER, USER)
 OURSELVES = Party(WINDLASS, WINDLASS)
 
 
+def above(connection: sa.Connection, agent: Agent) -> Party:
+    """Whom an agent answers to: its manager, or the person."""
+    found = rows.agent(connection, agent.parent) if agent.parent else None
+    if found is None or found.ended_at is not None:
+        return PERSON
+    return Party(found.uid, found.id)
+
+
 def draft(repo: RepoId, sender: Party, to: Party, body: str, *, kind: Kind, now: float) -> Message:
     """A message that nobody has sent yet."""
     return Message(
-        id=f"msg-{secrets.token_hex(5)}",
+        id=f"{MESSAGE}{secrets.token_hex(5)}",
         repo=repo,
         sender=sender.uid,
         sender_id=sender.id,
@@ -125,11 +134,12 @@ def expire(writing: Writing, messages: list[Message]) -> None:
             _end(writing, fresh, "expired", "it was not delivered before its time was over")
 
 
-def close(writing: Writing, agent: Agent, how: str, heir: Party) -> list[Message]:
+def close(writing: Writing, agent: Agent, how: str) -> list[Message]:
     """Gives up what waits for an agent that has ended, and what was to be told of its state.
 
-    What it asked nobody has to answer; what it was asked is asked of its heir. Returns that.
+    What it asked nobody has to answer; what it was asked is asked of who is above it. Returns that.
     """
+    heir = above(writing.connection, agent)
     for message in mailbox.questions(writing.connection, sender=agent.uid):
         _end(writing, message, "expired", f"{agent.id}, who asked, has ended: {how}")
     passed_on = []

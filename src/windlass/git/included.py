@@ -10,7 +10,7 @@ import stat
 
 from windlass.git import places
 from windlass.git.repository import Repository
-from windlass.git.runner import Dirs, run, user_setting
+from windlass.git.runner import Dirs, run, user_path
 
 LIST = ".worktreeinclude"
 
@@ -29,7 +29,7 @@ def include(repo: Repository, path: str) -> list[str]:
 
 def user_excludes(repo: Repository) -> dict[str, str]:
     """Names the user's own ignore file, which lies outside the repository and is their wish."""
-    chosen = user_setting("core.excludesFile", cwd=repo.root)
+    chosen = user_path("core.excludesFile", cwd=repo.root)
     if chosen is None:
         home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(
             os.environ.get("HOME", "/nonexistent"), ".config"

@@ -137,9 +137,9 @@ def require_commit(repo: Repository) -> str:
 def head_branch(repo: Repository) -> str | None:
     """Names the branch that the main checkout is on; None when HEAD is detached."""
     # Asked for all the time, so it is read where git keeps it; with reftables it is not there.
-    head = places.read_small(os.path.join(repo.git_dir, "HEAD")) or b""
-    if head.startswith(_ON_BRANCH) and head.rstrip() != _ON_BRANCH + b".invalid":
-        return os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip())
+    kept = _branch_of(repo.git_dir)
+    if kept not in (None, ".invalid"):
+        return kept
     said = repo.git("symbolic-ref", "-q", "HEAD", ok=(0, 1))
     name = _line(said)
     return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
@@ -212,11 +212,17 @@ def checkouts(repo: Repository) -> dict[str, str]:
     main = head_branch(repo)
     found = {main: repo.root} if main else {}
     for admin, place in places.admins(repo).items():
-        head = places.read_small(os.path.join(admin, "HEAD")) or b""
-        if head.startswith(_ON_BRANCH):
-            branch = os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip(b"\n"))
+        if branch := _branch_of(admin):
             found.setdefault(branch, place)
     return {**registered.clones(repo), **found}
+
+
+def _branch_of(git_dir: str) -> str | None:
+    """The branch that a git folder's HEAD file names; None for anything else in it."""
+    head = places.read_small(os.path.join(git_dir, "HEAD")) or b""
+    if not head.startswith(_ON_BRANCH):
+        return None
+    return os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip())
 
 
 def is_ancestor(repo: Repository, older: str, newer: str) -> bool:

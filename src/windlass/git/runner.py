@@ -293,11 +293,9 @@ def armed(dirs: Dirs) -> Dirs:
     return msgspec.structs.replace(dirs, config=settings)
 
 
-def user_setting(key: str, *, cwd: str) -> str | None:
-    """Reads one setting the way the user's own git would, global configuration included."""
-    kind = ["--type=path"] if key == "core.excludesFile" else []
-    value = _as_the_user([*kind, "-z", "--get", key], cwd=cwd).rstrip("\0")
-    return value or None
+def user_path(key: str, *, cwd: str) -> str | None:
+    """Reads a setting that names a path the way the user's own git would, `~` and all."""
+    return _as_the_user(["--type=path", "-z", "--get", key], cwd=cwd).rstrip("\0") or None
 
 
 def user_settings(*, cwd: str) -> dict[str, str]:

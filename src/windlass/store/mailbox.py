@@ -70,16 +70,13 @@ def questions(
     repo: RepoId | None = None,
     sender: str | None = None,
     recipient: str | None = None,
-    states: Iterable[str] | None = mail.OPEN,
 ) -> list[Message]:
-    """The questions that nobody has answered, or those in other states, oldest first."""
-    query = sa.select(t.messages).where(_C.kind == "question").order_by(_C.number)
+    """The questions that nobody has answered, oldest first."""
+    query = sa.select(t.messages).where(_C.kind == "question", _C.state.in_(mail.OPEN))
     for column, wanted in ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender)):
         if wanted is not None:
             query = query.where(column == wanted)
-    if states is not None:
-        query = query.where(_C.state.in_(tuple(states)))
-    return _all(connection, query)
+    return _all(connection, query.order_by(_C.number))
 
 
 def on_topic(connection: sa.Connection, topic: str) -> list[Message]:
