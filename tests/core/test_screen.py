@@ -116,6 +116,12 @@ def test_blank_lines_at_the_end_change_nothing(name: str, blanks: list[str]) -> 
     assert read(text.rstrip("\n") + "\n" + "\n".join(blanks)) == read(text)
 
 
+def test_a_colour_within_the_end_of_a_line_makes_no_second_line() -> None:
+    text = text_of("made/running-crlf-tabs-nul.txt")
+    assert "\r\n" in text
+    assert read(text.replace("\r\n", "\r\x1b[31m\n")) == read(text)
+
+
 @settings(deadline=None)
 @given(st.sampled_from(sorted(EXPECTED)), st.data())
 def test_colours_change_nothing(name: str, data: st.DataObject) -> None:

@@ -118,10 +118,14 @@ def layout(text: str) -> Layout:
     return Layout(lines=lines, box=None, above=lines, below=())
 
 
+_LINE_END = re.compile(r"\r((?:\r|\x1b\[[0-9;:]*m)*)\n|\r+")
+"""A carriage return and a line feed are one end of a line, whatever colours stand between."""
+
+
 def _tail(text: str) -> list[str]:
     """The last lines with their escapes; blank ones at the end do not count."""
     end = text[-TAIL:] if len(text) <= TAIL else text.rstrip()[-TAIL:]
-    lines = re.sub(r"\r+\n?", "\n", end).split("\n")
+    lines = _LINE_END.sub(lambda found: (found[1] or "").replace("\r", "") + "\n", end).split("\n")
     while lines and not without_escapes(lines[-1]).strip():
         lines.pop()
     return lines[-LINES:]
