@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from windlass.box.carrying import Carrier
 from windlass.box.proxy import Proxy
 from windlass.core import protected
 
@@ -49,21 +50,12 @@ def _carry(door: socket.socket, there: str) -> None:
 
 
 def _join(client: socket.socket, there: str) -> None:
-    with client, socket.socket(socket.AF_UNIX) as far:
-        far.connect(there)
-        back = threading.Thread(target=_pour, args=(far, client), daemon=True)
-        back.start()
-        _pour(client, far)
-        back.join()
-
-
-def _pour(one: socket.socket, other: socket.socket) -> None:
-    try:
-        while data := one.recv(4096):
-            other.sendall(data)
-        other.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
+    far = socket.socket(socket.AF_UNIX)
+    far.connect(there)
+    carrier = Carrier()
+    carrier.join(client, far)
+    while len(carrier):
+        carrier.turn()
 
 
 def test_the_requests_to_the_proxy_get_through_one_that_may_reach_the_service(
@@ -91,9 +83,9 @@ def test_the_requests_to_the_proxy_get_through_one_that_may_reach_the_service(
     proxy.close()
     service.shutdown(socket.SHUT_RDWR)
     service.close()
-    assert "127.0.0.1" in found["36 proxy"]["got"]
-    assert "SECRET" in found["36 relay"]["got"]
-    assert found["59 smuggling"]["got"]
+    assert "127.0.0.1" in found["36 proxy"]["got"], found
+    assert "SECRET" in found["36 relay"]["got"], found
+    assert found["59 smuggling"]["got"], found
 
 
 def _attacks(

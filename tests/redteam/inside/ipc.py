@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,13 @@ def proxied(target: str) -> str | None:
     whole = f"http://{target}/"
     for first in (f"CONNECT {target} HTTP/1.1", f"GET {whole} HTTP/1.1"):
         with socket.create_connection(proxy, timeout=_SECONDS) as there:
-            there.sendall(f"{first}\r\nHost: {target}\r\n\r\n".encode())
-            there.sendall(b"hello\n")
             said = b""
-            while more := there.recv(4096):
-                said += more
+            # A refusal may close before all was sent; what was said until then counts.
+            with suppress(ConnectionError):
+                there.sendall(f"{first}\r\nHost: {target}\r\n\r\n".encode())
+                there.sendall(b"hello\n")
+                while more := there.recv(4096):
+                    said += more
             if b"SECRET" in said:
                 return said.decode(errors="replace")
     return None
