@@ -27,14 +27,19 @@ def press(on: Scene, key: str) -> None:
     assert on.ground.tmux("send-keys", "-t", f"={session}:0", key).returncode == 0
 
 
-def shows(on: Scene, *wanted: str) -> None:
-    """Waits until the screen shows all of it."""
+def shows(on: Scene, typed: str, first: str = "") -> str:
+    """Waits until the prompt holds this and this command is the first offered; what is offered."""
+    menu = ""
 
     def seen() -> bool:
-        screen = on.ground.ask("look", agent="fox")["screen"]
-        return all(text in screen for text in wanted)
+        nonlocal menu
+        _, _, prompt = on.ground.ask("look", agent="fox")["screen"].rpartition("\n\u276f")
+        held, _, menu = prompt.partition("\n")
+        offers = [line.split()[0] for line in menu.splitlines() if line.startswith("/")]
+        return held.strip() == typed and offers[:1] == ([first] if first else [])
 
-    until(seen, what=f"{wanted} on the screen")
+    until(seen, what=f"{typed or 'nothing'} at the prompt, with {first or 'nothing'} offered")
+    return menu
 
 
 def enter(on: Scene, ran: str) -> None:
@@ -63,11 +68,13 @@ def test_every_command_is_offered_and_runs_what_it_says(on: Scene) -> None:
     workspace = on.new("fox", REST, on=answers, flags=["--manager"])
     on.wait("fox", "waiting")
     type_in(on, "/windlass:")
-    shows(on, *(f"/windlass:{name}" for name in COMMANDS))
+    menu = shows(on, "/windlass:", "/crew")
+    assert all(f"/windlass:{name}" in menu for name in COMMANDS)
+    press(on, "C-u")
     for name, (about, ran) in COMMANDS.items():
-        press(on, "C-u")
+        shows(on, "")
         type_in(on, f"/windlass:{name}")
-        shows(on, f"/windlass:{name}", about)
+        assert about in shows(on, f"/windlass:{name}", f"/windlass:{name}")
         enter(on, ran)
         until(lambda name=name: f"That was {name}.\n\nWAITING" in on.texts("fox"), what=name)  # type: ignore[misc]
     assert "You are a Windlass manager agent." in (workspace / "refresh.out").read_text()
