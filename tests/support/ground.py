@@ -76,8 +76,8 @@ class Ground:
         self.warm = True
         """Whether the first command finds a daemon running, unless it is about daemons."""
 
-    def _warm_up(self, command: str) -> None:
-        if self.warm and command not in ("daemon", "demo"):
+    def _warm_up(self, args: Sequence[str]) -> None:
+        if self.warm and args[:1] not in (("daemon",), ("demo",)):
             nursery.start(self.env)
         self.warm = False
 
@@ -90,14 +90,34 @@ class Ground:
         timeout: float = 90.0,
     ) -> Done:
         """Runs `wl` as a person would."""
-        self.warm = self.warm and env is None  # whose environment is another one starts another
-        self._warm_up(" ".join(args[:1]))
+        if env is not None or args[:1] == ("demo",) or args[:2] == ("daemon", "start"):
+            self.warm = False  # a daemon that is started is to be like the one who starts it
+            return self._run(args, cwd, stdin, env or {}, timeout)
+        self._warm_up(args)
+        done = nursery.run(
+            [WL, *args],
+            cwd=str(cwd or self.folder / "repo"),
+            env=self.env,
+            stdin=(stdin or "").encode(errors="surrogateescape"),
+            timeout=timeout,
+        )
+        out, err = (said.decode(errors="surrogateescape") for said in (done.stdout, done.stderr))
+        return Done(done.returncode, out, err)
+
+    def _run(
+        self,
+        args: Sequence[str],
+        cwd: Path | None,
+        stdin: str | None,
+        env: Mapping[str, str],
+        timeout: float,
+    ) -> Done:
         done = subprocess.run(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
-            env={**self.env, **(env or {})},
+            env={**self.env, **env},
             capture_output=True,
             text=True,
             errors="surrogateescape",
@@ -108,7 +128,7 @@ class Ground:
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """Starts `wl` and lets it run beside the test."""
-        self._warm_up(" ".join(args[:1]))
+        self._warm_up(args)
         return subprocess.Popen(
             [WL, *args],
             cwd=cwd or self.folder / "repo",
