@@ -95,6 +95,7 @@ def test_agents_of_a_deleted_repository_can_be_ended_and_lose_nothing(ground: Gr
     other = ground.repository("other")
     script = ground.script("stay", STAY)
     ground.wl("new", "--driver", "standin", "--name", "z1", "--script", script, "x", cwd=other).ok()
+    ground.wl("wait", "z1", "--for", "waiting", "--timeout", "30", cwd=other).ok()
     workspace = Path(ground.wl("path", "z1", cwd=other).ok().out.strip())
     (workspace / "mine.txt").write_text("x")
     shutil.rmtree(other)

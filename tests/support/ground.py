@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import select
@@ -159,11 +161,7 @@ class Ground:
         if not config.exists():
             config.write_text(f'[box]\ntoolchains = ["{self.shown}"]\n{_TIDY}')
         path = self.folder / name
-        path.mkdir()
-        self.git("init", "-q", "-b", "main", cwd=path)
-        (path / "README").write_text("a repository\n")
-        self.git("add", ".", cwd=path)
-        self.git("commit", "-q", "-m", "first", cwd=path)
+        shutil.copytree(_first_commit(), path)
         return path
 
     def unbox(self) -> None:
@@ -308,6 +306,21 @@ class Ground:
                 return
             end(left)
         assert not left, left
+
+
+@functools.cache
+def _first_commit() -> Path:
+    """A repository to copy: three programs per test are a lot."""
+    folder = tempfile.TemporaryDirectory(prefix="wl-first-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "repo"
+    path.mkdir()
+    (path / "README").write_text("a repository\n")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(_LEAKING)}
+    env = {**kept, **_IDENTITY, "HOME": folder.name, "GIT_CONFIG_NOSYSTEM": "1"}
+    for line in ("init -q -b main", "add .", "commit -q -m first"):
+        subprocess.run(["git", *line.split()], cwd=path, env=env, check=True)
+    return path
 
 
 _ROUNDS = 5
