@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from windlass.api.server import Caller
 from windlass.api.wire import (
@@ -286,7 +285,7 @@ class Mailing:
     def _question(self, where: finding.Scope, wanted: str) -> Message:
         me = where.caller.uid if where.caller else USER
         repo = where.repo.id if where.repo else None
-        found = self._context.store.read(lambda c: open_questions(c, me, repo))
+        found = self._context.store.read(lambda c: mailbox.questions(c, repo=repo, recipient=me))
         askers = [one for one in found if one.sender_id == wanted]
         askers = askers or [one for one in found if one.sender_id.startswith(wanted)]
         if len({one.sender for one in askers}) > 1:
@@ -382,11 +381,6 @@ class Mailing:
         if agent is None or agent.state not in ("stopped", "paused") or message.state != "queued":
             return ""
         return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
-
-
-def open_questions(connection: sa.Connection, recipient: str, repo: RepoId | None) -> list[Message]:
-    """The questions that somebody has not answered, oldest first."""
-    return mailbox.questions(connection, repo=repo, recipient=recipient)
 
 
 def refuse_question(boss: Party, *, allowed: bool) -> None:

@@ -70,9 +70,8 @@ class Questions:
 
         def find(connection: sa.Connection) -> list[Message]:
             if not request.get("all"):
-                return mailing.open_questions(connection, me, repo)
-            found = mailbox.inbox(connection, repo=repo, recipient=me)
-            return [one for one in found if one.kind == "question"]
+                return mailbox.questions(connection, repo=repo, recipient=me)
+            return mailbox.inbox(connection, repo=repo, recipient=me, kind="question")
 
         return self._context.store.read(find)
 

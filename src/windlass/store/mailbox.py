@@ -116,12 +116,14 @@ def inbox(
     repo: RepoId | None = None,
     recipient: str | None = None,
     sender: str | None = None,
+    kind: str | None = None,
     states: Iterable[str] | None = None,
     last: int = _MOST,
 ) -> list[Message]:
     """The newest messages to or from somebody, oldest first."""
     query = sa.select(t.messages).order_by(_C.number.desc()).limit(last)
-    for column, wanted in ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender)):
+    asked = ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender), (_C.kind, kind))
+    for column, wanted in asked:
         if wanted is not None:
             query = query.where(column == wanted)
     if states is not None:
