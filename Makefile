@@ -30,7 +30,7 @@ test-fast: setup-dev ## the pure part, in seconds
 	@$(PYTEST) -q -m "not slow and not soak"
 
 soak: setup-dev ## long chaos runs, boxed too
-	@$(PYTEST) -n 4 --dist worksteal -m soak
+	@$(PYTEST) -n 3 --dist worksteal -m soak
 
 bench: setup-dev ## the budgets, measured side by side
 	@$(PY) bench/run.py
