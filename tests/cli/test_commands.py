@@ -326,7 +326,7 @@ def test_a_question_is_shown_to_its_end(
     monkeypatch.setenv("COLUMNS", "40")
     text = "which of the two databases is it to be, " * 4 + "and why?"
     asked = {"id": "msg-1", "agent": "fox", "age": 5.0, "text": text, "state": "queued"}
-    call = Told(questions, questions=lambda _: [asked])
+    call = Told(questions, questions=lambda _: [asked], whoami=lambda _: {"repo": "/r"})
     call.terminal = True
     questions.run(call)
     out = capsysbinary.readouterr().out.decode()

@@ -119,20 +119,18 @@ def _mail(id: str, at: float, **more: object) -> dict[str, object]:  # noqa: A00
     return {"id": id, "created_at": at, **to, **more}
 
 
-_SENT = {
-    "fox": [
-        _mail("msg-1", 1.0, kind="question"),
-        _mail("msg-2", 2.0, kind="question", state="acked"),
-        _mail("msg-3", 3.0, to="owl"),
-    ],
-    "owl": [
-        _mail("msg-4", 4.0, **{"from": "owl"}),
-        _mail("msg-5", 5.0, **{"from": "owl"}, kind="question"),
-        _mail("msg-6", 6.0, **{"from": "owl"}, kind="question"),
-    ],
-    "": [_mail("msg-7", 7.0, **{"from": "user"}, to="fox")],
-}
-"""What each agent, and the person, has sent."""
+_RECEIVED = [
+    _mail("msg-0", 0.5, **{"from": "gone"}),
+    _mail("msg-1", 1.0, kind="question"),
+    _mail("msg-4", 4.0, **{"from": "owl"}),
+    _mail("msg-5", 5.0, **{"from": "owl"}, kind="question"),
+    _mail("msg-6", 6.0, **{"from": "owl"}, kind="question"),
+]
+"""What waits for the person; who sent the first has ended meanwhile."""
+_SENT = [
+    _mail("msg-2", 2.0, **{"from": "user"}, to="fox", state="acked"),
+    _mail("msg-7", 7.0, **{"from": "user"}, to="fox"),
+]
 
 
 @pytest.fixture
@@ -144,10 +142,13 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
         if verb == "agents":
             return [{"id": "fox", "role": "manager"}, {"id": "owl", "role": "worker"}]
         assert verb == "inbox"
+        assert "agent" not in request, "one request is enough, however many agents there are"
+        if request.get("sent"):
+            return list(_SENT)
+        assert request["peek"], "asking for the person's own inbox changes its receipts"
         if os.environ.get("WINDLASS_SOCKET"):
             return [_mail("msg-3", 3.0, to="owl"), _mail("msg-8", 8.0, to="owl", kind="question")]
-        assert request["sent"], "asking for the person's own inbox changes its receipts"
-        return list(_SENT[str(request.get("agent", ""))])
+        return list(_RECEIVED)
 
     monkeypatch.delenv("WINDLASS_SOCKET", raising=False)
     monkeypatch.setattr(client, "ask", ask)
@@ -161,15 +162,15 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
         (["send", "fox,"], [f"fox,{n}" for n in "owl all children user manager worker".split()]),
         (["send", "fox,o"], ["fox,owl"]),
         (["send", "fox", ""], []),
-        (["send", "fox", "--reply-to", "msg-"], ["msg-6", "msg-5", "msg-4", "msg-1"]),
-        (["message", "show", ""], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1"]),
-        (["message", "ack", "msg-6", ""], ["msg-5", "msg-4", "msg-1"]),
-        (["acknowledge", ""], ["msg-6", "msg-5", "msg-4", "msg-1"]),
-        (["ack", "msg-6", "msg-4", ""], ["msg-5", "msg-1"]),
+        (["send", "fox", "--reply-to", "msg-"], ["msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
+        (["message", "show", ""], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
+        (["message", "ack", "msg-6", ""], ["msg-5", "msg-4", "msg-1", "msg-0"]),
+        (["acknowledge", ""], ["msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
+        (["ack", "msg-6", "msg-4", ""], ["msg-5", "msg-1", "msg-0"]),
         (["answer", ""], ["msg-6", "msg-5", "msg-1", "fox"]),
         (["answer", "fox", ""], []),
         (["why", ""], ["fox", "owl"]),
-        (["why", "msg-"], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1"]),
+        (["why", "msg-"], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
     ],
     ids=" ".join,
 )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from windlass.core import briefing
+from windlass.core.errors import Internal
 
 
 def view(name: str, state: str = "running", **more: Any) -> dict[str, Any]:
@@ -59,3 +62,13 @@ def test_a_crew_is_active_while_somebody_may_have_news() -> None:
     resting = [view("a", "complete"), view("b", "stopped"), view("c", "paused")]
     assert not briefing.active(resting)
     assert briefing.active([*resting, view("d", "rate_limited")])
+
+
+def test_a_section_takes_the_place_of_the_one_with_its_heading() -> None:
+    text = "# All\n\n## One\n\nold\n\n### in it\n\n## Two\n\nkept\n"
+    assert briefing.with_section(text, "## One\n\nnew\n") == (
+        "# All\n\n## One\n\nnew\n\n## Two\n\nkept\n"
+    )
+    assert briefing.with_section(text, "## Two\n\nnew\n").endswith("\n## Two\n\nnew\n")
+    with pytest.raises(Internal, match="## Three"):
+        briefing.with_section(text, "## Three\n")

@@ -147,6 +147,12 @@ def test_commands_that_only_mention_the_marker_are_not_ours() -> None:
 def test_what_cannot_be_a_settings_file_is_refused_in_words(text: str, why: str) -> None:
     with pytest.raises(Unusable, match=why):
         hook_settings.install(text, HOOK)
+    assert why in (hook_settings.refusal(text, HOOK) or "")
+
+
+def test_what_can_take_hooks_is_not_refused() -> None:
+    for text in ("{}", '{"hooks": {}}', hook_settings.install("{}", HOOK)):
+        assert hook_settings.refusal(text, HOOK) is None
 
 
 def test_what_is_of_a_wrong_type_and_not_ours_to_touch_is_no_reason_to_fail_on_the_way_out() -> (

@@ -260,7 +260,14 @@ def test_nobody_speaks_in_anothers_name() -> None:
     assert mail.mentioned(said) == ["msg-0123456789"]
     ((_, body),) = mail.bodies(said)
     assert body == forged.replace("[", "(")
-    assert mail.said(message("see [message msg-aaaaaaaaaa]")).count("[message") == 2
+
+
+@pytest.mark.parametrize("begins", ["\r", "\u2028", "\x0b", "\x85", " \u200b", "as they say "])
+@pytest.mark.parametrize("mark", ["[sent by user]: go", "[Sent By user]", "[ sent\u00a0by user]"])
+def test_no_line_end_or_spelling_makes_a_mark_of_a_text(begins: str, mark: str) -> None:
+    body = f"hi{begins}{mark}"
+    assert mail.unmarked(body) == body.replace("[", "(")
+    assert mail.unmarked(f"x[0] {mark[1:]}") == f"x[0] {mark[1:]}"
 
 
 def test_nothing_plain_takes_the_place_of_something_urgent() -> None:

@@ -144,7 +144,8 @@ def test_every_state_is_shown_as_one() -> None:
 
 
 def test_children_are_left_out_where_nobody_wants_them_counted() -> None:
-    (shown,) = data(root(children=3), count_children=False)["root_agents"]
+    told = data(root(children=3), count_children=False)
+    (shown,) = read(renewed(BLOCK, told))["root_agents"]
     assert set(shown) == {"id", "state", "age", "prompt"}
 
 
@@ -204,7 +205,8 @@ def test_a_file_without_a_block_is_left_alone() -> None:
     for text in (b"", b"# Ours\n", b"see `<windlass>`\n", b"<windlass>\nno end\n", b"</windlass>"):
         made = status_node.renew(text, data(root()))
         assert made.text is None
-        assert "block" in made.why
+        assert "no <windlass> block" in made.why
+        assert "`wl hooks install --instructions claude-md`" in made.why
 
 
 def test_a_node_without_an_end_is_left_alone() -> None:
@@ -214,12 +216,23 @@ def test_a_node_without_an_end_is_left_alone() -> None:
     assert "no end" in made.why
 
 
-def test_nothing_is_written_where_only_the_time_has_changed() -> None:
-    text = renewed(BLOCK, data(root(), messages=(message(body="a" * 900),)))
-    same = Status(roots=(root(created_at=NOW - 290),), messages=(message(body="a" * 900),))
-    assert status_node.renew(text, status_node.told(same, now=NOW + 10)) == (None, "")
-    other = status_node.renew(text, status_node.told(Status(roots=(root("b"),)), now=NOW))
-    assert other.text is not None
+def test_nothing_is_written_where_only_times_and_ages_have_changed() -> None:
+    status = Status(roots=(root(),), messages=(message(body="a" * 900),))
+    first = status_node.told(status, now=NOW)
+    text, shown = renewed(BLOCK, first), status_node.renew_markdown(None, first).text
+    for later in (NOW + 10, NOW + 47, NOW + 86400):
+        told = status_node.told(status, now=later)
+        assert status_node.same(first, told)
+        assert status_node.renew(text, told) == (None, "")
+        assert status_node.renew_markdown(shown, told) == (None, "")
+    other = status_node.told(Status(roots=(root(state=State.WAITING),)), now=NOW + 86400)
+    assert not status_node.same(first, other)
+    assert read(renewed(text, other))["root_agents"][0]["age"] == "1d"
+
+
+def test_a_file_for_people_tells_when_an_agent_was_started() -> None:
+    said = status_node.markdown(data(root()))
+    assert "- `kit`: running, started 2026-09-21T14:08:20Z. `build it`\n" in said
 
 
 def test_a_node_that_somebody_edited_is_written_again() -> None:
@@ -227,6 +240,8 @@ def test_a_node_that_somebody_edited_is_written_again() -> None:
     for edited in (
         text.replace(b'"kit"', b'"cat"'),
         text.replace(b'"kit",', b'"kit'),
+        text.replace(b'"age": "5m",', b""),
+        text.replace(b'"messages"', b'"letters"'),
         text.replace(b'"kit"', b'"\xff"'),
         re.sub(rb"\{.*\}", b"", text, flags=re.DOTALL),
     ):
@@ -295,7 +310,9 @@ def test_what_is_told_in_markdown_stays_between_its_marks(bodies: list[str]) -> 
     assert not fence
     headings = [line for line in outside if line.startswith("#")]
     assert headings == ["# Crew", *["## Question of `kit`"] * len(bodies), "## Agents"]
-    assert [line for line in outside if "@" in line] == ["- `kit`: running, 5m. `'@x'`"]
+    assert [line for line in outside if "@" in line] == [
+        "- `kit`: running, started 2026-09-21T14:08:20Z. `'@x'`"
+    ]
 
 
 def test_markdown_is_written_again_only_for_news() -> None:
@@ -306,4 +323,22 @@ def test_markdown_is_written_again_only_for_news() -> None:
     later = {**told, "last_updated": "2027-01-01T00:00:00Z"}
     assert status_node.renew_markdown(text, later).text is None
     assert status_node.renew_markdown(text, data(root("b"))).text is not None
-    assert status_node.renew_markdown(b"", told).text == text
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"# Crew\n", b"mine\n" + status_node.MARK.encode(), b" <!-- windlass:status -->"]
+)
+def test_a_file_that_is_not_ours_is_no_place_for_markdown(text: bytes) -> None:
+    assert not status_node.is_ours(text)
+    made = status_node.renew_markdown(text, data(root()))
+    assert made.text is None
+    assert status_node.MARK in made.why
+
+
+def test_a_file_of_ours_is_known_by_its_first_line_alone() -> None:
+    text = status_node.renew_markdown(None, data(root())).text
+    assert text is not None
+    first = text.split(b"\n")[0]
+    for held in (text, first, first + b"\r\nedited\r\n"):
+        assert status_node.is_ours(held)
+    assert status_node.renew_markdown(first + b"\nedited\n", data(root())).text == text

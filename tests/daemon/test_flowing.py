@@ -5,11 +5,8 @@ Time is turned by the tests, so minutes of idling take none.
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,71 +14,27 @@ from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 from tests.support.agents import an_agent
+from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
 
 from windlass.core.crew import Agent
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import Uid
 from windlass.core.mail import Message
 from windlass.core.states import COMPLETE_PHRASE, Observation, Source, State
 from windlass.daemon import flowing, nudging, receipts, watching
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.context import Context
 from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
 from windlass.daemon.nudging import Nudging
 from windlass.daemon.receipts import PERSON, Party
-from windlass.sessions.session import Facts, Sessions
-from windlass.sessions.tmux import Tmux
-from windlass.store import mailbox, noticeboard, rows, tables
+from windlass.sessions.session import Facts
+from windlass.store import mailbox, noticeboard, rows
 from windlass.store.rows import Session
-from windlass.store.store import Store, Writing
+from windlass.store.store import Writing
 
-NOW = 1_790_000_000.0
-REPO = RepoId("deadbeef")
 LEAD, FOX = Uid("lead"), Uid("fox")
 pytestmark = pytest.mark.usefixtures("service")
-
-
-class Turned(SystemClock):
-    """A clock that a test turns; it moves a little whenever it is looked at."""
-
-    time = NOW
-
-    def now(self) -> float:
-        """The time it was set to, and a bit: no two moments are the same."""
-        self.time += 0.001
-        return self.time
-
-
-@pytest.fixture
-def clock() -> Turned:
-    """It stands nearly still."""
-    return Turned()
-
-
-@pytest.fixture
-def context(clock: Turned) -> Iterator[Context]:
-    """A daemon's context on folders of its own, with a repository."""
-    folder = Path(tempfile.mkdtemp(prefix="wl-"))
-    store = Store(folder / "windlass.db", clock=clock)
-    store.open()
-    root = folder / "shop"
-    root.mkdir()
-    values = {"id": REPO, "root": str(root), "git_dir": str(root / ".git"), "added_at": 0.0}
-    store.write(lambda w: w.connection.execute(sa.insert(tables.repos).values(values)))
-    yield Context(
-        store=store,
-        folders=Folders(folder, folder / "rt"),
-        sessions=Sessions(Tmux(folder / "tmux")),
-        clock=clock,
-        dice=random.Random(1),  # noqa: S311 - names, not secrets
-        failpoints=Failpoints(None),
-        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
-    )
-    store.close()
-    shutil.rmtree(folder)
 
 
 def _git(where: Path, *words: str) -> None:

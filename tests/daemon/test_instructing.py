@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.agents import an_agent
+from tests.support.contexts import REPO
 
 from windlass.core.errors import ConfigError
 from windlass.daemon import instructing
+from windlass.daemon.context import Context
+from windlass.store import rows
 
 
 def a_link(path: Path) -> None:
@@ -76,3 +80,38 @@ def test_what_is_as_large_as_may_be_is_told(tmp_path: Path, folder: Path) -> Non
 
 def test_no_folder_is_no_problem(tmp_path: Path) -> None:
     instructing.require_readable(str(tmp_path), "worker")
+
+
+def recorded(context: Context) -> list[str]:
+    """Why prompts were said to be incomplete, as one agent after the other is started."""
+    agent = an_agent("kit", repo=REPO)
+    context.folders.instructions(agent.uid).parent.mkdir(parents=True, exist_ok=True)
+    instructing.write(context, agent)
+    events = context.store.read(rows.events)
+    return [str(one.data["why"]) for one in events if one.kind == "prompt.incomplete"]
+
+
+def test_a_file_that_has_no_roles_name_is_said_to_be_told_to_nobody(context: Context) -> None:
+    folder = context.folders.home / "shop" / instructing.FOLDER
+    assert recorded(context) == []
+    folder.mkdir(parents=True)
+    for name in ("all.md", "worker.md", "manager.md", ".hidden"):
+        (folder / name).write_text("words")
+    assert recorded(context) == []
+    (folder / "Reviewer.md").write_text("words")
+    (folder / os.fsdecode(b"\xff\n")).write_text("words")
+    (why,) = recorded(context)
+    assert "Reviewer.md" in why
+    assert "all.md, manager.md, worker.md" in why
+    assert "\n" not in why
+    for number in range(9):
+        (folder / f"{number}.md").write_text("words")
+    assert "3.md, 4.md and 6 more" in recorded(context)[-1]
+
+
+def test_files_beside_a_link_are_nobodys(context: Context, tmp_path: Path) -> None:
+    (tmp_path / "Reviewer.md").write_text("words")
+    folder = context.folders.home / "shop" / instructing.FOLDER
+    folder.parent.mkdir()
+    folder.symlink_to(tmp_path)
+    assert recorded(context) == []

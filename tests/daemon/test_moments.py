@@ -6,75 +6,30 @@ What depends on the order of two clocks, or on minutes that pass.
 from __future__ import annotations
 
 import json
-import os
-import random
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from tests.support.agents import an_agent
+from tests.support.contexts import NOW, REPO, Turned
 
 from windlass.core.crew import Agent
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon import homing
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.context import Context
 from windlass.daemon.hearing import Hearing, Printed
-from windlass.sessions.session import Sessions
-from windlass.sessions.tmux import Tmux
-from windlass.store import rows, tables
+from windlass.daemon.watching import Watching
+from windlass.store import rows
 from windlass.store.rows import Session
-from windlass.store.store import Store
 
-NOW = 1_790_000_000.0
-REPO = RepoId("deadbeef")
 UID = Uid("0123456789ab")
-
-
-class Turned(SystemClock):
-    """A clock that a test turns."""
-
-    time = NOW
-
-    def now(self) -> float:
-        """The time it was set to."""
-        return self.time
 
 
 @pytest.fixture
 def clock() -> Turned:
-    """It stands still."""
+    """It stands still: what is tested is the order of moments."""
     return Turned()
-
-
-@pytest.fixture
-def context(clock: Turned) -> Iterator[Context]:
-    """A daemon's context on folders of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="wl-"))
-    store = Store(folder / "windlass.db", clock=clock)
-    store.open()
-    (folder / "shop" / ".git").mkdir(parents=True)
-    (folder / "shop" / ".git" / "HEAD").touch()
-    values = {"id": REPO, "root": str(folder / "shop"), "git_dir": str(folder / "shop" / ".git")}
-    store.write(
-        lambda w: w.connection.execute(sa.insert(tables.repos).values(added_at=0.0, **values))
-    )
-    yield Context(
-        store=store,
-        folders=Folders(folder, folder / "rt"),
-        sessions=Sessions(Tmux(folder / "tmux")),
-        clock=clock,
-        dice=random.Random(1),  # noqa: S311 - names, not secrets
-        failpoints=Failpoints(None),
-        env=dict(os.environ),
-    )
-    store.close()
-    shutil.rmtree(folder)
 
 
 def agent(context: Context, **more: Any) -> tuple[Agent, Session]:
@@ -156,6 +111,7 @@ def test_the_end_of_a_turn_that_is_read_late_says_nothing_about_the_next(
 def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(
     context: Context, clock: Turned
 ) -> None:
+    (context.folders.home / "shop" / ".git" / "HEAD").touch()
     fox, _ = agent(context, isolation="box")
     tried = []
     for second in range(300):
@@ -172,3 +128,25 @@ def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_chang
     assert context.stuck[UID].pause == 1.0
     told = context.store.read(lambda c: rows.events(c, kind="branch.stuck", limit=100))
     assert len(told) == 1  # always for the same reason
+
+
+def test_a_start_that_is_heard_late_takes_nothing_back(context: Context) -> None:
+    made, session = agent(context, mode="live", state=State.CREATING)
+    events = context.folders.events(UID, 1)
+    events.parent.mkdir(parents=True)
+    watching = Watching(context, senses=None)  # type: ignore[arg-type]
+
+    def hear(name: str, **more: str) -> State:
+        event = {"hook_event_name": name, **more}
+        with events.open("a") as file:
+            file.write(json.dumps({"at": context.clock.now(), "event": event}) + "\n")
+        known = context.store.read(lambda c: rows.session(c, UID, 1))
+        assert watching._take_events(made, known)  # noqa: SLF001 - the rest of a look needs a session
+        now = context.store.read(lambda c: rows.agent(c, UID))
+        assert now is not None
+        return now.state
+
+    assert session.marks == {}
+    assert hear("UserPromptSubmit") is State.RUNNING
+    assert hear("SessionStart", source="startup") is State.RUNNING
+    assert hear("SessionStart", source="clear") is State.WAITING

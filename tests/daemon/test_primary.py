@@ -3,62 +3,41 @@
 from __future__ import annotations
 
 import os
-import random
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from tests.support.agents import an_agent
+from tests.support.contexts import REPO
 
 from windlass.api.server import Caller
+from windlass.core import marked_block
 from windlass.core.briefing import REMINDER
 from windlass.core.errors import ConfigError, Denied
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon import editing, primary_hooks, questions
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.context import Context
 from windlass.daemon.primary import Primary
 from windlass.daemon.primary_hooks import PrimaryHooks
 from windlass.daemon.questions import Questions
 from windlass.daemon.views import Views
-from windlass.sessions.session import Sessions
-from windlass.sessions.tmux import Tmux
 from windlass.store import mailbox, rows, tables
-from windlass.store.store import Store, Writing
-
-REPO = RepoId("deadbeef")
+from windlass.store.store import Writing
 
 
 class Desk:
     """The verb with a daemon's context around it, and somebody who listens or not."""
 
-    def __init__(self, folder: Path) -> None:
-        self.state = folder / "state"
-        self.state.mkdir()
-        self.root = folder / "shop"
-        (self.root / ".git").mkdir(parents=True)
-        self.store = Store(self.state / "windlass.db", clock=SystemClock())
-        self.store.open()
-        self.context = Context(
-            store=self.store,
-            folders=Folders(self.state, folder / "rt"),
-            sessions=Sessions(Tmux(folder / "tmux")),
-            clock=SystemClock(),
-            dice=random.Random(1),  # noqa: S311 - names, not secrets
-            failpoints=Failpoints(None),
-            env={"HOME": str(folder)},
-        )
-        git_dir = str(self.root / ".git")
-        repo = {"id": REPO, "root": str(self.root), "git_dir": git_dir, "added_at": 0.0}
-        self.store.write(lambda w: w.connection.execute(sa.insert(tables.repos).values(repo)))
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.store = context.store
+        self.root = context.folders.home / "shop"
         self.armed = True
-        views, questions = Views(self.context), Questions(self.context)
-        self._primary = Primary(self.context, views, questions, lambda _: self.armed)
+        views, questions = Views(context), Questions(context)
+        self._primary = Primary(context, views, questions, lambda _: self.armed)
 
     def agent(self, name: str, state: State = State.RUNNING) -> Path:
         """An agent in that state; returns its workspace."""
@@ -102,13 +81,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    """One on folders of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="wl-")).resolve()
-    made = Desk(folder)
-    yield made
-    made.store.close()
-    shutil.rmtree(folder)
+def desk(context: Context) -> Desk:
+    """One in the shop."""
+    return Desk(context)
 
 
 def test_a_session_starts_with_the_instructions_and_the_crew(desk: Desk) -> None:
@@ -218,7 +193,7 @@ def test_what_does_not_go_there_is_let_through(desk: Desk) -> None:
         f"cat {workspace}/README",
         f"git -C {workspace} log",
         f"cd {desk.root}",
-        f"cd {desk.state}/workspaces",
+        f"cd {desk.context.folders.workspaces}",
         "cd /tmp; cd \x00; cd '",
         f"cd {workspace} '",
         "wl exec api -- ls",
@@ -241,6 +216,61 @@ def test_agents_have_no_part_in_it(desk: Desk) -> None:
     for verb in (hooks.install, hooks.uninstall, hooks.status):
         with pytest.raises(Denied, match="agents do not install"):
             verb(Caller(Uid("api")), {"cwd": str(desk.root)})
+
+
+def test_without_hooks_one_is_told_to_listen_and_not_that_one_is_woken() -> None:
+    said = primary_hooks.instructions_without_hooks()
+    _, _, notices = said.partition("\n## Notices\n\n")
+    assert notices.startswith("Nothing wakes you here by itself.")
+    assert "`wl listen`" in notices.split("\n\n")[0]
+    assert "run_in_background" not in said
+    with_hooks = primary_hooks.instructions()
+    assert "Notices\nwake you by themselves" in with_hooks
+    for section in ("# Windlass", "## What to do about a notice", "## Rules"):
+        rest = f"{section}\n{with_hooks.partition(section + chr(10))[2].partition('## ')[0]}"
+        assert rest in said
+
+
+def test_what_cannot_be_taken_out_keeps_nothing_else_in(desk: Desk) -> None:
+    hooks, asked = PrimaryHooks(desk.context), {"cwd": str(desk.root)}
+    settings = desk.root / primary_hooks.PROJECT_FILE
+    settings.parent.mkdir()
+    settings.write_text("{")
+    mine, theirs = desk.root / "CLAUDE.md", desk.root / "AGENTS.md"
+    theirs.write_text("# Theirs\n")
+    mine.write_text(marked_block.put("# Mine\n", "words"))
+    with pytest.raises(ConfigError, match="not JSON") as failed:
+        hooks.uninstall(Caller(None), asked)  # type: ignore[arg-type]
+    assert mine.read_text() == "# Mine\n"
+    assert f"out of {mine} it was taken" in failed.value.message
+    assert str(theirs) not in failed.value.message
+    assert (settings.read_text(), theirs.read_text()) == ("{", "# Theirs\n")
+    mine.write_text(f"{marked_block.BEGIN}\nno end\n")
+    with pytest.raises(ConfigError, match=r"not JSON.*windlass:end"):
+        hooks.uninstall(Caller(None), asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ('{"hooks":null}', 'its "hooks" is no object'),
+        ('{"hooks": {"Stop": {}}}', "which is no list"),
+        ("{}", None),
+    ],
+)
+def test_the_status_tells_of_a_file_that_install_refuses(
+    desk: Desk, held: str, why: str | None
+) -> None:
+    asked = {"cwd": str(desk.root), "config_folder": str(desk.root / "none")}
+    settings = desk.root / primary_hooks.PROJECT_FILE
+    settings.parent.mkdir()
+    settings.write_text(held)
+    found = PrimaryHooks(desk.context).status(Caller(None), asked)  # type: ignore[arg-type]
+    (project,) = [one for one in found if one["where"] == "project"]
+    expected = None if why is None else f"{settings} cannot be used: "
+    assert (project["problem"] or "").startswith(expected or "")
+    assert (project["problem"] or "").endswith(why or "")
+    assert (project["problem"] is None) == (why is None)
 
 
 def test_an_edit_that_somebody_else_comes_between_is_made_to_what_they_wrote(

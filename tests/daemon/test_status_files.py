@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,66 +13,38 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.support.agents import an_agent
+from tests.support.contexts import NOW, REPO, Turned, lent
 
 from windlass.core import status_node
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon import settings
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.context import Context
 from windlass.daemon.status_files import StatusFiles
-from windlass.sessions.session import Sessions
-from windlass.sessions.tmux import Tmux
 from windlass.store import rows, tables
-from windlass.store.store import Event, Store, Writing
+from windlass.store.store import Event, Writing
 
-NOW = 1_790_000_000.0
-REPO = RepoId("deadbeef")
 BLOCK = b"# Ours\n<windlass>\nwords\n</windlass>\nno line end"
 BOTH = "status_file = true\n[status_node]\nenabled = true\n"
-
-
-class Turned(SystemClock):
-    """A clock that a test turns."""
-
-    time = NOW
-
-    def now(self) -> float:
-        """The time it was set to."""
-        return self.time
 
 
 class Desk:
     """A repository of a person, a store, and what keeps its status."""
 
-    def __init__(self, folder: Path) -> None:
-        self.clock = Turned()
-        self.root = folder / "repo"
-        self.root.mkdir()
-        self.home = folder / "state"
-        self.home.mkdir()
-        self.store = Store(self.home / "windlass.db", clock=self.clock)
-        self.store.open()
-        self.context = Context(
-            store=self.store,
-            folders=Folders(self.home, folder / "rt"),
-            sessions=Sessions(Tmux(folder / "tmux")),
-            clock=self.clock,
-            dice=random.Random(1),  # noqa: S311 - names, not secrets
-            failpoints=Failpoints(None),
-            env={},
-        )
-        self.files = StatusFiles(self.context)
+    def __init__(self, context: Context, clock: Turned) -> None:
+        self.context = context
+        self.clock = clock
+        self.store = context.store
+        self.root = context.folders.home / "shop"
+        self.files = StatusFiles(context)
         self.node = self.root / "CLAUDE.md"
         self.status = self.root / ".windlass" / "STATUS.md"
-        values = {"id": REPO, "root": str(self.root), "git_dir": "g", "added_at": 0.0}
-        self.store.write(lambda w: w.connection.execute(sa.insert(tables.repos).values(values)))
 
     def configure(self, text: str) -> None:
         """Writes the person's configuration."""
-        (self.home / "config.toml").write_text(text)
+        (self.context.folders.home / "config.toml").write_text(text)
 
     def put(self, name: str, **more: Any) -> Agent:
         """An agent, new or changed."""
@@ -125,10 +97,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
-    yield made
-    made.store.close()
+def desk() -> Iterator[Desk]:
+    """One of a person with a single repository, where time stands still."""
+    clock = Turned()
+    with lent(clock) as context:
+        yield Desk(context, clock)
 
 
 def test_nothing_is_written_unless_it_is_wanted(desk: Desk) -> None:
@@ -282,14 +255,14 @@ def test_a_clock_that_went_back_stops_nothing(desk: Desk) -> None:
     assert desk.states() == {"kit": "complete"}
 
 
-def test_a_file_is_not_touched_where_only_the_time_has_changed(desk: Desk) -> None:
+def test_a_file_is_not_touched_where_only_times_and_ages_have_changed(desk: Desk) -> None:
     desk.configure(BOTH)
     desk.node.write_bytes(BLOCK)
-    desk.put("kit", created_at=NOW - 3600)
+    desk.put("kit", created_at=NOW - 30)
     desk.files.refresh()
     for path in (desk.node, desk.status):
         os.utime(path, (1, 1))
-    desk.files.refresh()
+    desk.later(47)
     desk.later(600)
     # A daemon that was started anew remembers nothing.
     desk.files = StatusFiles(desk.context)
@@ -314,7 +287,7 @@ def test_the_rest_of_the_file_and_its_mode_stay_as_a_person_has_them(desk: Desk)
     desk.later(10)
     assert desk.states() == {"kit": "running", "cat": "running"}
     assert b"other words" in desk.node.read_bytes()
-    assert sorted(path.name for path in desk.root.iterdir()) == [".windlass", "CLAUDE.md"]
+    assert sorted(path.name for path in desk.root.iterdir()) == [".git", ".windlass", "CLAUDE.md"]
 
 
 def test_what_a_person_writes_while_we_do_is_kept(
@@ -355,7 +328,48 @@ def test_a_file_without_a_block_is_skipped_and_that_is_said_once(desk: Desk) -> 
     assert [event.kind for event in told] == ["status_node.skipped"] * 3
     assert {event.data["path"] for event in told} == {str(desk.node)}
     assert ["not there" in event.data["why"] for event in told] == [True, False, False]
+    assert all("wl hooks install --instructions claude-md" in event.data["why"] for event in told)
     assert desk.node.read_text() == "# Ours\n"
+
+
+def test_a_status_file_of_a_persons_own_is_neither_written_nor_removed(desk: Desk) -> None:
+    mine = b"# How we are doing\n"
+    desk.status.parent.mkdir()
+    desk.status.write_bytes(mine)
+    desk.configure("status_file = true\n")
+    desk.put("kit")
+    desk.files.refresh()
+    desk.put("kit", state=State.WAITING)
+    desk.later(10)
+    assert desk.status.read_bytes() == mine
+    desk.configure("")
+    desk.files.refresh()
+    assert desk.status.read_bytes() == mine
+    (told,) = desk.skipped()
+    assert (told.kind, told.data["path"]) == ("status_file.skipped", str(desk.status))
+    assert status_node.MARK in told.data["why"]
+
+
+def test_what_was_put_in_the_place_of_ours_stays(desk: Desk, tmp_path: Path) -> None:
+    desk.configure("status_file = true\n")
+    desk.put("kit")
+    desk.files.refresh()
+    ours = desk.status.read_bytes()
+    desk.status.write_bytes(b"mine now\n")
+    desk.later(10)
+    desk.configure("")
+    desk.files.refresh()
+    assert desk.status.read_bytes() == b"mine now\n"
+    desk.status.unlink()
+    desk.configure("status_file = true\n")
+    desk.files.refresh()
+    shutil.rmtree(desk.status.parent)
+    (tmp_path / "STATUS.md").write_bytes(ours)
+    desk.status.parent.symlink_to(tmp_path)
+    desk.configure("")
+    desk.files.refresh()
+    assert (tmp_path / "STATUS.md").read_bytes() == ours
+    assert "is a link" in desk.skipped()[-1].data["why"]
 
 
 def test_links_are_neither_followed_nor_replaced(desk: Desk, tmp_path: Path) -> None:
@@ -394,7 +408,7 @@ def test_what_is_no_file_is_skipped(desk: Desk) -> None:
 
 def test_a_repository_that_is_gone_is_nobodys_problem(desk: Desk) -> None:
     desk.configure(BOTH)
-    desk.root.rmdir()
+    shutil.rmtree(desk.root)
     desk.files.refresh()
     assert not desk.root.exists()
     assert desk.skipped() == []

@@ -180,9 +180,16 @@ def test_completing_a_word_offers_mail_and_shows_it_to_nobody(ground: Ground) ->
     assert "parent" in ground.wl("__complete", "send", "", env=inside).ok().out.splitlines()
     (receipt,) = ground.ask("inbox", agent="fox", sent=True)
     assert receipt["state"] == "queued"
-    ground.wl("questions").ok()
+    outside = ground.wl("questions", cwd=ground.folder).ok().out
+    assert outside.startswith("fox in repo asks (")
     (receipt,) = ground.ask("inbox", agent="fox", sent=True)
     assert receipt["state"] == "delivered"
+    told = ground.wl("send", "user", "! look at this", "--json", env=inside).ok().json()[0]["id"]
+    ground.wl("kill", "fox", "--force").ok()
+    for cwd in (None, ground.folder):
+        offered = ground.wl("__complete", "acknowledge", "", cwd=cwd).ok().out.splitlines()
+        assert offered == [told], "what an agent said outlives it; what it asked does not"
+    assert "fox to user in repo" in ground.wl("inbox", cwd=ground.folder).ok().out
 
 
 def test_nobody_starts_with_a_limit_that_limits_nothing(ground: Ground) -> None:

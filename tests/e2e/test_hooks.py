@@ -14,7 +14,7 @@ from tests.support.ground import Done, Ground, grounded, until
 from tests.support.settings_files import EVENTS, settings_file
 
 from windlass.core.marked_block import BEGIN, END
-from windlass.daemon.primary_hooks import instructions
+from windlass.daemon.primary_hooks import instructions, instructions_without_hooks
 
 pytestmark = pytest.mark.slow
 
@@ -221,7 +221,7 @@ def test_instructions_go_into_a_block_and_out_again(files: Files, name: str, fil
     assert not files.project.exists()
     text = path.read_bytes().decode()
     block = text[len(held.decode()) :].replace("\r\n", "\n")
-    whole = f"\n{BEGIN}\n<windlass>\n{instructions().strip()}\n</windlass>\n{END}\n"
+    whole = f"\n{BEGIN}\n<windlass>\n{instructions_without_hooks().strip()}\n</windlass>\n{END}\n"
     assert block == whole
     assert files.status()[name]["current"]
     path.write_bytes(text.replace("wl listen", "wl lasten").encode())

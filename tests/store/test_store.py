@@ -57,6 +57,19 @@ def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> No
     assert len(migrations.MIGRATIONS) == SCHEMA
 
 
+def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
+    heard: list[str] = []
+
+    def fails(_: list[Event]) -> None:
+        raise ZeroDivisionError
+
+    store.listen(fails)
+    store.listen(lambda events: heard.extend(event.kind for event in events))
+    for name in ("one", "two"):
+        store.write(partial(tick, name=name))
+    assert heard == ["tick", "tick"]
+
+
 def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
     def change(writing: Writing) -> None:
         add_repo(writing, "r1")

@@ -193,6 +193,8 @@ class InboxRequest(AgentRequest):
     all: NotRequired[bool]
     sent: NotRequired[bool]
     last: NotRequired[int | None]
+    peek: NotRequired[bool]
+    """Who only completes a word shows nobody anything: no receipt says that it was seen."""
 
 
 class MessageRequest(Scope):

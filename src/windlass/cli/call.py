@@ -9,7 +9,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from windlass.api import asking
 from windlass.core.errors import UserError, WindlassError
@@ -123,6 +123,21 @@ def _clearly_failing() -> Iterator[None]:
         ) from None
 
 
+_MEBIBYTES = 16
+LARGEST = _MEBIBYTES << 20
+"""Bytes of text that are read: as much as the daemon takes. A device may have no end."""
+
+
+def worded(words: Sequence[str]) -> str:
+    """A text given as words; `-` alone is stdin, and so is none at all where stdin is piped.
+
+    Where there are words stdin is left alone: who runs a command may never close it.
+    """
+    if list(words) == ["-"]:
+        return read_text("-")
+    return " ".join(words) if words else piped()
+
+
 def piped() -> str:
     """What came on stdin; nothing from a terminal, which would be waited for unseen."""
     return "" if sys.stdin.isatty() else read_text("-")
@@ -133,11 +148,21 @@ def read_text(path: str) -> str:
     name = "stdin" if path == "-" else path
     try:
         if path == "-":
-            return sys.stdin.buffer.read().decode()
+            return _bounded(sys.stdin.buffer, name)
         with open(path, "rb") as file:
-            return file.read().decode()
+            return _bounded(file, name)
     except OSError as error:
         hint = "</dev/null gives none" if path == "-" else "name a file of text, or - for stdin"
         raise UserError(f"cannot read {name}: {error.strerror}", hint) from None
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8 text", "only text can be said to an agent") from None
+
+
+def _bounded(file: BinaryIO, name: str) -> str:
+    found = file.read(LARGEST + 1)
+    if len(found) > LARGEST:
+        raise UserError(
+            f"{name} has more than {_MEBIBYTES} MiB, the most that is read",
+            "give a part of it, or say where the file is",
+        )
+    return found.decode()

@@ -15,11 +15,9 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from windlass.api import client
 from windlass.cli.call import write
+from windlass.cli.commands.message import OPEN
 from windlass.cli.index import ALL, NAMES
 from windlass.core.errors import WindlassError
-
-_OPEN = ("queued", "delivered", "read")
-"""The receipts of messages that are not dealt with."""
 
 
 def complete(words: list[str]) -> int:
@@ -128,7 +126,7 @@ def _commands(_: _Place) -> list[str]:
 
 
 def _agents(_: _Place) -> list[str]:
-    return _agents_here()
+    return [agent["id"] for agent in _asked("agents")]
 
 
 def _recipients(place: _Place) -> list[str]:
@@ -154,7 +152,7 @@ def _messages(_: _Place) -> list[str]:
     """Messages that are not dealt with, to the caller or from it, the newest first."""
     found = [*_received(), *_asked("inbox", sent=True)]
     found.sort(key=lambda message: float(message["created_at"]), reverse=True)
-    return [message["id"] for message in found if message["state"] in _OPEN]
+    return [message["id"] for message in found if message["state"] in OPEN]
 
 
 def _received_ids(_: _Place) -> list[str]:
@@ -174,20 +172,9 @@ def _questions(_: _Place) -> list[str]:
 def _received() -> list[dict[str, Any]]:
     """What waits for the caller, the newest first.
 
-    The person's comes from who sent it: to ask for the person's own inbox is to have seen it,
-    and a TAB shows nobody what a message says.
+    Only peeks: a TAB shows nobody what a message says, so nobody has seen it.
     """
-    if _inside_an_agent():
-        return list(reversed(_asked("inbox")))
-    sent = _asked("inbox", sent=True)
-    for name in _agents_here():
-        sent += _asked("inbox", agent=name, sent=True)
-    found = [one for one in sent if one["to"] == "user" and one["state"] in _OPEN]
-    return sorted(found, key=lambda message: float(message["created_at"]), reverse=True)
-
-
-def _agents_here() -> list[str]:
-    return [agent["id"] for agent in _asked("agents")]
+    return list(reversed(_asked("inbox", peek=True)))
 
 
 def _inside_an_agent() -> bool:

@@ -1,6 +1,7 @@
 """What the person's own agent is told of the crew: one line an agent, and the open questions.
 
-Pure. What agents wrote is cut, and made safe to stand in a line.
+Pure. What agents wrote is cut, and made safe to stand in a line. What it is told of Windlass itself
+is shipped as `data/primary*.md`, and somebody else reads that.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windlass.core.ages import age
+from windlass.core.errors import Internal
 from windlass.core.printable import printable_line
 
 REMINDER = (
@@ -47,6 +49,16 @@ def status(
         lines.append("Questions that wait for an answer:")
         lines += [_asked(one) for one in questions[:_MOST]]
     return "\n".join(lines)
+
+
+def with_section(text: str, section: str) -> str:
+    """The text with a section in place of the one that has the same heading."""
+    heading = section.partition("\n")[0]
+    before, found, rest = text.partition(f"\n{heading}\n")
+    if not found:
+        raise Internal(f"there is no section {heading!r} to replace", "this is a defect")
+    _, next_one, after = rest.partition("\n## ")
+    return f"{before}\n{section.strip()}\n{next_one}{after}"
 
 
 def active(agents: Sequence[Mapping[str, Any]]) -> bool:

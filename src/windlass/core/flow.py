@@ -6,7 +6,6 @@ person what is left where a session was ended. Sending it, once, is done elsewhe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +13,7 @@ import msgspec
 
 from windlass.core import nudges
 from windlass.core.crew import Agent
+from windlass.core.mail import unmarked
 from windlass.core.printable import printable_line, without_escapes
 from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
 
@@ -26,7 +26,6 @@ _NAMED = 5
 _SOMEBODY_CAME = ("idle: session start", "idle: compacted")
 """Idle because somebody resumed, cleared or compacted it, and knows."""
 _DOUBTED = "says that it is done"
-_MARK = re.compile(r"\[(?=sent by |message msg-)")
 _RESTING = frozenset({State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED})
 
 
@@ -222,7 +221,7 @@ def _not_committed(left: Uncommitted) -> str:
 
 def _quoted(said: str) -> list[str]:
     """The last of a message, each line marked; no mark of a message of ours is left in it."""
-    lines = _MARK.sub("(", without_escapes(said)).strip().splitlines()
+    lines = unmarked(without_escapes(said)).strip().splitlines()
     if lines and lines[-1].strip(" *_`#>.!") in (COMPLETE_PHRASE, WAITING_PHRASE):
         lines.pop()
     text = "\n".join(lines).strip()

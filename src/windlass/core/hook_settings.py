@@ -106,6 +106,15 @@ def take_out(text: str) -> Bare:
     return Bare(None if gone else text, "d" in cut.letters)
 
 
+def refusal(text: str, hook: Hook) -> str | None:
+    """Why `install` would not put a hook into a text; None where it would."""
+    try:
+        install(text, hook)
+    except Unusable as why:
+        return str(why)
+    return None
+
+
 def found(text: str) -> dict[str, list[str]]:
     """The commands of ours by event, without their letters."""
     commands: dict[str, list[str]] = {}

@@ -39,7 +39,8 @@ _SAID = re.compile(
     r"\n\n\[message msg-[0-9a-f]{10}\]",
     re.DOTALL,
 )
-_FORGED = re.compile(r"^(\s*)\[(?=sent by |message msg-)", re.MULTILINE)
+_FORGED = re.compile(r"\[(?=[\W_]{0,3}(?:sent[\W_]{1,3}by\b|message[\W_]{1,3}msg-))", re.IGNORECASE)
+"""What would pass for a mark of ours, wherever it stands: there are many ways to begin a line."""
 _MARK = re.compile(r"\[message (msg-[0-9a-f]{10})\]")
 
 
@@ -88,14 +89,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 def said(message: Message) -> str:
     """A message as its recipient reads it: who sent it, the text as it is, and its id.
 
-    Only a line that would pass for one of these two is changed: nobody speaks in another's name.
+    Only what would pass for one of these two is changed: nobody speaks in another's name.
     """
     agent = message.sender not in (USER, WINDLASS)
     who = f"agent {message.sender_id}" if agent else message.sender
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
     word = "QUESTION: " if message.kind == "question" else ""
-    body = _FORGED.sub(r"\1(", message.body)
-    return f"[sent by {who}]:{answers} {word}{body}\n\n[message {message.id}]"
+    return f"[sent by {who}]:{answers} {word}{unmarked(message.body)}\n\n[message {message.id}]"
+
+
+def unmarked(text: str) -> str:
+    """A text without anything that would pass for the marks of a message."""
+    return _FORGED.sub("(", text)
 
 
 def state_of(uid: str) -> str:

@@ -49,6 +49,11 @@ def of_message(sender: str, kind: Kind, body: str) -> str:
     return f"Agent {sender} {_VERBS[kind]}: {body}"
 
 
+def to_deaf(sender: str, body: str, *, manager: str, state: State) -> str:
+    """A question to a manager that cannot hear it, as the text of a notice."""
+    return f"Agent {sender} asks {manager}, which is {state} (wl resume {manager}): {body}"
+
+
 def checked(*, sender: str, text: str) -> str:
     """The text of a notice that somebody writes, or what is wrong with it or with its sender."""
     if not 1 <= len(sender) <= _LONGEST_SENDER or not sender.isprintable():

@@ -40,9 +40,12 @@ is what readers have to know of a stopped one.
 """
 TYPES = ("question", "status", "alert", "complete")
 NOBODY = "No active agents"
+MAKES_BLOCK = "`wl hooks install --instructions claude-md` makes it"
 PROMPT_CHARACTERS = 60
 CONTENT_CHARACTERS = 500
-_COMMENT = "<!-- Kept up to date by Windlass. Do not edit: what you write here is overwritten. -->"
+MARK = "<!-- windlass:status -->"
+"""The first line of the Markdown, which only a file of ours has."""
+_KEPT = "Kept up to date by Windlass. Do not edit: what you write here is overwritten."
 _UPDATED = "Last updated: "
 
 _BLOCK = re.compile(
@@ -95,7 +98,10 @@ class Renewed(NamedTuple):
 def told(
     status: Status, *, now: float, max_messages: int = 50, count_children: bool = True
 ) -> dict[str, Any]:
-    """The status as data. Bodies are whole; of too many messages the oldest are left out."""
+    """The status as data. Bodies are whole; of too many messages the oldest are left out.
+
+    The node tells how old an agent is, as its schema wants; Markdown tells when it was started.
+    """
     newest = status.messages[-max_messages:] if max_messages else ()
     return {
         "last_updated": _time(now),
@@ -114,14 +120,14 @@ def told(
 
 
 def renew(text: bytes, data: dict[str, Any]) -> Renewed:
-    """Puts the node into the first block of a file, unless it says the same but for the time."""
+    """Puts the node into the first block of a file, unless it says the same but for times."""
     block = _BLOCK.search(text)
     if block is None:
-        return Renewed(None, "it has no block between <windlass> and </windlass>")
+        return Renewed(None, f"it has no <windlass> block: {MAKES_BLOCK}")
     node = _NODE.search(text, block.start("body"), block.end("body"))
     if node is None and _BEGIN in block["body"]:
         return Renewed(None, "its <windlass-status> has no end")
-    if node is not None and _same(_read(node[0]), _in_node(data)):
+    if node is not None and same(_read(node[0]), _in_node(data)):
         return Renewed(None)
     line_end = b"\r\n" if b"\r\n" in block[0] else b"\n"
     made = line_end.join(line.encode() for line in _lines(data))
@@ -140,16 +146,31 @@ def without(text: bytes) -> bytes:
 
 
 def renew_markdown(text: bytes | None, data: dict[str, Any]) -> Renewed:
-    """The whole of the file for people, unless it says the same but for the time."""
+    """The whole of the file for people, unless it says the same but for the time.
+
+    A file that is not ours stays: somebody may have had one of that name before.
+    """
+    if text is not None and not is_ours(text):
+        return Renewed(None, f"it is somebody's own: rename it (ours begins with {MARK})")
     fresh = markdown(data).encode()
     if text is not None and _timeless(text) == _timeless(fresh):
         return Renewed(None)
     return Renewed(fresh)
 
 
+def is_ours(text: bytes) -> bool:
+    """Whether a file is one that `markdown` made."""
+    return text.partition(b"\n")[0].rstrip(b"\r") == MARK.encode()
+
+
+def same(old: Any, new: dict[str, Any]) -> bool:
+    """Whether two tell the same but for times that pass though nothing happens."""
+    return isinstance(old, dict) and _timeless_data(old) == _timeless_data(new)
+
+
 def markdown(data: dict[str, Any]) -> str:
     """The status in Markdown."""
-    lines = ["# Crew", "", f"{_UPDATED}{data['last_updated']}"]
+    lines = [MARK, f"<!-- {_KEPT} -->", "", "# Crew", "", f"{_UPDATED}{data['last_updated']}"]
     for message in data["messages"]:
         head = f"## {message['type'].capitalize()} of {_code(message['from'])}"
         lines += ["", head, "", f"{_code(message['id'])}, {message['timestamp']}"]
@@ -165,8 +186,8 @@ def _root(root: Root, *, now: float, count: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "id": root.id,
         "state": SHOWN_AS[root.state],
-        # In minutes at least: seconds would have the file written again and again.
         "age": age(since) if since >= 60 else "0m",
+        "started": _time(root.created_at),
         "prompt": printable_line(next(iter(root.goal.splitlines()), ""))[:PROMPT_CHARACTERS],
     }
     if count:
@@ -179,11 +200,19 @@ def _lines(data: dict[str, Any]) -> Iterable[str]:
     # Only texts have these in them, where JSON has another way to write them.
     safe = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
     nobody = [] if data["root_agents"] else [NOBODY]
-    return (_BEGIN.decode(), _COMMENT, *nobody, *safe.split("\n"), _END.decode())
+    comment = f"<!-- {_KEPT} Ages are those at last_updated. -->"
+    return (_BEGIN.decode(), comment, *nobody, *safe.split("\n"), _END.decode())
 
 
 def _in_node(data: dict[str, Any]) -> dict[str, Any]:
-    return {**data, "messages": [{**one, "content": _cut(one["content"])} for one in _sent(data)]}
+    return {
+        **data,
+        "root_agents": [
+            {key: held for key, held in root.items() if key != "started"}
+            for root in data["root_agents"]
+        ],
+        "messages": [{**one, "content": _cut(one["content"])} for one in _sent(data)],
+    }
 
 
 def _sent(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -204,8 +233,18 @@ def _read(node: bytes) -> Any:
         return None
 
 
-def _same(old: Any, new: dict[str, Any]) -> bool:
-    return isinstance(old, dict) and {**old, "last_updated": new["last_updated"]} == new
+def _timeless_data(data: dict[str, Any]) -> dict[str, Any]:
+    found = _blanked(data, "last_updated")
+    roots = found.get("root_agents")
+    if not isinstance(roots, list):
+        return found
+    aged = [_blanked(one, "age") if isinstance(one, dict) else one for one in roots]
+    return {**found, "root_agents": aged}
+
+
+def _blanked(held: dict[str, Any], key: str) -> dict[str, Any]:
+    """The same without what stands there; that nothing stands there stays a difference."""
+    return {**held, key: ""} if key in held else held
 
 
 def _timeless(text: bytes) -> bytes:
@@ -213,7 +252,7 @@ def _timeless(text: bytes) -> bytes:
 
 
 def _item(root: dict[str, Any]) -> str:
-    said = f"- {_code(root['id'])}: {root['state']}, {root['age']}"
+    said = f"- {_code(root['id'])}: {root['state']}, started {root['started']}"
     if root.get("children"):
         said += f", {root['children']} below it, {root['children_complete']} of them complete"
     return f"{said}. {_code(root['prompt'])}" if root["prompt"] else said

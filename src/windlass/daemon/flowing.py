@@ -28,6 +28,7 @@ from windlass.daemon.context import Context
 from windlass.daemon.intents import Intents, Operation, Step, Work
 from windlass.git import status
 from windlass.store import mailbox, rows
+from windlass.store.noticeboard import STATES_BACK
 from windlass.store.rows import Intent
 from windlass.store.store import Event, Writing
 
@@ -36,9 +37,6 @@ log = logging.getLogger(__name__)
 KIND = "report"
 REPORTED = "agent.reported"
 _AT_ONCE = 4
-_STATES_BACK = 40
-"""So far back is looked for the last turn of an agent; who does that much without one is told of
-once more."""
 
 
 class Flowing:
@@ -230,13 +228,13 @@ def _ending(writing: Writing, before: Agent, after: Agent) -> flow.Ending:
 
 def _last_at_work(connection: sa.Connection, uid: Uid) -> int:
     """The event with which an agent was set to work last."""
-    found = rows.events(connection, agent=uid, kind="agent.state", last=_STATES_BACK)
+    found = rows.events(connection, agent=uid, kind="agent.state", last=STATES_BACK)
     running = [one.id for one in found if one.data["now"] == State.RUNNING]
     return running[-1] if running else 0
 
 
 def _is_told(connection: sa.Connection, agent: Agent, since: int) -> bool:
-    told = rows.events(connection, after=since, agent=agent.uid, kind=REPORTED, last=_STATES_BACK)
+    told = rows.events(connection, after=since, agent=agent.uid, kind=REPORTED, last=STATES_BACK)
     return any(one.data["state"] == agent.state for one in told)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from typing import get_args
 
 from windlass.core import prompts
 from windlass.core.crew import Agent, Role
 from windlass.core.errors import ConfigError, NotFound
+from windlass.core.printable import printable_line
 from windlass.core.prompts import Situation
 from windlass.daemon import repos, settings, untrusted
 from windlass.daemon.context import Context
@@ -21,20 +23,23 @@ from windlass.store import rows
 FOLDER = ".windlass/roles"
 LARGEST = 64 << 10
 """More than anybody writes for every agent to read at every start."""
+_EVERYBODY = "all"
+_NAMED = 5
 
 
 def write(context: Context, agent: Agent) -> None:
     """Writes what an agent is told about itself and its crew.
 
     What a person added and cannot be read is an error at an agent's first start, and recorded at
-    later ones: a resume that fails would be worse than an agent that was told less.
+    later ones: a resume that fails would be worse than an agent that was told less. A file that no
+    agent is ever told is recorded, too: somebody may wonder why nobody does what it says.
     """
     root = repos.by_id(context, agent.repo).root
     found, problems = _added(root, agent.role)
     if problems and agent.session <= 1:
         raise problems[0]
-    for problem in problems:
-        _record(context, agent, problem)
+    for why in (*(problem.message for problem in problems), *_told_to_nobody(root)):
+        _record(context, agent, why)
     path = context.folders.instructions(agent.uid)
     told = prompts.assemble(_situation(context, agent, root), shipped=_shipped(agent), added=found)
     files.write_bytes(path, told.encode())
@@ -73,14 +78,14 @@ def _situation(context: Context, agent: Agent, root: str) -> Situation:
 
 def _shipped(agent: Agent) -> list[str]:
     ours = resources.files("windlass.data") / "roles"
-    return [(ours / f"{name}.md").read_text("utf-8") for name in ("all", agent.role)]
+    return [(ours / f"{name}.md").read_text("utf-8") for name in (_EVERYBODY, agent.role)]
 
 
 def _added(root: str, role: Role) -> tuple[list[str], list[ConfigError]]:
     """What a person added for all and for a role, and what of it cannot be read."""
     found: list[str] = []
     problems: list[ConfigError] = []
-    for name in ("all", role):
+    for name in (_EVERYBODY, role):
         path = Path(root) / FOLDER / f"{name}.md"
         try:
             found.append(_read(path))
@@ -97,6 +102,31 @@ def _added(root: str, role: Role) -> tuple[list[str], list[ConfigError]]:
     return found, problems
 
 
+def _told_to_nobody(root: str) -> list[str]:
+    """What is to be said of files that stand beside those of the roles, and have another name."""
+    folder = Path(root) / FOLDER
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return []
+    known = [f"{name}.md" for name in (_EVERYBODY, *get_args(Role))]
+    try:
+        others = sorted(path.name for path in folder.iterdir() if not _is_one_of(path, known))
+    except OSError as error:
+        return [f"{folder} cannot be listed: {error.strerror}"]
+    if not others:
+        return []
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    named = ", ".join(map(printable_line, others[:_NAMED]))
+    return [f"told to no agent: {named}{more}; only {', '.join(known)} are read in {folder}"]
+
+
+def _is_one_of(path: Path, known: list[str]) -> bool:
+    """Whether a file is one of those, or hidden; on some machines `Worker.md` is `worker.md`."""
+    if path.name in known or path.name.startswith("."):
+        return True
+    plain = path.with_name(path.name.lower())
+    return plain.name in known and plain.exists() and plain.samefile(path)
+
+
 def _read(path: Path) -> str:
     """Reads a file that a merge of an agent's work may have brought: no links, no end of it."""
     path.lstat()  # what is not there is no problem, wherever its folder leads
@@ -111,9 +141,9 @@ def _read(path: Path) -> str:
     return text.decode()
 
 
-def _record(context: Context, agent: Agent, problem: ConfigError) -> None:
+def _record(context: Context, agent: Agent, why: str) -> None:
     context.store.write(
         lambda w: w.emit(
-            "prompt.incomplete", repo=agent.repo, agent=agent.uid, id=agent.id, why=problem.message
+            "prompt.incomplete", repo=agent.repo, agent=agent.uid, id=agent.id, why=why
         )
     )

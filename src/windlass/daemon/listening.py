@@ -23,6 +23,7 @@ from windlass.api.server import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest, TakenRequest
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import RepoId
+from windlass.core.mail import USER
 from windlass.core.notices import checked
 from windlass.daemon import finding, notices, receipts
 from windlass.daemon.context import Context
@@ -230,8 +231,10 @@ class Listening:
                 return {"notices": [], "why": "timeout"}
             wakes = [at for at in (end, desk.given_back()) if at is not None]
             pause = max(0.0, min(wakes) - time.monotonic()) if wakes else None
+            # Not `wait_for`: it forgets that its caller hung up if the news come at that moment.
             with suppress(TimeoutError):
-                await asyncio.wait_for(news.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await news.wait()
 
     def _committed(self, events: list[Event]) -> None:
         """Wakes whoever waits; on the writer's thread, so it only passes on."""
@@ -272,7 +275,7 @@ def _take(writing: Writing, numbers: list[int], by: str) -> int:
     told = noticeboard.messages(writing.connection, numbers)
     count = noticeboard.take(writing, numbers, by=by)
     for message in (mailbox.find(writing.connection, one) for one in told):
-        if message is not None and message.state == "queued":
+        if message is not None and message.state == "queued" and message.recipient == USER:
             receipts.delivered(writing, message, "notice")
     return count
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.server import Caller
 from windlass.api.wire import (
@@ -25,23 +26,20 @@ from windlass.api.wire import (
 )
 from windlass.core import mail
 from windlass.core.ages import age
-from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
-from windlass.core.ids import RepoId, Uid, match
+from windlass.core.ids import Uid, match
 from windlass.core.mail import USER, Limits, Message
-from windlass.daemon import finding, notices, repos, settings
+from windlass.daemon import addressing, admitting, finding, notices, repos, saying, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
-from windlass.daemon.receipts import PERSON, Party, above, acknowledge, delivered, draft, post
+from windlass.daemon.receipts import PERSON, Party, acknowledge, delivered, draft, post
 from windlass.store import mailbox, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Event, Writing
 
-LONGEST = 100_000
-_MINUTE = 60.0
 _LONGEST_WAIT = 86_400.0
 _ALL = 1_000_000
-_PERSON = ("user", "user-claude")
+_TELLING = ("why", "reason", "route", "by")
 
 
 class Mailing:
@@ -63,14 +61,16 @@ class Mailing:
         where = finding.scope(self._context, caller, request)
         hint = f"wl send {request['agent']} 'text', or the text on stdin"
         answered = self._answered(where, request.get("reply_to"))
-        to = self._meant(where, request["agent"])
-        return self._begin(where, to, request, checked(request["text"], hint), answered)
+        to = addressing.meant(self._context, where, request["agent"])
+        text = admitting.checked(request["text"], hint)
+        return self._begin(where, to, request, text, answered)
 
     def begin_answer(self, caller: Caller, request: AnswerRequest) -> Begin:
         """Finds the question that is meant, by its id or by who asks; its asker gets the answer."""
         where = finding.scope(self._context, caller, request)
         question = self._question(where, request["question"])
-        text = checked(request["text"], f"wl answer {question.id} 'text', or the text on stdin")
+        hint = f"wl answer {question.id} 'text', or the text on stdin"
+        text = admitting.checked(request["text"], hint)
         asker = self._context.store.read(lambda c: rows.agent(c, Uid(question.sender)))
         if asker is None or asker.ended_at is not None:
             raise Conflict(
@@ -90,25 +90,21 @@ class Mailing:
         repo = self._repo(where, to)
         given = settings.load(self._context.folders.home, repo.root)
         limits = Limits(given.mail.rate, given.mail.inbox)
-        if (
-            where.caller is not None
-            and PERSON in to
-            and mail.sorted_by_prefix(text)[0] == "question"
-        ):
-            boss = self._above(where)
-            refuse_question(boss, allowed=given.allow_agent_questions)
+        kind, body = mail.sorted_by_prefix(text) if where.caller is not None else ("status", text)
+        if PERSON in to and kind == "question":
+            self._refuse_question(where, allowed=given.allow_agent_questions)
         sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
         seconds = request.get("expires")
         if seconds is not None and not 0 < seconds < 1e9:
             raise UserError(f"expiring after {seconds} s makes no sense", "give more than 0")
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            refuse_flood(writing, repo.id, sender, to, limits)
+            admitting.refuse_flood(writing, repo.id, sender, to, limits)
             sent = []
             for one in to:
-                kind, body = mail.sorted_by_prefix(text) if one == PERSON else ("note", text)
+                what, words = (kind, body) if one == PERSON else ("note", text)
                 message = msgspec.structs.replace(
-                    draft(repo.id, sender, one, body, kind=kind, now=writing.now),
+                    draft(repo.id, sender, one, words, kind=what, now=writing.now),
                     urgent=request.get("urgent", False),
                     topic=request.get("topic"),
                     reply_to=answered.id if answered else None,
@@ -116,8 +112,8 @@ class Mailing:
                 )
                 sent.append(post(writing, message))
                 notices.on_message(writing, sent[-1])
-            if answered is not None and answered.recipient == sender.uid:
-                acknowledge(writing, answered, by=sender.id)
+            if answered is not None and _settles(answered, sender, to):
+                acknowledge(writing, answered, by=sender)
             wake = [one.uid for one in to if one != PERSON] if request.get("wake") else []
             by = where.caller_uid
             return {"sent": [one.id for one in sent], "wake": wake, "by": by}
@@ -128,21 +124,23 @@ class Mailing:
         """Marks messages as dealt with; without any, all that the caller has."""
         where = finding.scope(self._context, caller, request)
         named = [self._found(where, one) for one in request.get("messages", [])]
-        repo = where.repo.id if where.repo else None
+        by = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
         if not named and request.get("all"):
-            me = where.caller.uid if where.caller else USER
-            had = mail.OPEN if me == USER else ("delivered", "read")
+            repo = where.require_repo().id
+            had = mail.OPEN if by == PERSON else ("delivered", "read")
             named = self._context.store.read(
-                lambda c: mailbox.inbox(c, repo=repo, recipient=me, states=had, last=_ALL)
+                lambda c: mailbox.inbox(c, repo=repo, recipient=by.uid, states=had, last=_ALL)
             )
         elif not named:
             raise UserError("which message?", "name one, or --all; `wl inbox` shows them")
         for one in named:
             _refuse_unread(where, one)
-        by = where.caller.id if where.caller else USER
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            return {"acked": [one.id for one in named if acknowledge(writing, one, by=by)]}
+            acked = [one for one in named if acknowledge(writing, one, by=by)]
+            for one in acked:
+                _tell_asker(writing, one, by)
+            return {"acked": [one.id for one in acked]}
 
         return Begin(named[0].repo if named else where.require_repo().id, where.caller_uid, prepare)
 
@@ -150,7 +148,8 @@ class Mailing:
         """The messages to somebody, or from somebody; the person has seen what it is shown."""
         where = finding.scope(self._context, caller, request)
         agent = where.caller
-        if wanted := request.get("agent"):
+        wanted = request.get("agent")
+        if wanted and not (where.caller is None and addressing.is_person(wanted)):
             agent = finding.any_agent(self._context, where, wanted)
             finding.reachable(
                 where, agent, finding.live(self._context, where), doing="read mail of"
@@ -170,7 +169,8 @@ class Mailing:
                 last=last or 200,
             )
         )
-        if where.caller is None and who == USER and not request.get("sent"):
+        unseen = request.get("sent") or request.get("peek")
+        if where.caller is None and who == USER and not unseen:
             shown_to_person(self._context, found)
         return [self.view(one) for one in found]
 
@@ -190,7 +190,9 @@ class Mailing:
             "history": [_step(event) for event in past],
         }
 
-    async def receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
+    async def wait_for_receipts(
+        self, caller: Caller, request: ReceiptsRequest
+    ) -> list[dict[str, Any]]:
         """What became of messages, as soon as none is queued any more, or the time is over."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
         end = loop.time() + min(max(request["timeout"], 0.0), _LONGEST_WAIT)
@@ -208,7 +210,8 @@ class Mailing:
                 if left <= 0 or all(one["state"] != "queued" or one["note"] for one in found):
                     return found
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), left)
+                    async with asyncio.timeout(left):
+                        await news.wait()
 
     def _receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
         where = finding.scope(self._context, caller, request)
@@ -232,39 +235,10 @@ class Mailing:
             "under_way": message.offer is not None and message.state == "queued",
         }
 
-    def _meant(self, where: finding.Scope, wanted: str) -> list[Party]:
-        found: dict[str, Party] = {}
-        for word in (part.strip() for part in wanted.split(",")):
-            if word:
-                found |= {party.uid: party for party in self._named(where, word)}
-        if not found:
-            raise UserError("to whom?", "name an agent, several with commas, or user, parent, all")
-        return list(found.values())
-
-    def _named(self, where: finding.Scope, word: str) -> list[Party]:
-        if word in _PERSON:
-            return [PERSON]
-        present = finding.live(self._context, where)
-        others = [one for one in present if one.uid != where.caller_uid]
-        by_word: dict[str, Callable[[Agent], bool]] = {
-            "all": lambda _: True,
-            "children": lambda one: one.parent == where.caller_uid,
-        }
-        roles = {one.role for one in present} | {"manager", "worker"}
-        if word == "parent":
-            return [self._above(where)]
-        if word in by_word:
-            return _some([one for one in others if by_word[word](one)], word)
-        if word in roles and word not in {one.id for one in present}:
-            return _some([one for one in others if one.role == word], word)
-        agent = finding.agent(self._context, where, word)
-        return [Party(agent.uid, agent.id)]
-
-    def _above(self, where: finding.Scope) -> Party:
-        if where.caller is None:
-            raise UserError("a person has no parent", "name an agent; `wl list` shows who is there")
-        caller = where.caller
-        return self._context.store.read(lambda c: above(c, caller))
+    def _refuse_question(self, where: finding.Scope, *, allowed: bool) -> None:
+        if addressing.above(self._context, where) != PERSON:
+            raise Denied("only root agents ask the person", "your manager: wl ask 'your question'")
+        admitting.refuse_question(allowed=allowed)
 
     def _repo(self, where: finding.Scope, to: list[Party]) -> Repo:
         if where.repo is not None:
@@ -316,9 +290,17 @@ class Mailing:
         what: str = "message",
         hint: str = "`wl inbox` shows them",
     ) -> Message:
-        known = self._context.store.read(lambda c: mailbox.ids(c, wanted))
-        found = match(wanted, known, what=what, hint=hint)
-        message = self._context.store.read(lambda c: mailbox.find(c, found))
+        """By its whole id; else by how one begins that is the caller's, and of that kind."""
+        party = where.caller.uid if where.caller else None
+        kind = "question" if what == "question" else None
+
+        def find(connection: sa.Connection) -> Message | None:
+            if (exact := mailbox.find(connection, wanted)) is not None:
+                return exact
+            known = mailbox.ids(connection, wanted, party=party, kind=kind)
+            return mailbox.find(connection, match(wanted, known, what=what, hint=hint))
+
+        message = self._context.store.read(find)
         if message is None or (where.caller is not None and message.repo != where.caller.repo):
             raise NotFound(f"no {what} {wanted!r}", hint)
         return message
@@ -383,15 +365,27 @@ class Mailing:
         return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
 
 
-def refuse_question(boss: Party, *, allowed: bool) -> None:
-    """Refuses a question to the person of an agent that has a manager, or where none are wanted."""
-    if boss != PERSON:
-        raise Denied("only root agents ask the person", "your manager: wl ask 'your question'")
-    if not allowed:
-        raise Denied(
-            "the person does not want to be asked (allow_agent_questions is false)",
-            "decide by yourself, and say in your last message what you decided",
-        )
+def _settles(answered: Message, sender: Party, to: list[Party]) -> bool:
+    """Whether a reply deals with what it answers: the one who wrote that gets it.
+
+    The person may answer what an agent asked another.
+    """
+    if answered.sender not in {one.uid for one in to}:
+        return False
+    asked = answered.kind == "question" and sender == PERSON
+    return asked or answered.recipient == sender.uid
+
+
+def _tell_asker(writing: Writing, question: Message, by: Party) -> None:
+    """Says to an agent that its question was put away: it might wait for an answer for ever."""
+    asker = rows.agent(writing.connection, Uid(question.sender))
+    if question.kind != "question" or asker is None or asker.ended_at is not None:
+        return
+    text = (
+        f"{by.id} has put your question {question.id} away without an answer here. Go on as you"
+        " think best and say what you decided; if you cannot, ask again."
+    )
+    saying.say(writing, asker, text, topic=f"put-away:{question.id}")
 
 
 def _refuse_unread(where: finding.Scope, message: Message) -> None:
@@ -415,43 +409,6 @@ def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
         context.store.write(change)
 
 
-def checked(text: str, hint: str) -> str:
-    """A text that can be delivered, as it is."""
-    if not text.strip():
-        raise UserError("nothing to send", hint)
-    if "\0" in text:
-        raise UserError("the text has a NUL in it", "send text; name files instead of sending them")
-    if len(text) > LONGEST:
-        raise UserError(
-            f"the text has {len(text)} characters, and {LONGEST} is the most",
-            "write it into a file and say where that is",
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise UserError("the text is not UTF-8", "send text; name files instead") from None
-    return text
-
-
-def refuse_flood(
-    writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: Limits
-) -> None:
-    """Refuses a sender that says too much, or a recipient that has too much."""
-    since = writing.now - _MINUTE
-    said = mailbox.sent_since(writing.connection, sender.uid, repo, since)
-    for one in to:
-        waiting = len([m for m in mailbox.queued(writing.connection, one.uid) if m.repo == repo])
-        mail.refuse_flood(
-            one.id, limits=limits, of_sender=said, for_recipient=waiting, adding=len(to)
-        )
-
-
 def _step(event: Event) -> dict[str, Any]:
-    why = event.data.get("why") or event.data.get("reason") or event.data.get("route") or ""
+    why = next((event.data[key] for key in _TELLING if event.data.get(key)), "")
     return {"at": event.at, "what": event.kind.removeprefix("message."), "why": why}
-
-
-def _some(agents: list[Agent], word: str) -> list[Party]:
-    if not agents:
-        raise NotFound(f"{word}: there is nobody", "`wl list` shows who is there")
-    return [Party(one.uid, one.id) for one in agents]

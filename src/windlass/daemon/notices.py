@@ -110,20 +110,24 @@ def _tell_of_state(
     post(writing, agent.repo, agent.id, kind, text, agent=agent.uid, state=agent.state)
 
 
+def on_deaf_manager(writing: Writing, question: Message, manager: Agent) -> None:
+    """Posts a question to a manager that does not hear it: nobody else would know of it."""
+    if manager.state not in (State.PAUSED, State.STOPPED) or question.state != "queued":
+        return
+    asker, whose = question.sender_id, Uid(question.sender)
+    text = notices.to_deaf(asker, question.body, manager=manager.id, state=manager.state)
+    post(writing, question.repo, asker, "question", text, question.id, agent=whose)
+
+
 def forget(writing: Writing, agent: Agent) -> None:
     """Takes from the queue what nobody has to know of an agent that has ended.
 
-    That is what we wrote of its states and its work, and what it asked. What it said otherwise
-    stays.
+    That is what we wrote of its states and its work; what it asked went with its question. What it
+    said otherwise stays.
     """
     unread = noticeboard.unread_of(writing.connection, agent)
-    over = [one.notice.number for one in unread if _ends_with_its_agent(one)]
+    over = [one.notice.number for one in unread if _is_ours(one)]
     noticeboard.take(writing, over, by=ENDED)
-
-
-def _ends_with_its_agent(unread: Unread) -> bool:
-    asks = unread.notice.message is not None and unread.notice.type == "question"
-    return asks or _is_ours(unread)
 
 
 def _is_ours(unread: Unread) -> bool:

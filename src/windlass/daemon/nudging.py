@@ -68,14 +68,18 @@ def tried(connection: sa.Connection, uid: Uid) -> list[Moment]:
     sent = [Moment(one.created_at, "nudge") for one in messages if _is_nudge(one)]
     if not sent:
         return []
-    arrived = [one for one in messages if one.topic != nudges.TOPIC and one.state in _ARRIVED]
+    arrived = [one for one in messages if not _is_ours(one) and one.state in _ARRIVED]
     woken = [Moment(one.delivered_at or one.created_at, "other") for one in arrived]
     return nudges.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
 
 
 def _is_nudge(message: mail.Message) -> bool:
-    lost = ("failed", "expired", "collapsed")
-    return message.topic == nudges.TOPIC and message.state not in lost
+    return _is_ours(message) and message.state not in ("failed", "expired", "collapsed")
+
+
+def _is_ours(message: mail.Message) -> bool:
+    """Whether it is a reminder: anybody may call a topic like that."""
+    return message.sender == mail.WINDLASS and message.topic == nudges.TOPIC
 
 
 def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:

@@ -1,8 +1,8 @@
 """`wl hooks`: what makes the person's own agent session a part of the crew, put in and taken out.
 
 Hooks go into a settings file of the agent CLI, the project's or the person's own; for CLIs without
-hooks the same instructions go into a marked block of CLAUDE.md or AGENTS.md. What is done to the
-texts is `core.hook_settings`' and `core.marked_block`'s.
+hooks, which nothing wakes, instructions go into a marked block of CLAUDE.md or AGENTS.md. What is
+done to the texts is `core.hook_settings`' and `core.marked_block`'s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from windlass.api import places
 from windlass.api.server import Caller
 from windlass.api.wire import HooksRequest
-from windlass.core import hook_settings, marked_block
+from windlass.core import briefing, hook_settings, marked_block
 from windlass.core.errors import ConfigError, Denied, UserError, WindlassError
 from windlass.core.hook_settings import Hook
 from windlass.daemon import editing, finding, repos
@@ -58,18 +58,25 @@ class PrimaryHooks:
         return {"files": files}
 
     def uninstall(self, caller: Caller, request: HooksRequest) -> dict[str, Any]:
-        """Takes hooks out of a settings file; with the project's go the blocks of instructions."""
+        """Takes hooks out of a settings file; with the project's go the blocks of instructions.
+
+        What cannot be taken out keeps nothing else in, and is an error in the end.
+        """
         _only_a_person(caller)
         where = request.get("where") or "project"
+        settings = self._settings(caller, request, where)
+        blocks: list[Path] = []
+        if where == "project":
+            top = self._top(caller, request)
+            # Nothing was ever written through a link, and one of them is often the other's.
+            paths = [top / name for name in INSTRUCTIONS.values()]
+            blocks = [path for path in paths if not path.is_symlink()]
         with self._changing:
-            files = [_uninstall_hooks(self._settings(caller, request, where))]
-            if where == "project":
-                top = self._top(caller, request)
-                # Nothing was ever written through a link, and one of them is often the other's.
-                paths = [top / name for name in INSTRUCTIONS.values()]
-                looked_at = [_uninstall_block(path) for path in paths if not path.is_symlink()]
-                files += [file for file in looked_at if file["changed"]]
-        return {"files": files}
+            done = [_tried(_uninstall_hooks, settings)]
+            done += [_tried(_uninstall_block, path) for path in blocks]
+        files = [one for one in done if not isinstance(one, WindlassError)]
+        _raise_rest([one for one in done if isinstance(one, WindlassError)], files)
+        return {"files": [files[0], *(file for file in files[1:] if file["changed"])]}
 
     def status(self, caller: Caller, request: HooksRequest) -> list[dict[str, Any]]:
         """Every place where something of ours may be, and what is there."""
@@ -104,8 +111,17 @@ class PrimaryHooks:
 
 
 def instructions() -> str:
-    """What the person's own agent is told about the crew and its commands."""
-    return (resources.files("windlass.data") / "primary.md").read_text("utf-8")
+    """What the person's own agent is told about the crew and its commands, where it has hooks."""
+    return _shipped("primary.md")
+
+
+def instructions_without_hooks() -> str:
+    """The same for a CLI without hooks: there it has to wait for notices by itself."""
+    return briefing.with_section(instructions(), _shipped("primary_listening.md"))
+
+
+def _shipped(name: str) -> str:
+    return (resources.files("windlass.data") / name).read_text("utf-8")
 
 
 def hook() -> Hook:
@@ -170,7 +186,7 @@ def _folder(path: Path) -> Iterator[bool]:
 
 
 def _install_block(path: Path) -> dict[str, Any]:
-    body = f"<windlass>\n{instructions().strip()}\n</windlass>"
+    body = f"<windlass>\n{instructions_without_hooks().strip()}\n</windlass>"
 
     def edit(was: bytes | None) -> bytes:
         with _explained(path):
@@ -194,14 +210,21 @@ def _hooks_in(name: str, path: Path) -> dict[str, Any]:
     def look(text: str) -> dict[str, Any]:
         found = hook_settings.found(text)
         current = found == hook_settings.expected(hook())
-        return {"installed": bool(found), "current": current, "events": list(found)}
+        why = hook_settings.refusal(text, hook())
+        problem = None if why is None else _unusable(path, why)
+        return {
+            "installed": bool(found),
+            "current": current,
+            "events": list(found),
+            "problem": problem,
+        }
 
     return _looked_at(name, path, look)
 
 
 def _block_in(name: str, path: Path) -> dict[str, Any]:
     def look(text: str) -> dict[str, Any]:
-        current = marked_block.says(text, instructions())
+        current = marked_block.says(text, instructions_without_hooks())
         return {"installed": marked_block.block(text) is not None, "current": current}
 
     return _looked_at(name, path, look)
@@ -225,7 +248,32 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except (hook_settings.Unusable, marked_block.Unending) as why:
-        raise ConfigError(f"{path} cannot be used: {why}", "mend it; nothing was touched") from None
+        raise ConfigError(_unusable(path, why), "mend it; nothing was touched") from None
+
+
+def _unusable(path: Path, why: object) -> str:
+    return f"{path} cannot be used: {why}"
+
+
+def _tried(
+    take_out: Callable[[Path], dict[str, Any]], path: Path
+) -> dict[str, Any] | WindlassError:
+    try:
+        return take_out(path)
+    except WindlassError as error:
+        return error
+
+
+def _raise_rest(problems: list[WindlassError], files: list[dict[str, Any]]) -> None:
+    """Raises what went wrong, as one; it says what was done all the same."""
+    if not problems:
+        return
+    changed = [file["path"] for file in files if file["changed"]]
+    if len(problems) == 1 and not changed:
+        raise problems[0]
+    done = f"; out of {' and '.join(changed)} it was taken" if changed else ""
+    said = "; ".join(problem.message for problem in problems)
+    raise type(problems[0])(f"{said}{done}", "mend that, then wl hooks uninstall again")
 
 
 def _text(path: Path, held: bytes) -> str:

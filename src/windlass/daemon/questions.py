@@ -14,12 +14,13 @@ from windlass.api.server import Caller
 from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
+from windlass.core.ids import Uid
 from windlass.core.mail import USER, Limits, Message
-from windlass.daemon import finding, mailing, notices, receipts, settings
+from windlass.daemon import admitting, finding, mailing, notices, receipts, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
 from windlass.daemon.receipts import PERSON, Party
-from windlass.store import mailbox
+from windlass.store import mailbox, rows
 from windlass.store.store import Writing
 
 
@@ -39,12 +40,12 @@ class Questions:
         agent = where.caller
         if agent is None:
             raise Denied("questions are asked by agents", "say it to one: wl send AGENT '...'")
-        text = mailing.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
+        text = admitting.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
         repo = where.require_repo()
         given = settings.load(self._context.folders.home, repo.root)
         to = self._context.store.read(lambda c: receipts.above(c, agent))
         if to == PERSON:
-            mailing.refuse_question(to, allowed=given.allow_agent_questions)
+            admitting.refuse_question(allowed=given.allow_agent_questions)
         limits = Limits(given.mail.rate, given.mail.inbox)
         return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
@@ -87,11 +88,20 @@ def record(
     to = receipts.above(writing.connection, agent)
     asker = Party(agent.uid, agent.id)
     if limits is not None:
-        mailing.refuse_flood(writing, agent.repo, asker, [to], limits)
+        admitting.refuse_flood(writing, agent.repo, asker, [to], limits)
     made = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
     kept = receipts.post(writing, made)
     notices.on_message(writing, kept)
-    return {"message": kept.id, "agent": agent.id, "to": to.id, "asked": text}
+    manager = rows.agent(writing.connection, Uid(to.uid))
+    if manager is not None:
+        notices.on_deaf_manager(writing, kept, manager)
+    return {
+        "message": kept.id,
+        "agent": agent.id,
+        "to": to.id,
+        "state": manager.state if manager else None,
+        "asked": text,
+    }
 
 
 def spelled(given: object) -> str:
@@ -114,6 +124,7 @@ def spelled(given: object) -> str:
 def _told(message: Message, now: float) -> dict[str, Any]:
     return {
         "id": message.id,
+        "repo": message.repo,
         "agent": message.sender_id,
         "text": message.body,
         "state": message.state,

@@ -12,7 +12,7 @@ from windlass.core import mail
 from windlass.core.crew import Agent
 from windlass.core.ids import MESSAGE, RepoId, Uid
 from windlass.core.mail import USER, WINDLASS, Kind, Message
-from windlass.store import mailbox, rows
+from windlass.store import mailbox, noticeboard, rows
 from windlass.store.store import Writing
 
 
@@ -105,19 +105,20 @@ def seen(writing: Writing, message: Message) -> Message:
     return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
 
 
-def acknowledge(writing: Writing, message: Message, *, by: str) -> bool:
+def acknowledge(writing: Writing, message: Message, *, by: Party) -> bool:
     """Records that a message was dealt with; False where that is known, or it has not arrived.
 
     An agent's is delivered all the same, however it came to know of it: only the person, who has
-    no conversation of its own, may have dealt with what is queued.
+    no conversation of its own and may answer for everybody, may have dealt with what is queued.
     """
     fresh = mailbox.find(writing.connection, message.id)
     if fresh is None or fresh.state not in mail.OPEN:
         return False
-    if fresh.state == "queued" and fresh.recipient != USER:
+    if fresh.state == "queued" and by != PERSON:
         return False
     mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
-    _tell(writing, fresh, "message.acked", of=message.recipient, by=by)
+    noticeboard.withdraw(writing, fresh.id)
+    _tell(writing, fresh, "message.acked", of=message.recipient, by=by.id)
     return True
 
 
@@ -142,18 +143,50 @@ def close(writing: Writing, agent: Agent, how: str) -> list[Message]:
     heir = above(writing.connection, agent)
     for message in mailbox.questions(writing.connection, sender=agent.uid):
         _end(writing, message, "expired", f"{agent.id}, who asked, has ended: {how}")
-    passed_on = []
-    for message in mailbox.questions(writing.connection, recipient=agent.uid):
-        asker = Party(message.sender, message.sender_id)
-        again = draft(message.repo, asker, heir, message.body, kind="question", now=writing.now)
-        passed_on.append(post(writing, again))
-        why = f"{agent.id} has ended, and {heir.id} is asked instead"
-        _end(writing, message, "collapsed", why, survivor=again.id)
+    asked = mailbox.questions(writing.connection, recipient=agent.uid)
+    passed_on = [_ask_instead(writing, one, heir, f"{agent.id} has ended") for one in asked]
     for message in mailbox.queued(writing.connection, agent.uid):
         fail(writing, message, f"{agent.id} has ended: {how}")
-    for message in mailbox.on_topic(writing.connection, mail.state_of(agent.uid)):
+    for message in mailbox.ours_on(writing.connection, mail.state_of(agent.uid)):
         _end(writing, message, "expired", f"{agent.id} has ended meanwhile: {how}")
     return passed_on
+
+
+def move(writing: Writing, agent: Agent) -> list[Message]:
+    """Asks what an agent has asked of whoever it answers to now, if that is another; returns that.
+
+    What it asked is the business of who leads it.
+    """
+    boss = above(writing.connection, agent)
+    asked = mailbox.questions(writing.connection, sender=agent.uid)
+    others = [one for one in asked if one.recipient != boss.uid]
+    return [_ask_instead(writing, one, boss, f"{agent.id} has moved") for one in others]
+
+
+def revive(writing: Writing, agent: Agent, since: float) -> list[Message]:
+    """Takes back what was given up when an agent ended, now that it lives again; returns that."""
+    return [
+        _again(writing, message)
+        for message in mailbox.lost_with(writing.connection, agent.uid, since)
+    ]
+
+
+def _again(writing: Writing, message: Message) -> Message:
+    state: mail.Receipt = "queued"
+    if message.delivered_at is not None:
+        state = "delivered" if message.read_at is None else "read"
+    again = mailbox.change(writing, message, state=state, reason="", ended_at=None)
+    _tell(writing, again, "message.revived", of=message.recipient)
+    return again
+
+
+def _ask_instead(writing: Writing, question: Message, to: Party, why: str) -> Message:
+    asker = Party(question.sender, question.sender_id)
+    again = draft(question.repo, asker, to, question.body, kind="question", now=writing.now)
+    posted = post(writing, again)
+    why = f"{why}, and {to.id} is asked instead"
+    _end(writing, question, "collapsed", why, survivor=posted.survivor or posted.id)
+    return posted
 
 
 def _end(
@@ -164,6 +197,7 @@ def _end(
     *,
     survivor: str | None = None,
 ) -> None:
+    """Gives a message up. Its offer is kept: if it is revived, the conversation may have it."""
     mailbox.change(
         writing,
         message,
@@ -171,8 +205,8 @@ def _end(
         reason=reason,
         survivor=survivor,
         ended_at=writing.now,
-        offer=None,
     )
+    noticeboard.withdraw(writing, message.id)
     _tell(writing, message, f"message.{state}", of=message.recipient, reason=reason, into=survivor)
 
 

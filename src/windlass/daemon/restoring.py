@@ -25,7 +25,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, Internal, NotFound, UserError
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import finding, homing, repos, watching
+from windlass.daemon import finding, homing, notices, receipts, repos, watching
 from windlass.daemon.context import Context
 from windlass.daemon.finding import Scope
 from windlass.daemon.intents import Begin, Intents, Operation, Step, Work
@@ -230,6 +230,7 @@ class Restoring:
     def _open(self, work: Work) -> None:
         for plan in work.data["agents"]:
             self._doors.open(Uid(plan["uid"]))
+            self._context.store.write(partial(_bring_back_mail, plan=plan))
 
     def _give_up(self, work: Work) -> None:
         """Ends again what could not be brought back; the trash still has it, and so has undo."""
@@ -244,6 +245,14 @@ class Restoring:
                 _mark(writing, work.data["undoes"], None)
 
         self._context.store.write(change)
+
+
+def _bring_back_mail(writing: Writing, *, plan: Mapping[str, Any]) -> None:
+    """What was given up when an agent ended waits again; what it asked is news again."""
+    agent = rows.agent(writing.connection, Uid(plan["uid"]))
+    if agent is not None:
+        for message in receipts.revive(writing, agent, plan["was"]["ended_at"]):
+            notices.on_message(writing, message)
 
 
 class _Lost(NamedTuple):

@@ -96,10 +96,8 @@ class StatusFiles:
             path = Path(repo.root) / name
             if wanted or self._done.pop(path, None) is None:
                 continue
-            try:
-                editing.change(path, edit)
-            except WindlassError as error:
-                self._tell_once(repo, path, error.message)
+            _, why = _change(path, edit)
+            self._tell_once(repo, path, why)
 
     def _keep(
         self,
@@ -131,8 +129,7 @@ class StatusFiles:
         done = self._done.get(path)
         if done is None:
             return True
-        same = {**done.said, "last_updated": data["last_updated"]} == data
-        if same and done.file == _signature(path):
+        if status_node.same(done.said, data) and done.file == _signature(path):
             return False
         if _ids(done.said) - _ids(data):
             return True
@@ -151,7 +148,7 @@ class StatusFiles:
 
 def _node(old: bytes | None, data: dict[str, Any]) -> Renewed:
     if old is None:
-        return Renewed(None, "it is not there: `wl hooks install` makes it, or its block")
+        return Renewed(None, f"it is not there: {status_node.MAKES_BLOCK}")
     return status_node.renew(old, data)
 
 
@@ -159,8 +156,8 @@ def _bare(old: bytes | None) -> bytes | None:
     return None if old is None else status_node.without(old)
 
 
-def _gone(_: bytes | None) -> None:
-    return None
+def _gone(old: bytes | None) -> bytes | None:
+    return None if old is None or status_node.is_ours(old) else old
 
 
 def _markdown(old: bytes | None, data: dict[str, Any]) -> Renewed:
@@ -199,8 +196,6 @@ def _ids(data: dict[str, Any]) -> set[str]:
 
 def _write(path: Path, renew: Callable[[bytes | None], Renewed]) -> tuple[bool, str]:
     """Writes what a file becomes; says whether it was written, and if not, what is amiss."""
-    if path.parent.is_symlink():
-        return False, f"{path.parent} is a link"
     why = ""
 
     def edit(old: bytes | None) -> bytes | None:
@@ -210,9 +205,18 @@ def _write(path: Path, renew: Callable[[bytes | None], Renewed]) -> tuple[bool, 
 
     try:
         path.parent.mkdir(exist_ok=True)
-        return editing.change(path, edit), why
     except OSError as error:
         return False, f"{path.parent} cannot be made: {error.strerror}"
+    wrote, amiss = _change(path, edit)
+    return wrote, amiss or why
+
+
+def _change(path: Path, edit: editing.Edit) -> tuple[bool, str]:
+    """Changes a file; says whether it did, and what kept it from that."""
+    if path.parent.is_symlink():
+        return False, f"{path.parent} is a link"
+    try:
+        return editing.change(path, edit), ""
     except WindlassError as error:
         return False, error.message
 

@@ -15,7 +15,17 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon import boxes, budgets, ending, finding, homing, lodging, watching
+from windlass.daemon import (
+    boxes,
+    budgets,
+    ending,
+    finding,
+    homing,
+    lodging,
+    notices,
+    receipts,
+    watching,
+)
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Step, Work
 from windlass.daemon.lodging import Doors
@@ -172,7 +182,10 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
         raise Conflict("that manager has ended", "name another: wl reassign AGENT MANAGER")
     if parent is not None:
         crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
-    rows.put_agent(writing, msgspec.structs.replace(agent, parent=new))
+    moved = msgspec.structs.replace(agent, parent=new)
+    rows.put_agent(writing, moved)
+    for question in receipts.move(writing, moved):
+        notices.on_message(writing, question)
     why = f"to {parent.id}" if parent else "to nobody"
     writing.emit("agent.reassigned", repo=agent.repo, agent=uid, id=agent.id, why=why)
     return {

@@ -135,7 +135,7 @@ class Verbs:
             "prompt": Verb(wire.AgentRequest, views.prompt),
             "questions": Verb(wire.QuestionsRequest, self._questions.view),
             "reassign": Verb(wire.ReassignRequest, self._does("reassign", steering.begin_reassign)),
-            "receipts": Wait(wire.ReceiptsRequest, mailing.receipts),
+            "receipts": Wait(wire.ReceiptsRequest, mailing.wait_for_receipts),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
             "repos": Verb(wire.Scope, kept.repos),

@@ -70,7 +70,8 @@ class Watcher:
                 if served and not await asyncio.to_thread(self._tmux.alive):
                     continue
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(started.wait(), _PAUSE if served else self._poll)
+                    async with asyncio.timeout(_PAUSE if served else self._poll):
+                        await started.wait()
         finally:
             forget()
 

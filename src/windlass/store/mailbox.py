@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.core import mail
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import Message
 from windlass.store import rows
 from windlass.store import tables as t
@@ -52,9 +52,15 @@ def find(connection: sa.Connection, wanted: str) -> Message | None:
     return found[0] if found else None
 
 
-def ids(connection: sa.Connection, prefix: str) -> list[str]:
-    """The ids that begin like that, as far as anybody would type more."""
-    query = sa.select(_C.id).where(_C.id.startswith(prefix, autoescape=True)).limit(10)
+def ids(
+    connection: sa.Connection, prefix: str, *, party: str | None = None, kind: str | None = None
+) -> list[str]:
+    """The ids that begin like that; of messages from or to somebody, and of a kind."""
+    query = sa.select(_C.id).where(_C.id.startswith(prefix, autoescape=True))
+    if party is not None:
+        query = query.where(sa.or_(_C.sender == party, _C.recipient == party))
+    if kind is not None:
+        query = query.where(_C.kind == kind)
     return [row[0] for row in connection.execute(query)]
 
 
@@ -79,10 +85,25 @@ def questions(
     return _all(connection, query.order_by(_C.number))
 
 
-def on_topic(connection: sa.Connection, topic: str) -> list[Message]:
-    """What is queued on a topic and not under way."""
-    query = sa.select(t.messages).where(_C.state == "queued", _C.topic == topic, _C.offer.is_(None))
+def ours_on(connection: sa.Connection, topic: str) -> list[Message]:
+    """What we ourselves have queued on a topic, and what is not under way."""
+    query = sa.select(t.messages).where(
+        _C.state == "queued",
+        _C.sender == mail.WINDLASS,
+        _C.topic == topic,
+        _C.offer.is_(None),
+    )
     return _all(connection, query)
+
+
+def lost_with(connection: sa.Connection, agent: Uid, since: float) -> list[Message]:
+    """What an agent asked, and what was sent to it, that ended with it at that time or later."""
+    query = sa.select(t.messages).where(
+        _C.state.in_(("failed", "expired")),
+        _C.ended_at >= since,
+        sa.or_(_C.recipient == agent, (_C.sender == agent) & (_C.kind == "question")),
+    )
+    return _all(connection, query.order_by(_C.number))
 
 
 def watched(connection: sa.Connection, recipient: str) -> list[Message]:

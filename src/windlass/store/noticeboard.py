@@ -11,14 +11,16 @@ import sqlalchemy as sa
 from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
+from windlass.core.states import State
 from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
 POSTED = "notice.posted"
-SUPERSEDED, ENDED = "superseded", "ended"
-"""What has taken a notice that nobody read: a newer one of its agent's state, or that one's end."""
-_STATES_BACK = 40
+SUPERSEDED, ENDED, SETTLED = "superseded", "ended", "settled"
+"""What has taken a notice that nobody read: a newer one of its agent's state, that one's end, or
+whoever dealt with the message that it tells of."""
+STATES_BACK = 40
 """So far back is looked for the last turn of an agent; who does that much without one is told of
 once more."""
 
@@ -109,6 +111,15 @@ def take(writing: Writing, numbers: Iterable[int], *, by: str) -> int:
     return int(changed.rowcount)
 
 
+def withdraw(writing: Writing, message: str) -> None:
+    """Takes from the queue what tells of a message that somebody has dealt with."""
+    writing.connection.execute(
+        sa.update(t.notices)
+        .where(t.notices.c.message == message, t.notices.c.taken_at.is_(None))
+        .values(taken_at=writing.now, taken_by=SETTLED)
+    )
+
+
 def _waiting(repo: RepoId) -> sa.Select[Any]:
     return sa.select(t.notices).where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
 
@@ -118,18 +129,21 @@ def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Notice]:
 
 
 def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
-    """The states of an agent that notices told of since it was at work last."""
+    """The states of an agent that notices told of since it was at work last.
+
+    What asks something tells that its agent waits.
+    """
     c = t.events.c
     query = (
         sa.select(c.kind, c.data)
         .where(c.agent == uid, c.kind.in_(("agent.state", POSTED)))
         .order_by(c.id.desc())
-        .limit(_STATES_BACK)
+        .limit(STATES_BACK)
     )
     told: set[str] = set()
     for kind, data in connection.execute(query):
-        if kind == "agent.state" and data["now"] == "running":
+        if kind == "agent.state" and data["now"] == State.RUNNING:
             break
-        if kind == POSTED and data.get("state"):
-            told.add(data["state"])
+        if kind == POSTED and (data.get("state") or data["type"] == "question"):
+            told.add(data.get("state") or State.WAITING)
     return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import sqlite3
 import threading
@@ -20,6 +21,7 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import Clock
 from windlass.store import migrations, tables
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 _CHECKED_UP_TO = 256 << 20
 """Checking a whole file costs about a second a GiB; past this size a start would feel it."""
@@ -143,9 +145,8 @@ class Store:
             except Exception as error:  # noqa: BLE001 - the caller gets it, the writer goes on
                 done.set_exception(_told(error, self._path))
             else:
-                if events:
-                    for listener in self._listeners:
-                        listener(events)
+                for listener in self._listeners if events else ():
+                    _call(listener, events)
                 done.set_result(result)
 
     def _commit(self, change: Write) -> tuple[Any, list[Event]]:
@@ -153,6 +154,15 @@ class Store:
             writing = Writing(connection, self._clock.now())
             result = change(writing)
         return result, writing.events
+
+
+def _call(listener: Listener, events: list[Event]) -> None:
+    try:
+        listener(events)
+    except Exception:
+        # What it was to hear of is committed; a writer that ended here would take every later
+        # change with it.
+        log.exception("a listener of the store failed")
 
 
 def _told(error: Exception, path: Path) -> Exception:

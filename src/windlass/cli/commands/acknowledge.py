@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from windlass.cli.call import Call
 from windlass.cli.commands.message import acknowledge
+from windlass.core.errors import UserError
 
 EXAMPLES = ("wl acknowledge msg-5f0c", "wl acknowledge --all")
 
@@ -18,4 +19,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Acknowledges them."""
-    return acknowledge(call, call.args.messages, everything=call.args.all)
+    args = call.args
+    if args.messages and args.all:
+        raise UserError(
+            f"both --all and {', '.join(args.messages)} are given",
+            "name messages, or acknowledge everything with --all",
+        )
+    return acknowledge(call, args.messages, everything=args.all)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import receipts
-from windlass.cli.call import Call, piped
+from windlass.cli.call import Call, worded
 from windlass.core.errors import UserError
 
 EXAMPLES = ("wl answer msg-5f0c 'yes, keep it'", "wl answer gull 'the second one'")
@@ -17,14 +17,14 @@ EXAMPLES = ("wl answer msg-5f0c 'yes, keep it'", "wl answer gull 'the second one
 def arguments(parser: ArgumentParser) -> None:
     """Takes a question and an answer."""
     parser.add_argument("question", metavar="QUESTION", help="its id, or who asks")
-    parser.add_argument("text", nargs="*", help="the answer (or on stdin)")
+    parser.add_argument("text", nargs="*", help="the answer (or on stdin, also with -)")
     parser.add_argument("--wake", action="store_true", help="go on with the agent if it is stopped")
 
 
 def run(call: Call) -> int:
     """Sends the answer."""
     args = call.args
-    text = " ".join(args.text) or piped()
+    text = worded(args.text)
     if not text.strip():
         raise UserError("nothing to answer", f"wl answer {args.question} 'text'")
     done = call.ask("answer", question=args.question, text=text, wake=args.wake)

@@ -1,14 +1,20 @@
 """Lists the messages to you, or to an agent, that are not dealt with, and what became of each.
 
-Inside an agent: its own. A terminal shows what fits on a line; `wl message show` shows the whole.
+Inside an agent: its own. Outside of repositories: those of all, each with the folder of its own.
+A terminal shows as much of a text as fits on a line; a pipe or a file gets every text whole, on one
+line. `wl message show` shows one as it is.
 """
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
 
 from windlass.cli import receipts
 from windlass.cli.call import Call
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl inbox", "wl inbox api --all", "wl inbox api --sent")
 
@@ -29,6 +35,22 @@ def run(call: Call) -> int:
     call.data(found)
     if not found:
         call.tell("no messages")
+    where = places(call, found)
     for one in found:
-        call.say(receipts.line(call, one))
+        call.say(receipts.line(call, {**one, "to": one["to"] + where(one)}))
     return 0
+
+
+def places(call: Call, found: list[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
+    """Says of a message which repository it is of, to whoever is in none; else nothing."""
+    if not found or call.json or call.ask("whoami")["repo"] is not None:
+        return lambda _: ""
+    roots = {one["id"]: one["root"] for one in call.ask("repos")}
+    names = [os.path.basename(root) for root in roots.values()]
+
+    def where(message: dict[str, Any]) -> str:
+        root = roots.get(message["repo"], message["repo"])
+        name = os.path.basename(root)
+        return f" in {printable_line(name if names.count(name) < 2 else root)}"
+
+    return where

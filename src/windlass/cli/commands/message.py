@@ -10,6 +10,8 @@ from windlass.cli import receipts
 from windlass.cli.call import Call
 from windlass.core.printable import printable, printable_line
 
+OPEN = ("queued", "delivered", "read")
+"""The receipts of what is not dealt with: those of `core.mail`, which would bring msgspec along."""
 EXAMPLES = ("wl message show msg-5f0c", "wl message ack msg-5f0c")
 _TIMES = (
     ("created_at", "sent"),
@@ -41,6 +43,8 @@ def _show(call: Call) -> int:
     if call.json:
         return 0
     call.say(f"{found['id']}  {found['from']} to {found['to']}  {receipts.receipt(found)}")
+    urgent = ", urgent" if found["urgent"] else ""
+    call.say(f"  {'kind':<10} {found['kind']}{urgent}")
     if found["note"]:
         call.say(f"  {'because':<10} {printable_line(found['note'])}")
     for name, word in _TIMES:
@@ -62,7 +66,11 @@ def _clock(at: float) -> str:
 
 
 def _way(found: dict[str, Any], word: str) -> str:
-    return f" by {found['route']}" if word == "delivered" and found["route"] else ""
+    """The way that a message came, or who dealt with it."""
+    if word == "delivered":
+        return f" by {found['route']}" if found["route"] else ""
+    steps = [one["why"] for one in found["history"] if one["what"] == word == "acked"]
+    return f" by {printable_line(steps[-1])}" if steps and steps[-1] else ""
 
 
 def acknowledge(call: Call, messages: list[str], *, everything: bool = False) -> int:

@@ -177,7 +177,7 @@ def _given(call: Call) -> str | None:
             raise UserError("a goal and --prompt-file both say what to do", "drop one of the two")
         return _with_piped(read_text(args.prompt_file))
     if args.goal is not None:
-        return str(args.goal)
+        return read_text("-") if args.goal == "-" else str(args.goal)
     if args.manager and not _could_be_id(args.manager):
         return None
     text = piped()

@@ -70,7 +70,7 @@ def _step(step: dict[str, Any], message: dict[str, Any]) -> str:
         case "received":
             return f"delivered by {why}" if why else "delivered"
         case "acked":
-            return "acknowledged"
+            return f"acknowledged by {why}" if why else "acknowledged"
         case "requeued":
             return f"did not arrive, and waits again: {why}"
     return f"{what}: {why}" if why else str(what)

@@ -1,0 +1,54 @@
+"""A daemon's context for every file here, and what the tests of mail, notices and costs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.daemon.cost_bench import NOON, Bench
+from tests.daemon.news import HELD
+from tests.daemon.post_office import Post
+from tests.support.contexts import SHOP_AND_BANK, Turned, lent
+
+from windlass.daemon.context import Context
+from windlass.daemon.listening import Listening
+
+
+@pytest.fixture
+def clock() -> Turned:
+    """It stands nearly still: what happens has an order."""
+    return Turned(tick=0.001)
+
+
+@pytest.fixture
+def context(clock: Turned) -> Iterator[Context]:
+    """A daemon's context on folders of its own, with two repositories."""
+    with lent(clock, SHOP_AND_BANK) as made:
+        yield made
+
+
+@pytest.fixture
+def post(context: Context) -> Iterator[Post]:
+    """Mail of four agents in one repository and one in another."""
+    made = Post(context)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def board(context: Context) -> Iterator[Listening]:
+    """The service for notices, which waits for readers a moment and not for seconds."""
+    made = Listening(context, held=HELD)
+    made.open()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    """Nobody has spent anything, and it is noon."""
+    clock = Turned(NOON)
+    with lent(clock) as context:
+        made = Bench(context, clock)
+        yield made
+        made.close()

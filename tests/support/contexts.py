@@ -1,0 +1,96 @@
+"""A daemon's context for tests that start no daemon: real folders, a real store, a clock to turn.
+
+Sockets, the loop that looks at agents and whatever needs a session are for the tests on a ground.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.context import Context, Folders, SystemClock
+from windlass.daemon.failpoints import Failpoints
+from windlass.sessions.session import Sessions
+from windlass.sessions.tmux import Tmux
+from windlass.store import tables
+from windlass.store.store import Store, Writing
+
+NOW = 1_790_000_000.0
+REPO, OTHER = RepoId("deadbeef"), RepoId("0badcafe")
+SHOP = {REPO: "shop"}
+SHOP_AND_BANK = {REPO: "shop", OTHER: "bank"}
+
+
+class Turned(SystemClock):
+    """A clock that a test turns.
+
+    Between that it stands still, or moves by a tick whenever it is looked at: then no two moments
+    are the same.
+    """
+
+    def __init__(self, time: float = NOW, *, tick: float = 0.0) -> None:
+        self.time = time
+        self._tick = tick
+
+    def now(self) -> float:
+        """The time it was set to, and the ticks since."""
+        self.time += self._tick
+        return self.time
+
+
+class NoDoors:
+    """Nobody comes in: there are no sessions."""
+
+    def open(self, uid: Uid) -> None:
+        """Opens nothing."""
+
+    def close(self, uid: Uid) -> None:
+        """Closes nothing."""
+
+
+@contextmanager
+def lent(clock: SystemClock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
+    """A context on a state folder of its own, in which the repositories lie too, by their names.
+
+    The folder is not pytest's: below that one the path of a socket would be too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="wl-") as made:
+        folder = Path(made).resolve()
+        context = opened(folder, clock)
+        with closing(context.store):
+            for repo, name in repos.items():
+                _add(context, repo, folder / name)
+            yield context
+
+
+def opened(folder: Path, clock: SystemClock) -> Context:
+    """A context as every daemon that is started on a folder makes one; its store is open."""
+    store = Store(folder / "windlass.db", clock=clock)
+    store.open()
+    return Context(
+        store=store,
+        folders=Folders(folder, folder / "rt"),
+        sessions=Sessions(Tmux(folder / "tmux")),
+        clock=clock,
+        dice=random.Random(1),  # noqa: S311 - names, not secrets
+        failpoints=Failpoints(None),
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+    )
+
+
+def _add(context: Context, repo: RepoId, root: Path) -> None:
+    git_dir = root / ".git"
+    git_dir.mkdir(parents=True)
+    values = {"id": repo, "root": str(root), "git_dir": str(git_dir), "added_at": 0.0}
+
+    def change(writing: Writing) -> None:
+        writing.connection.execute(sa.insert(tables.repos).values(values))
+
+    context.store.write(change)
