@@ -155,10 +155,8 @@ class Storm:
     def _kill_session(self, name: str) -> None:
         pid = self.ask("info", {"agent": name})["pid"]
         if pid is not None:
-            try:
+            with suppress(psutil.NoSuchProcess):  # it ended by itself a moment ago
                 psutil.Process(pid).send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                return
 
     def _resume(self, name: str) -> None:
         with suppress(WindlassError):  # it runs, or has not been seen to have ended

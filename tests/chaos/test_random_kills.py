@@ -11,6 +11,7 @@ import hashlib
 import random
 import signal
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ class Storm:
         """An agent's process dies."""
         pid = self.ground.wl("info", agent["id"], "--json").ok().json()["pid"]
         if pid is not None:
-            psutil.Process(pid).send_signal(signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):  # it ended by itself a moment ago
+                psutil.Process(pid).send_signal(signal.SIGKILL)
 
     def kill_daemon(self) -> None:
         """The daemon dies."""
