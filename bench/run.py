@@ -134,7 +134,7 @@ def spawn(ground: Ground, name: str) -> float:
         script.write_text(json.dumps({"turns": [{"text": "WAITING"}]}))
     began = time.perf_counter()
     args = ("new", "-q", "--driver", "standin", "--script", str(script), "--name", name, "idle")
-    ground.wl(*args, timeout=300).ok()
+    command(ground, *args)()
     return (time.perf_counter() - began) * 1000
 
 

@@ -296,22 +296,11 @@ def test_a_resumed_session_whose_last_one_was_cut_off_is_not_idle_yet() -> None:
         source=Source.HOOK, value=started.value, at=NOW, evidence=started.evidence, session=2
     )
     cut_off = seen(Source.HOOK, State.RUNNING, ago=9)
-    doubted = states.started(second, [cut_off])
-    assert doubted is not None
-    assert doubted.value is State.CREATING
+    assert states.resumed(second, [cut_off]).value is State.CREATING
     interrupted = seen(Source.OUTPUT, State.WAITING, ago=5)
-    assert states.started(second, [cut_off, interrupted]) == second
-    assert states.started(second, [seen(Source.HOOK, State.COMPLETE)]) == second
-    assert states.started(second, []) == second
-
-
-def test_a_start_that_is_heard_after_what_came_next_says_nothing() -> None:
-    late = hook("SessionStart", source="startup")
-    assert late is not None
-    running = seen(Source.HOOK, State.RUNNING)
-    assert states.started(late, [running]) is None
-    assert states.started(late, [running], again=True) == late
-    assert states.started(late, [seen(Source.SCREEN, State.CREATING)]) == late
+    assert states.resumed(second, [cut_off, interrupted]) == second
+    assert states.resumed(second, [seen(Source.HOOK, State.COMPLETE)]) == second
+    assert states.resumed(second, []) == second
 
 
 def test_a_failed_turn_says_what_it_failed_with() -> None:

@@ -130,23 +130,22 @@ def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_chang
     assert len(told) == 1  # always for the same reason
 
 
-def test_a_start_that_is_heard_late_takes_nothing_back(context: Context) -> None:
+def test_who_looks_with_an_old_session_in_hand_hears_nothing_twice(context: Context) -> None:
     made, session = agent(context, mode="live", state=State.CREATING)
     events = context.folders.events(UID, 1)
     events.parent.mkdir(parents=True)
+    told = [
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit"},
+        {"hook_event_name": "PreToolUse", "tool_name": "Bash"},
+    ]
+    lines = [json.dumps({"at": NOW, "event": event}) + "\n" for event in told]
     watching = Watching(context, senses=None)  # type: ignore[arg-type]
-
-    def hear(name: str, **more: str) -> State:
-        event = {"hook_event_name": name, **more}
-        with events.open("a") as file:
-            file.write(json.dumps({"at": context.clock.now(), "event": event}) + "\n")
-        known = context.store.read(lambda c: rows.session(c, UID, 1))
-        assert watching._take_events(made, known)  # noqa: SLF001 - the rest of a look needs a session
-        now = context.store.read(lambda c: rows.agent(c, UID))
-        assert now is not None
-        return now.state
-
-    assert session.marks == {}
-    assert hear("UserPromptSubmit") is State.RUNNING
-    assert hear("SessionStart", source="startup") is State.RUNNING
-    assert hear("SessionStart", source="clear") is State.WAITING
+    for count in (2, 3):
+        events.write_text("".join(lines[:count]))
+        watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session
+    found = context.store.read(rows.events)
+    assert [one.kind for one in found if one.kind.startswith("hook.")] == [
+        "hook.SessionStart", "hook.UserPromptSubmit", "hook.PreToolUse",
+    ]  # fmt: skip
+    assert [one.data["now"] for one in found if one.kind == "agent.state"] == ["running"]

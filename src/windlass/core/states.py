@@ -232,19 +232,14 @@ def claimed(seen: Observation, *, tools: int) -> Observation:
     return msgspec.structs.replace(seen, value=State.WAITING, evidence=doubt)
 
 
-def started(
-    seen: Observation, before: Iterable[Observation], *, again: bool = False
-) -> Observation | None:
-    """What the start of a session says, or of a conversation in it (`again`).
+def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
+    """Doubts that a session is idle at its start when its last one was cut off in a turn.
 
-    Nothing, when the session's own start is heard after what it did next: on a busy machine hooks
-    overtake each other. That it is idle is doubted when its last session was cut off in a turn: it
-    takes that up by itself; where it does not, its status says so.
+    It takes that turn up by itself; where it does not, its status says so.
     """
-    told = [o for o in before if o.source in (Source.HOOK, Source.OUTPUT)]
-    if not again and any(o.session == seen.session for o in told):
-        return None
-    last = max((o for o in told if o.session < seen.session), key=lambda o: o.at, default=None)
+    reports = (Source.HOOK, Source.OUTPUT)
+    told = [o for o in before if o.source in reports and o.session < seen.session]
+    last = max(told, key=lambda o: o.at, default=None)
     if seen.value is not State.WAITING or last is None or last.value in _IDLE:
         return seen
     return msgspec.structs.replace(

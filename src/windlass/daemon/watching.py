@@ -33,8 +33,6 @@ log = logging.getLogger(__name__)
 
 TOOLS = "tools"
 """The mark that counts an agent's tool calls, from session to session."""
-_STARTED = "started"
-"""The mark of the newest session whose start was heard."""
 _READ_AT_ONCE = 4 << 20
 _LONGEST_LINE = 64 << 20
 _LINES_AT_ONCE = 500
@@ -217,6 +215,8 @@ class Watching:
 
         def change(writing: Writing) -> None:
             taken = rows.session(writing.connection, agent.uid, session.number)
+            if taken.events_offset != session.events_offset:
+                return  # who gave us the session had it from before somebody else read on
             garbage: list[bytes] = []
             for line in lines:
                 taken = _take(writing, agent, taken, line, garbage)
@@ -339,7 +339,7 @@ def _whole_lines(path: str, offset: int) -> tuple[Iterable[bytes], int]:
 def _take(
     writing: Writing, agent: Agent, session: Session, line: bytes, garbage: list[bytes]
 ) -> Session:
-    """Keeps one line of events; returns the session, with what it counts."""
+    """Keeps one line of events; returns the session, with its tool calls counted."""
     try:
         record = msgspec.json.decode(line)
         at = float(record["at"])
@@ -354,44 +354,23 @@ def _take(
         if shown.get("tool_name") == policy.QUESTION:
             questions.record(writing, agent, questions.spelled(shown.get("tool_input")))
     writing.emit(f"hook.{name}"[:_LONGEST_KIND], repo=agent.repo, agent=agent.uid, at=at, **shown)
+    if name == "PreToolUse":
+        marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
+        session = msgspec.structs.replace(session, marks=marks)
     if name == "SessionStart":
         _follow_conversation(writing, agent, event)
-    seen = _observed(writing, agent, session, event, at)
-    session = _marked(session, name)
+        if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
+            event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
+    if name == "PermissionRequest" and agent.mode == "headless":
+        return session  # it asks over its output, and may have its answer before the hook speaks
+    seen = states.from_hook(event, at=at, session=session.number)
     if seen is not None:
+        if name == "SessionStart":
+            seen = states.resumed(seen, rows.observations(writing.connection, agent.uid))
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))
     return session
-
-
-def _observed(
-    writing: Writing, agent: Agent, session: Session, event: dict[str, Any], at: float
-) -> Observation | None:
-    """What an event says about the state."""
-    name = event["hook_event_name"]
-    if name == "PermissionRequest" and agent.mode == "headless":
-        return None  # it asks over its output, and may have its answer before the hook speaks
-    if name != "SessionStart":
-        return states.from_hook(event, at=at, session=session.number)
-    if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
-        event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
-    seen = states.from_hook(event, at=at, session=session.number)
-    if seen is None:
-        return None
-    again = session.marks.get(_STARTED) == session.number
-    return states.started(seen, rows.observations(writing.connection, agent.uid), again=again)
-
-
-def _marked(session: Session, event: str) -> Session:
-    """The session with its tool calls counted, and with its start noted."""
-    marks = session.marks
-    match event:
-        case "PreToolUse":
-            marks = {**marks, TOOLS: marks.get(TOOLS, 0) + 1}
-        case "SessionStart":
-            marks = {**marks, _STARTED: session.number}
-    return msgspec.structs.replace(session, marks=marks)
 
 
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
