@@ -62,14 +62,27 @@ def test_huge_and_hostile_input_and_output_is_shown_without_harm(
     assert len(on.wl("log", "fox", "--json").ok().out) < 100_000
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_conversation_that_is_gone_starts_anew_with_its_goal(on: Scene, mode: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("mode", "left"),
+    [
+        pytest.param([], None, id="live"),
+        pytest.param(HEADLESS, None, id="headless"),
+        pytest.param(
+            [], '{"type":"permission-mode","permissionMode":"default"}\n', id="no-message"
+        ),
+    ],
+)
+def test_a_conversation_that_is_gone_starts_anew_with_its_goal(
+    on: Scene, mode: list[str], left: str | None
+) -> None:
     on.new("fox", bash("true"), DONE, flags=mode)
     on.wait("fox", "complete")
     on.wl("pause", "fox").ok()
-    transcript(on, "fox").unlink()
+    gone = transcript(on, "fox")
+    gone.unlink()
+    if left is not None:
+        gone.write_text(left)
     on.wl("resume", "fox").ok()
-    # The scripted model remembers the conversation, and has nothing left to say in it.
     on.wait("fox", "complete,waiting")
     states = [("complete", "hook"), ("paused", "windlass"), ("creating", "windlass")]
     assert on.history("fox")[2:6] == [*states, ("running", "hook")]

@@ -44,6 +44,8 @@ from windlass.store.rows import Session
 from windlass.store.store import Writing
 
 _LARGEST_CONVERSATION = 1 << 30
+_BEGINNING = 1 << 20
+"""Bytes of a conversation in which its first message begins."""
 
 
 class Doors(Protocol):
@@ -130,8 +132,8 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         deciding.write_policy_file(context, agent)
         instructing.write(context, agent)
         request = session_request(context, agent, session)
-        if session.number > 1 and not request.resume:
-            _tell_of_new_start(context, agent)
+        if request.resume and not _is_begun(drivers.get(agent.driver).transcript(request)):
+            request = _anew(context, agent, request)
         launch = drivers.get(agent.driver).launch(request)
         context.sessions.start(
             folder=folder,
@@ -165,7 +167,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
     sockets = context.folders.sockets(agent.uid)
     repo = repos.by_id(context, agent.repo).root
     config = settings.load(context.folders.home, repo)
-    request = SessionRequest(
+    return SessionRequest(
         agent=agent.id,
         folder=str(context.folders.agent(agent.uid)),
         workspace=agent.workspace,
@@ -194,9 +196,6 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         },
         boxed=agent.isolation == "box",
     )
-    if not resume:
-        return request
-    return _unless_unheard(agent, request)
 
 
 def require_ready(context: Context, driver: str, *, mode: Mode, root: str, config: Config) -> None:
@@ -318,23 +317,38 @@ def _carried(marks: dict[str, Any]) -> dict[str, Any]:
     return {name: mark for name, mark in marks.items() if name != hearing.MARK}
 
 
-def _unless_unheard(agent: Agent, request: SessionRequest) -> SessionRequest:
-    """A conversation that was never written down cannot be resumed: it starts anew."""
-    transcript = drivers.get(agent.driver).transcript(request)
+def _is_begun(transcript: str) -> bool:
+    """Whether a conversation has a message: one without cannot be resumed.
+
+    One is written down a moment after it was said, so whoever dies early leaves a file without.
+    """
     try:
-        heard = bool(untrusted.read(transcript, most=1))
+        begins = untrusted.read(transcript, most=_BEGINNING)
     except OSError:
-        heard = False
-    if heard:
-        return request
-    return msgspec.structs.replace(request, resume=False, prompt=agent.goal)
+        return False
+    return len(begins) == _BEGINNING or any(map(_is_message, begins.splitlines()))
 
 
-def _tell_of_new_start(context: Context, agent: Agent) -> None:
-    lost = transcript(context, agent)
-    context.store.write(
-        lambda w: w.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost)
-    )
+def _is_message(line: bytes) -> bool:
+    try:
+        told = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(told, dict) and told.get("type") in ("user", "assistant")
+
+
+def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
+    """Has a conversation start once more, under an id that nothing was kept under yet."""
+    new = str(uuid.uuid4())
+    lost = drivers.get(agent.driver).transcript(request)
+
+    def change(writing: Writing) -> None:
+        fresh = rows.agent(writing.connection, agent.uid) or agent
+        rows.put_agent(writing, msgspec.structs.replace(fresh, conversation=new))
+        writing.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost, now=new)
+
+    context.store.write(change)
+    return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
 
 
 def stop_session(context: Context, agent: Agent) -> None:
