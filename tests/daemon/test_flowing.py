@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.daemon.first_session import begins, ends, state_of
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
@@ -28,9 +29,7 @@ from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
 from windlass.daemon.nudging import Nudging
 from windlass.daemon.receipts import PERSON, Party
-from windlass.sessions.session import Facts
 from windlass.store import mailbox, noticeboard, rows
-from windlass.store.rows import Session
 from windlass.store.store import Writing
 
 LEAD, FOX = Uid("lead"), Uid("fox")
@@ -53,11 +52,8 @@ def service(context: Context) -> Iterator[Flowing]:
 
 def agent(context: Context, name: str = FOX, **more: Any) -> Agent:
     """An agent in its first session."""
-    made = an_agent(name, repo=REPO, **{"mode": "live", "state_at": context.clock.now(), **more})
-    session = Session(agent=made.uid, number=1, marker=made.uid, started_at=1.0)
-    context.store.write(lambda w: rows.put_agent(w, made))
-    context.store.write(lambda w: rows.put_session(w, session))
-    return made
+    told = {"mode": "live", "state_at": context.clock.now(), **more}
+    return begins(context, an_agent(name, repo=REPO, **told))
 
 
 def crew(context: Context, **more: Any) -> Agent:
@@ -172,7 +168,7 @@ def test_a_session_that_nobody_of_us_ended_is_told(context: Context, code: int, 
 
 def test_what_a_manager_does_itself_is_not_told_to_it(context: Context) -> None:
     fox = crew(context)
-    stop = Step("stop", lambda _: _end(context, fox, 143))
+    stop = Step("stop", lambda _: ends(context, fox, 143))
     ending = Operation("end", (stop,), lambda _: [], lambda _: {})
     begun = Begin(REPO, LEAD, lambda _: {"agents": {FOX: FOX}, "how": "kill"})
     Intents(context, (ending,)).perform("end", None, lambda: begun)
@@ -181,20 +177,8 @@ def test_what_a_manager_does_itself_is_not_told_to_it(context: Context) -> None:
 
 
 def end(context: Context, who: Agent, code: int) -> None:
-    _end(context, who, code)
+    ends(context, who, code)
     told_all(context)
-
-
-def _end(context: Context, who: Agent, code: int) -> None:
-    session = context.store.read(lambda c: rows.session(c, who.uid, 1))
-    facts = Facts(alive=False, exit_code=code)
-    context.store.write(partial(watching.record_end, agent=who, session=session, facts=facts))
-
-
-def state_of(context: Context, who: Agent) -> State:
-    now = context.store.read(lambda c: rows.agent(c, who.uid))
-    assert now is not None
-    return now.state
 
 
 def test_who_claims_too_much_is_told_who_is_not_done_once_a_claim(context: Context) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
+from tests.daemon.first_session import begins, ends, state_of
 from tests.daemon.news import PERSON, asked, notify, take
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
@@ -25,19 +26,13 @@ from windlass.daemon.flowing import Flowing
 from windlass.daemon.intents import Begin, Intents, Operation, Step
 from windlass.daemon.listening import Listening
 from windlass.daemon.receipts import Party
-from windlass.sessions.session import Facts
 from windlass.store import noticeboard, rows, tables
-from windlass.store.rows import Session
 from windlass.store.store import Writing
 
 
 def agent(context: Context, name: str = "fox", **more: Any) -> Agent:
     """A live agent in its first session."""
-    made = an_agent(name, repo=REPO, **{"mode": "live", **more})
-    session = Session(agent=made.uid, number=1, marker=made.uid, started_at=1.0)
-    context.store.write(lambda w: rows.put_agent(w, made))
-    context.store.write(lambda w: rows.put_session(w, session))
-    return made
+    return begins(context, an_agent(name, repo=REPO, **{"mode": "live", **more}))
 
 
 def fox_below_lead(context: Context) -> Agent:
@@ -51,19 +46,6 @@ def seen(context: Context, fox: Agent, *states: State, evidence: str = "") -> No
         at = context.clock.now()
         one = Observation(source=Source.HOOK, value=value, at=at, evidence=evidence, session=1)
         context.store.write(partial(watching.observe, agent=fox, seen=one))
-
-
-def end(context: Context, fox: Agent, code: int | None) -> None:
-    """Has an agent's session be found at its end."""
-    session = context.store.read(lambda c: rows.session(c, fox.uid, 1))
-    facts = Facts(alive=False, exit_code=code)
-    context.store.write(partial(watching.record_end, agent=fox, session=session, facts=facts))
-
-
-def state_of(context: Context, fox: Agent) -> State:
-    now = context.store.read(lambda c: rows.agent(c, fox.uid))
-    assert now is not None
-    return now.state
 
 
 def configure(context: Context, line: str) -> None:
@@ -231,7 +213,7 @@ def test_a_worker_s_session_that_fails_is_told_of_where_that_is_wanted(
 ) -> None:
     fox = fox_below_lead(context)
     configure(context, 'notices = "all"')
-    end(context, fox, code)
+    ends(context, fox, code)
     reports()
     assert len(told(context)) == count
     assert all("fox (worker of lead) has stopped" in text for _, text in told(context))
@@ -254,14 +236,14 @@ def test_a_session_that_ends_by_itself_and_badly_is_told(
     context: Context, code: int | None, notices: int
 ) -> None:
     fox = agent(context)
-    end(context, fox, code)
+    ends(context, fox, code)
     assert len(told(context)) == notices
     assert all("wl resume fox" in text for _, text in told(context))
 
 
 def test_a_session_that_we_end_is_no_news(context: Context) -> None:
     fox = agent(context)
-    stop = Step("stop", lambda _: end(context, fox, 143))
+    stop = Step("stop", lambda _: ends(context, fox, 143))
     intents = Intents(context, (Operation("end", (stop,), lambda _: [], lambda _: {}),))
     begun = Begin(REPO, None, lambda _: {"agents": {fox.uid: fox.id}, "how": "kill"})
     intents.perform("end", None, lambda: begun)

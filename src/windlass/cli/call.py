@@ -148,9 +148,9 @@ def read_text(path: str) -> str:
     name = "stdin" if path == "-" else path
     try:
         if path == "-":
-            return _bounded(sys.stdin.buffer, name)
+            return bounded(sys.stdin.buffer, name).decode()
         with open(path, "rb") as file:
-            return _bounded(file, name)
+            return bounded(file, name).decode()
     except OSError as error:
         hint = "</dev/null gives none" if path == "-" else "name a file of text, or - for stdin"
         raise UserError(f"cannot read {name}: {error.strerror}", hint) from None
@@ -158,11 +158,12 @@ def read_text(path: str) -> str:
         raise UserError(f"{name} is not UTF-8 text", "only text can be said to an agent") from None
 
 
-def _bounded(file: BinaryIO, name: str) -> str:
+def bounded(file: BinaryIO, name: str) -> bytes:
+    """All of a file, or an error if that is too much: half of it would pass for the whole."""
     found = file.read(LARGEST + 1)
     if len(found) > LARGEST:
         raise UserError(
             f"{name} has more than {_MEBIBYTES} MiB, the most that is read",
             "give a part of it, or say where the file is",
         )
-    return found.decode()
+    return found

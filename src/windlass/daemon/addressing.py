@@ -18,6 +18,11 @@ def is_person(word: str) -> bool:
     return word in _PERSON
 
 
+def caller(where: finding.Scope) -> Party:
+    """Whoever calls: an agent, or the person."""
+    return Party(where.caller.uid, where.caller.id) if where.caller else PERSON
+
+
 def meant(context: Context, where: finding.Scope, wanted: str) -> list[Party]:
     """Everybody whom words with commas between them mean, each once."""
     found: dict[str, Party] = {}

@@ -93,7 +93,7 @@ class Mailing:
         kind, body = mail.sorted_by_prefix(text) if where.caller is not None else ("status", text)
         if PERSON in to and kind == "question":
             self._refuse_question(where, allowed=given.allow_agent_questions)
-        sender = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
+        sender = addressing.caller(where)
         seconds = request.get("expires")
         if seconds is not None and not 0 < seconds < 1e9:
             raise UserError(f"expiring after {seconds} s makes no sense", "give more than 0")
@@ -124,7 +124,7 @@ class Mailing:
         """Marks messages as dealt with; without any, all that the caller has."""
         where = finding.scope(self._context, caller, request)
         named = [self._found(where, one) for one in request.get("messages", [])]
-        by = Party(where.caller.uid, where.caller.id) if where.caller else PERSON
+        by = addressing.caller(where)
         if not named and request.get("all"):
             repo = where.require_repo().id
             had = mail.OPEN if by == PERSON else ("delivered", "read")
@@ -257,7 +257,7 @@ class Mailing:
         return message
 
     def _question(self, where: finding.Scope, wanted: str) -> Message:
-        me = where.caller.uid if where.caller else USER
+        me = addressing.caller(where).uid
         repo = where.repo.id if where.repo else None
         found = self._context.store.read(lambda c: mailbox.questions(c, repo=repo, recipient=me))
         askers = [one for one in found if one.sender_id == wanted]

@@ -15,8 +15,8 @@ from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.ids import Uid
-from windlass.core.mail import USER, Limits, Message
-from windlass.daemon import admitting, finding, mailing, notices, receipts, settings
+from windlass.core.mail import Limits, Message
+from windlass.daemon import addressing, admitting, finding, mailing, notices, receipts, settings
 from windlass.daemon.context import Context
 from windlass.daemon.intents import Begin, Operation, Work
 from windlass.daemon.receipts import PERSON, Party
@@ -66,7 +66,7 @@ class Questions:
         return self._all_told(self._found(where, request))
 
     def _found(self, where: finding.Scope, request: QuestionsRequest) -> list[Message]:
-        me = where.caller.uid if where.caller else USER
+        me = addressing.caller(where).uid
         repo = where.repo.id if where.repo else None
 
         def find(connection: sa.Connection) -> list[Message]:

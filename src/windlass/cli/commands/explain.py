@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 
-from windlass.cli.call import LARGEST, Call
+from windlass.cli.call import Call, bounded
 from windlass.core.errors import NotFound, UserError
 from windlass.core.printable import printable_line
 
@@ -81,9 +81,9 @@ def _text(file: str) -> str:
     name = "stdin" if file == "-" else file
     try:
         if file == "-":
-            return sys.stdin.buffer.read(LARGEST).decode(errors="replace")
+            return bounded(sys.stdin.buffer, name).decode(errors="replace")
         with open(file, "rb") as opened:
-            return opened.read(LARGEST).decode(errors="replace")
+            return bounded(opened, name).decode(errors="replace")
     except FileNotFoundError:
         raise NotFound(f"no file {file}", "name a file, or - for stdin") from None
     except IsADirectoryError:

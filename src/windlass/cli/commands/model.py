@@ -11,7 +11,7 @@ import json
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
-from windlass.cli.call import LARGEST, Call, write
+from windlass.cli.call import Call, bounded, write
 from windlass.core.errors import UserError
 from windlass.core.printable import printable_line
 
@@ -113,6 +113,6 @@ def _read(path: str) -> Script:
 
     try:
         with open(path, "rb") as file:
-            return parse(file.read(LARGEST), path)
+            return parse(bounded(file, path), path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
