@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.hooks import Measured
 
-from windlass.box import groups, wrapping
+from windlass.box import groups, wrapper
 from windlass.core.boxing import Boxing, Network, Quota
 from windlass.core.launch import Launch
 from windlass.sessions.session import Sessions
@@ -50,7 +50,7 @@ class Starts:
         began = time.perf_counter()
         if network is not None:
             boxing = Boxing(writable=(str(self._work),), network=network, quota=_QUOTA)
-            launch = wrapping.wrap(launch, boxing, folder=folder, sockets=sockets)
+            launch = wrapper.wrap(launch, boxing, folder=folder, sockets=sockets)
         name = f"s{self._number}"
         self._sessions.start(folder=folder, name=name, launch=launch, wake=None, marker=name)
         with said.open() as heard:
@@ -78,7 +78,7 @@ def measure(*, runs: int = RUNS) -> list[Measured]:
         for _ in range(runs):
             for kind, network in kinds.items():
                 times[kind].append(starts.start(network))
-        line = wrapping.prefix(Boxing(), folder=folder / "one")
+        line = wrapper.prefix(Boxing(), folder=folder / "one")
         commands = [_run([*line, "/bin/true"]) for _ in range(runs)]
     finally:
         starts.close()

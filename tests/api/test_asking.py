@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.api.conftest import Fake
 
-from windlass.api import asking, client, starting
+from windlass.api import calls, client, daemon_start
 from windlass.core.errors import Unavailable
 
 OK = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
@@ -25,7 +25,7 @@ def events(*ids: int) -> bytes:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was started instead of a daemon."""
     made: list[str] = []
-    monkeypatch.setattr(starting, "start", lambda: made.append("daemon"))
+    monkeypatch.setattr(daemon_start, "start", lambda: made.append("daemon"))
     return made
 
 
@@ -33,7 +33,7 @@ def test_a_stream_that_breaks_goes_on_after_its_last_whole_event(
     fake: Fakes, started: list[str]
 ) -> None:
     daemon = fake(events(1, 2) + b'data: {"id":3', b"", events(3), events(4))
-    following = asking.follow(0)
+    following = calls.follow(0)
     assert [next(following)["id"] for _ in range(4)] == [1, 2, 3, 4]
     daemon.join()
     after = [asked.partition(b"after=")[2].partition(b"&")[0] for asked in daemon.asked]
@@ -45,7 +45,7 @@ def test_following_from_now_on_loses_nothing_when_the_first_stream_breaks(
     fake: Fakes, started: list[str]
 ) -> None:
     daemon = fake(OK + b'[{"id": 5}]', b"", events(6))
-    assert next(asking.follow(None))["id"] == 6
+    assert next(calls.follow(None))["id"] == 6
     assert b"after=5" in daemon.asked[1]
     assert b"after=5" in daemon.asked[2]
     assert started == []
@@ -60,10 +60,10 @@ def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(
         absent.set()
         return False
 
-    monkeypatch.setattr(starting, "answers", noticed)
+    monkeypatch.setattr(daemon_start, "answers", noticed)
     first = fake(events(1))
     seen: list[int] = []
-    following = asking.follow(0)
+    following = calls.follow(0)
 
     def read() -> None:
         seen.extend(next(following)["id"] for _ in range(2))
@@ -83,9 +83,9 @@ def test_a_daemon_that_was_killed_is_started_again(
     fake: Fakes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Fake] = []
-    monkeypatch.setattr(starting, "start", lambda: made.append(fake(events(2))))
+    monkeypatch.setattr(daemon_start, "start", lambda: made.append(fake(events(2))))
     first = fake(events(1))
-    following = asking.follow(0)
+    following = calls.follow(0)
     assert next(following)["id"] == 1
     first.join()
     first.die()
@@ -97,19 +97,19 @@ def test_a_daemon_that_stays_away_is_not_waited_for_for_ever(
     short: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert short.exists()
-    monkeypatch.setattr(asking, "_ABSENCE", 0.0)
+    monkeypatch.setattr(calls, "_ABSENCE", 0.0)
     with pytest.raises(Unavailable, match="stopped and stayed away"):
-        next(asking.follow(0))
+        next(calls.follow(0))
     assert started == []
 
 
 def test_streams_that_only_ever_break_are_given_up(
     fake: Fakes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_FRUITLESS", 3)
+    monkeypatch.setattr(calls, "_FRUITLESS", 3)
     daemon = fake(OK, OK, OK)
     with pytest.raises(Unavailable, match="breaks off every event stream"):
-        next(asking.follow(0))
+        next(calls.follow(0))
     daemon.join()
 
 
@@ -117,25 +117,25 @@ def test_a_follower_whose_agent_has_ended_is_told(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINDLASS_SOCKET", str(short / "rt" / "none"))
-    monkeypatch.setattr(starting, "answers", lambda: True)
+    monkeypatch.setattr(daemon_start, "answers", lambda: True)
     with pytest.raises(Unavailable, match="its agent has ended"):
-        next(asking.follow(0))
+        next(calls.follow(0))
 
 
 def test_a_request_is_sent_again_under_the_same_key(
     fake: Fakes, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon = fake(b"", OK + b"[]")
-    assert asking.ask("agents", manager=None, ended=True) == []
+    assert calls.ask("agents", manager=None, ended=True) == []
     daemon.join()
     bodies = [asked.partition(b"\r\n\r\n")[2] for asked in daemon.asked]
     assert bodies[0] == bodies[1]
     assert b"manager" not in bodies[0]
     assert started == ["daemon"]
     daemon.die()
-    monkeypatch.setattr(asking, "_TRIES", 2)
+    monkeypatch.setattr(calls, "_TRIES", 2)
     with pytest.raises(Unavailable, match="keeps going away"):
-        asking.ask("agents")
+        calls.ask("agents")
 
 
 def test_starting_notices_at_once_that_a_daemon_has_ended(
@@ -144,11 +144,13 @@ def test_starting_notices_at_once_that_a_daemon_has_ended(
     """One that is shutting down answers no more and still holds its lock for a moment."""
     held = [True, True, False]
     asked: list[str] = []
-    monkeypatch.setattr(starting, "answers", lambda: False)
-    monkeypatch.setattr(starting, "running", lambda: {} if len(held) > 1 and held.pop(0) else None)
-    monkeypatch.setattr(starting, "_start_detached", lambda: asked.append("start"))
+    monkeypatch.setattr(daemon_start, "answers", lambda: False)
+    monkeypatch.setattr(
+        daemon_start, "running", lambda: {} if len(held) > 1 and held.pop(0) else None
+    )
+    monkeypatch.setattr(daemon_start, "_start_detached", lambda: asked.append("start"))
     monkeypatch.setattr("time.monotonic", iter(range(1, 5)).__next__)
-    starting.start()
+    daemon_start.start()
     assert asked == ["start"]
     assert (short / "state" / "starting.lock").exists()
 
@@ -162,4 +164,4 @@ def test_a_daemon_that_is_slow_is_not_taken_for_deaf(
         raise client.Gone("timed out") from TimeoutError()
 
     monkeypatch.setattr(client, "ask", slow)
-    assert starting.answers()
+    assert daemon_start.answers()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.api import places, starting
+from windlass.api import daemon_start, places
 from windlass.core.errors import ConfigError
 
 
@@ -136,14 +136,14 @@ def test_a_state_folder_that_cannot_be_one_is_named(
     (short / "file").touch()
     monkeypatch.setenv("WINDLASS_HOME", str(short / where))
     with pytest.raises(ConfigError, match=f"{places.home()} cannot be the state folder") as caught:
-        starting.start()
+        daemon_start.start()
     assert "WINDLASS_HOME" in caught.value.hint
-    assert starting.running() is None
+    assert daemon_start.running() is None
 
 
 def test_a_state_folder_on_a_read_only_disk_is_named(short: Path) -> None:
     """In a mount namespace of its own, because root may write wherever a mode forbids it."""
-    code = "from windlass.api import starting; starting.start()"
+    code = "from windlass.api import daemon_start; daemon_start.start()"
     state = short / "state"
     line = f"mount -t tmpfs -o ro none {state} && exec {sys.executable} -c '{code}'"
     done = subprocess.run(
@@ -164,4 +164,4 @@ def test_a_runtime_folder_that_cannot_be_made_is_named(
     assert "XDG_RUNTIME_DIR" in caught.value.hint
     monkeypatch.setattr(places, "runtime", lambda: "/proc/windlass/abc")
     with pytest.raises(ConfigError, match="/proc/windlass/abc"):
-        starting.start()
+        daemon_start.start()

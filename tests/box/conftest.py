@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from windlass.box import groups, toolchains, wrapping
+from windlass.box import groups, toolchains, wrapper
 from windlass.core.boxing import Boxing
 from windlass.core.launch import Launch, Mode, Receiver
 from windlass.sessions.processes import StopReport
@@ -60,7 +60,7 @@ class Ground:
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command in the box and returns how it went."""
         given = {"PATH": "/usr/bin:/bin"} if env is None else env
-        line = wrapping.prefix(self.boxing, folder=self.files, env=given, cwd=str(self.work))
+        line = wrapper.prefix(self.boxing, folder=self.files, env=given, cwd=str(self.work))
         return subprocess.run(
             [*line, *argv],
             env={},
@@ -76,7 +76,7 @@ class Ground:
 
     def python(self, code: str, *arguments: str, timeout: float = 60.0) -> str:
         """Runs a program in the box and returns what it printed; it has to go well."""
-        program, needed = wrapping.interpreter()
+        program, needed = wrapper.interpreter()
         self.show(readable=(*self.boxing.readable, *needed))
         done = self.run(program, "-I", "-c", code, *arguments, timeout=timeout)
         assert done.returncode == 0, done.stderr
@@ -112,18 +112,18 @@ class Stage:
             receiver=receiver,
             secrets=secrets or {},
         )
-        _, needed = wrapping.interpreter()
+        _, needed = wrapper.interpreter()
         boxing = msgspec.structs.replace(
             self.ground.boxing, readable=(*self.ground.boxing.readable, *needed)
         )
-        wrapped = wrapping.wrap(launch, boxing, folder=self.folder, sockets=self.ground.sockets)
+        wrapped = wrapper.wrap(launch, boxing, folder=self.folder, sockets=self.ground.sockets)
         self.sessions.start(
             folder=self.folder, name=self.name, launch=wrapped, wake=None, marker=self.marker
         )
 
     def python(self, code: str, *arguments: str, mode: Mode = "live") -> None:
         """Starts a Python program in the session."""
-        self.start(wrapping.interpreter()[0], "-I", "-c", code, *arguments, mode=mode)
+        self.start(wrapper.interpreter()[0], "-I", "-c", code, *arguments, mode=mode)
 
     def keys(self, *names: str) -> None:
         """Presses keys in its terminal."""
@@ -192,5 +192,5 @@ def stage(ground: Ground) -> Iterator[Stage]:
 def tools() -> tuple[str, ...]:
     """What has to be shown so that this very virtual environment works in a box."""
     path = f"{sys.prefix}/bin"
-    source = os.path.dirname(os.path.dirname(wrapping.__file__))  # noqa: PTH120
+    source = os.path.dirname(os.path.dirname(wrapper.__file__))  # noqa: PTH120
     return (*toolchains.find(path), source)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.box.conftest import Ground
 
-from windlass.box import groups, wrapping
+from windlass.box import groups, wrapper
 from windlass.core.boxing import Quota
 
 MEBIBYTE = 1 << 20
@@ -126,9 +126,9 @@ def test_groups_are_removed_and_removing_them_again_is_fine(ground: Ground) -> N
 
 def test_a_line_made_before_its_groups_were_removed_still_holds(ground: Ground) -> None:
     ground.show(quota=Quota(processes=50))
-    program, needed = wrapping.interpreter()
+    program, needed = wrapper.interpreter()
     ground.show(readable=needed)
-    line = wrapping.prefix(ground.boxing, folder=ground.files, env={})
+    line = wrapper.prefix(ground.boxing, folder=ground.files, env={})
     assert groups.remove(ground.files)
     done = subprocess.run(
         [*line, program, "-I", "-c", _BOMB], env={}, capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from tests.box.conftest import Ground, Stage, until
 
-from windlass.box import wrapping
+from windlass.box import wrapper
 from windlass.box.proxy import Proxy
 from windlass.core.boxing import Quota
 from windlass.core.errors import ConfigError
@@ -107,7 +107,7 @@ for number in range(3):
     assert link.getresponse().read() == b"{}"
 """
     stage.start(
-        wrapping.interpreter()[0], "-I", "-c", code,
+        wrapper.interpreter()[0], "-I", "-c", code,
         mode="headless", receiver=receiver,
     )  # fmt: skip
     assert stage.ended().exit_code == 0, (stage.folder / "stderr").read_text()
@@ -142,12 +142,12 @@ def test_a_command_beside_a_session_uses_a_way_out_that_is_kept_for_it(
 ) -> None:
     address = f"127.0.0.1:{port}"
     ground.show(addresses=(address,))
-    wanted = {"socket": str(ground.sockets / wrapping.PROXY_SOCKET), "domains": ()}
+    wanted = {"socket": str(ground.sockets / wrapper.PROXY_SOCKET), "domains": ()}
     way = Proxy({**wanted, "log": str(ground.folder / "log"), "addresses": (address,)})
     way.serve()
-    program, needed = wrapping.interpreter()
+    program, needed = wrapper.interpreter()
     ground.show(readable=needed)
-    line = wrapping.prefix(ground.boxing, folder=ground.files, sockets=ground.sockets, env={})
+    line = wrapper.prefix(ground.boxing, folder=ground.files, sockets=ground.sockets, env={})
     code = f"import urllib.request as r; print(r.urlopen('http://{address}/x').read().decode())"
     argv = [*line, program, "-I", "-c", code]
     done = subprocess.run(argv, env={}, capture_output=True, text=True, check=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.box.conftest import Ground, Stage, until
 
-from windlass.box import wrapping
+from windlass.box import wrapper
 from windlass.core.boxing import Boxing
 from windlass.core.errors import ConfigError, Denied
 
@@ -27,9 +27,9 @@ def test_nothing_is_seen_but_the_system_and_what_is_shown(ground: Ground) -> Non
     (ground.folder / "secret").write_text("no\n")
     (ground.work / "own").write_text("yes\n")
     seen = ground.python(_WALK).splitlines()
-    _, python = wrapping.interpreter()
+    _, python = wrapper.interpreter()
     allowed = (str(ground.work), "/etc/", "/sys/devices/system/cpu/", *python)
-    allowed = (*allowed, str(Path(wrapping.__file__).parent))
+    allowed = (*allowed, str(Path(wrapper.__file__).parent))
     ours = set(map(str, ground.files.glob("*.json")))
     strange = [path for path in seen if not path.startswith(allowed) and path not in ours]
     assert strange == []
@@ -111,7 +111,7 @@ def test_the_environment_is_exactly_the_one_given(ground: Ground) -> None:
 
 
 def test_without_a_given_environment_it_is_the_callers(ground: Ground) -> None:
-    line = wrapping.prefix(ground.boxing, folder=ground.files)
+    line = wrapper.prefix(ground.boxing, folder=ground.files)
     done = subprocess.run(
         [*line, "/usr/bin/env"],
         env={"A": "1", "B": "2"},
@@ -211,7 +211,7 @@ def test_what_leaks_in_from_outside_is_closed(ground: Ground) -> None:
     """A folder that is open can be walked out of; the box's first process must have none either."""
     opened = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        line = wrapping.prefix(ground.boxing, folder=ground.files, env={"PATH": "/usr/bin"})
+        line = wrapper.prefix(ground.boxing, folder=ground.files, env={"PATH": "/usr/bin"})
         done = subprocess.run(
             [*line, "/bin/sh", "-c", "ls /proc/1/fd /proc/self/fd; readlink /proc/1/fd/*"],
             env={}, pass_fds=(opened,), capture_output=True, text=True, check=False,
@@ -229,9 +229,9 @@ def test_what_is_not_there_is_left_out(ground: Ground) -> None:
 
 
 def test_calls_that_differ_do_not_disturb_each_other(ground: Ground) -> None:
-    one = wrapping.prefix(ground.boxing, folder=ground.files, env={"A": "1"})
-    two = wrapping.prefix(ground.boxing, folder=ground.files, env={"A": "2"})
-    again = wrapping.prefix(ground.boxing, folder=ground.files, env={"A": "1"})
+    one = wrapper.prefix(ground.boxing, folder=ground.files, env={"A": "1"})
+    two = wrapper.prefix(ground.boxing, folder=ground.files, env={"A": "2"})
+    again = wrapper.prefix(ground.boxing, folder=ground.files, env={"A": "1"})
     assert one == again
     assert one != two
     assert {path.stat().st_mode & 0o777 for path in ground.files.iterdir()} == {0o600}
@@ -275,4 +275,4 @@ def test_the_boxes_files_say_what_they_are(ground: Ground) -> None:
 def test_relative_places_are_refused() -> None:
     boxing = Boxing(readable=(os.path.relpath(sys.prefix),))
     with pytest.raises(ConfigError, match="absolute"):
-        wrapping.prefix(boxing, folder=Path("/tmp/never-made"))
+        wrapper.prefix(boxing, folder=Path("/tmp/never-made"))

@@ -11,7 +11,7 @@ import pytest
 from tests.box.conftest import Ground, Stage, until
 from tests.support.claude import VERSION, claude_binary, claude_environment
 
-from windlass.box import toolchains, wrapping
+from windlass.box import toolchains, wrapper
 from windlass.core.boxing import Quota
 from windlass.model.server import Model
 
@@ -91,7 +91,7 @@ print(lock.acquire())
 
 
 def test_our_interpreter_is_found_without_its_virtual_environment() -> None:
-    program, needed = wrapping.interpreter()
+    program, needed = wrapper.interpreter()
     assert os.path.isabs(program)  # noqa: PTH117
     assert sys.base_prefix in needed
     assert sys.prefix not in program

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.box.conftest import Ground, until
 
-from windlass.box import addressing, hello
+from windlass.box import hello, ip_addresses
 from windlass.box.proxy import Proxy
 
 _PUBLIC = "93.184.216.34"
@@ -241,7 +241,7 @@ def test_an_allowed_name_that_is_no_public_address_is_refused(rig: Rig, number: 
     "number", ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::1"]
 )
 def test_public_addresses_are_known(number: str) -> None:
-    assert addressing.is_public(number)
+    assert ip_addresses.is_public(number)
 
 
 def test_a_name_that_changes_its_address_is_looked_up_once(rig: Rig) -> None:

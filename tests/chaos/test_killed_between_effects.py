@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from tests.support.ground import Ground
 
-from windlass.daemon.ending import Ending
-from windlass.daemon.merging import Merging
-from windlass.daemon.restoring import Restoring
-from windlass.daemon.spawning import Spawning
+from windlass.daemon.agents.endings import Ending
+from windlass.daemon.agents.merge import Merging
+from windlass.daemon.agents.restore import Restoring
+from windlass.daemon.agents.spawn import Spawning
 
 pytestmark = pytest.mark.slow
 

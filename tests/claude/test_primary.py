@@ -17,7 +17,7 @@ from tests.support.claude import claude_environment, seed
 from tests.support.ground import WL, Ground, until
 from tests.support.scene import Scene, scene
 
-from windlass.core.briefing import REMINDER
+from windlass.core.person.briefing import REMINDER
 from windlass.model.log import Request
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import asking
+from windlass.api import calls
 from windlass.cli.call import Call
 from windlass.cli.commands import (
     demo,
@@ -31,9 +31,9 @@ from windlass.cli.commands import (
 from windlass.cli.commands import exec as exec_
 from windlass.cli.index import NAMES
 from windlass.cli.main import parser_of
-from windlass.core import mandatory
 from windlass.core.crew import Policy
 from windlass.core.errors import Unavailable, UserError
+from windlass.core.policy import mandatory
 
 
 class Told(Call):
@@ -393,7 +393,7 @@ def test_who_waits_by_prefix_sees_the_agent_end(monkeypatch: pytest.MonkeyPatch)
     def follow(_: int) -> Iterator[dict[str, Any]]:
         yield {"kind": "agent.ended"}
 
-    monkeypatch.setattr(asking, "follow", follow)
+    monkeypatch.setattr(calls, "follow", follow)
     call = _waiting(why, "ap")
     assert wait.run(call) == 0
     assert [request["agent"] for verb, request in call.asked if verb == "why"] == [
@@ -408,7 +408,7 @@ def _no_news(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
         yield {"kind": "other", "data": {}}
         raise error
 
-    monkeypatch.setattr(asking, "follow", follow)
+    monkeypatch.setattr(calls, "follow", follow)
 
 
 def test_waiting_ends_with_what_ended_its_news(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SCREENS = Path(__file__).parents[1] / "core" / "screens" / "captures"
+SCREENS = Path(__file__).parents[1] / "core" / "claude" / "screens" / "captures"
 
 
 def wl(*words: str, stdin: bytes = b"", folder: Path) -> subprocess.CompletedProcess[bytes]:

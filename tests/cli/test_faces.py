@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from windlass.api import client
-from windlass.cli import completing
+from windlass.cli import completion_words
 from windlass.cli.commands import new
 from windlass.cli.index import ALL, NAMES, SHORT
 from windlass.cli.main import main, parser_of
@@ -64,7 +64,7 @@ def test_no_two_commands_share_a_name() -> None:
     ],
 )
 def test_a_shell_is_offered_what_fits(typed: list[str], offered: list[str]) -> None:
-    assert completing.offers(typed) == offered
+    assert completion_words.offers(typed) == offered
 
 
 _KNOWN = {
@@ -111,7 +111,7 @@ def test_a_shell_is_offered_what_the_daemon_knows(
         return _KNOWN[verb]
 
     monkeypatch.setattr(client, "ask", ask)
-    assert completing.offers(typed) == offered
+    assert completion_words.offers(typed) == offered
 
 
 def _mail(id: str, at: float, **more: object) -> dict[str, object]:  # noqa: A002 - as on the wire
@@ -177,7 +177,7 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_person_is_offered_its_mail_and_whom_to_write_to(
     typed: list[str], offered: list[str]
 ) -> None:
-    assert completing.offers(typed) == offered
+    assert completion_words.offers(typed) == offered
 
 
 @pytest.mark.usefixtures("_mailboxes")
@@ -194,7 +194,7 @@ def test_an_agent_is_offered_its_own_mail(
     typed: list[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WINDLASS_SOCKET", "somewhere")
-    assert completing.offers(typed) == offered
+    assert completion_words.offers(typed) == offered
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_without_a_daemon_only_words_are_offered(
 
     monkeypatch.delenv("WINDLASS_SOCKET", raising=False)
     monkeypatch.setattr(client, "ask", ask)
-    assert completing.offers(typed) == offered
+    assert completion_words.offers(typed) == offered
 
 
 def test_options_that_every_command_takes_may_stand_before_it(

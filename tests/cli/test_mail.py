@@ -26,8 +26,8 @@ from windlass.cli.commands import (
 )
 from windlass.cli.index import NAMES
 from windlass.cli.main import parsed, parser_of
-from windlass.core import mail
 from windlass.core.errors import Conflict, UserError
+from windlass.core.mail import messages
 
 TEXT = "one\r\ntwo\rthree\n\n"
 MESSAGE: dict[str, Any] = {
@@ -249,14 +249,14 @@ def test_who_waits_learns_by_the_exit_code_whether_it_was_delivered(
     assert send.run(Told(send, "fox", "x", answer={"messages": [first]}, receipts=[first])) == 0
 
 
-@pytest.mark.parametrize("state", ["acked", "expired", "failed", "collapsed", *mail.OPEN])
+@pytest.mark.parametrize("state", ["acked", "expired", "failed", "collapsed", *messages.OPEN])
 def test_only_an_open_question_is_shown_with_how_to_answer_it(state: str, printed: Printed) -> None:
-    assert message.OPEN == mail.OPEN
+    assert message.OPEN == messages.OPEN
     asked = {"id": "msg-1", "agent": "fox", "age": 5.0, "text": "why?", "state": state}
     questions.run(Told(questions, "--all", answer=[asked]))
     head, *rest = printed().splitlines()
     assert head == f"fox asks (5s) [{state}]: why?"
-    assert rest == (["    wl answer msg-1 '...'"] if state in mail.OPEN else [])
+    assert rest == (["    wl answer msg-1 '...'"] if state in messages.OPEN else [])
 
 
 def test_messages_and_all_of_them_are_not_acknowledged_at_once() -> None:

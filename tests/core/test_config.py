@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from windlass.core import config, policy
+from windlass.core import config
 from windlass.core.config import Config
 from windlass.core.errors import ConfigError
-from windlass.core.toolcalls import ToolCall
+from windlass.core.policy import tool_policy
+from windlass.core.policy.tool_calls import ToolCall
 
 
 def test_every_key_is_described_and_every_description_has_a_key() -> None:
@@ -114,7 +115,7 @@ def called(tool: str, **given: str) -> ToolCall:
 )
 def test_a_pattern_that_means_some_call_may_be_written_down(pattern: str, call: ToolCall) -> None:
     config.load([("here", {"permissions": {"worker": {"allow": [pattern], "deny": [pattern]}}})])
-    assert policy.permits(pattern, call)
+    assert tool_policy.permits(pattern, call)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_a_pattern_that_means_some_call_may_be_written_down(pattern: str, call: 
 def test_a_pattern_that_allows_nothing_is_refused_with_its_place(
     pattern: str, call: ToolCall, why: str, key: str
 ) -> None:
-    assert not policy.permits(pattern, call)
+    assert not tool_policy.permits(pattern, call)
     with pytest.raises(ConfigError, match=rf"here: permissions\.worker\.{key}: ") as caught:
         config.load([("here", {"permissions": {"worker": {key: ["Read", pattern]}}})])
     assert repr(pattern) in caught.value.message

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.daemon.cost_bench import NOON, Bench
-from tests.daemon.news import HELD
-from tests.daemon.post_office import Post
+from tests.daemon.mail.news import HELD
+from tests.daemon.mail.post_office import Post
+from tests.daemon.spend.cost_bench import NOON, Bench
 from tests.support.contexts import SHOP_AND_BANK, Turned, lent
 
-from windlass.daemon.context import Context
-from windlass.daemon.listening import Listening
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail.listeners import Listening
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from tests.support.ground import Done, Ground, grounded, until
 from tests.support.settings_files import EVENTS, settings_file
 
-from windlass.core.marked_block import BEGIN, END
-from windlass.daemon.primary_hooks import instructions, instructions_without_hooks
+from windlass.core.person.marked_block import BEGIN, END
+from windlass.daemon.person.primary_hooks import instructions, instructions_without_hooks
 
 pytestmark = pytest.mark.slow
 

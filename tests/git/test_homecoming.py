@@ -19,7 +19,7 @@ from tests.git.conftest import git
 from tests.support.ground import until
 
 from windlass.core.errors import Conflict, GitError, WindlassError
-from windlass.git import clones, homecoming, mirror, places, repository, workspaces
+from windlass.git import clones, homecoming, mirror, repository, workspace_state, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -563,7 +563,7 @@ def test_many_refs_are_not_even_offered(repo: Repository, clone: Path) -> None:
     words = [*sending(repo, clone)[:-1], "--setenv", "GIT_TRACE_PACKET", str(log), "--"]
     homecoming.fetch(repo, path=str(clone), branch="agent/c1", upload_pack=words)
     assert home_of(repo) == tip
-    assert places.read_small(str(log)) is None, "the environment inside is ours alone"
+    assert workspace_state.read_small(str(log)) is None, "the environment inside is ours alone"
     assert git(repo.root, "for-each-ref", "--count=3", "refs/heads/x*") == ""
 
 

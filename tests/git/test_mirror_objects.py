@@ -16,10 +16,10 @@ from tests.git.test_mirror import advance, refs
 
 from windlass.core.errors import Conflict, GitError
 from windlass.git import (
-    carrying,
     homecoming,
     merges,
     mirror,
+    object_transfer,
     registered,
     repository,
     trash,
@@ -149,7 +149,7 @@ def test_a_mirror_that_lost_something_is_made_whole(
 def test_many_packs_become_few_and_keep_what_no_ref_reaches_any_more(
     repo: Repository, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carrying, "_MANY", 6)
+    monkeypatch.setattr(object_transfer, "_MANY", 6)
     git(repo.root, "checkout", "-q", "-b", "topic")
     left = advance(repo, "topic")
     mirror.refresh(repo, str(folder))
@@ -191,7 +191,7 @@ def test_a_repository_that_cannot_be_read_is_no_empty_mirror(
         raise GitError("no space left on device", "")
 
     with monkeypatch.context() as patched:
-        patched.setattr(carrying, "_send", full)
+        patched.setattr(object_transfer, "_send", full)
         with pytest.raises(GitError, match="no space"):
             mirror.refresh(repo, str(folder))
     assert not (folder / "packed-refs").exists()

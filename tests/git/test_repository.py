@@ -6,7 +6,7 @@ import pytest
 from tests.git.conftest import git
 
 from windlass.core.errors import Conflict, GitError
-from windlass.git import places, repository
+from windlass.git import repository, workspace_state
 from windlass.git.repository import Repository
 
 
@@ -138,6 +138,6 @@ def test_work_on_a_repository_that_was_moved_away_leaves_nothing_in_its_old_plac
     repo: Repository, tmp_path: Path
 ) -> None:
     Path(repo.root).rename(tmp_path / "moved")
-    with pytest.raises(GitError, match="is gone"), places.locked(repo, "apply"):
+    with pytest.raises(GitError, match="is gone"), workspace_state.locked(repo, "apply"):
         pass
     assert not Path(repo.root).exists()

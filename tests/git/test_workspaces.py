@@ -11,7 +11,7 @@ import pytest
 from tests.git.conftest import git, snapshot
 
 from windlass.core.errors import Conflict, UserError
-from windlass.git import places, repository, workspaces
+from windlass.git import repository, workspace_state, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -58,7 +58,7 @@ def test_thirty_two_threads_create_at_once(repo: Repository, tmp_path: Path) -> 
 
 def test_registrations_wait_for_each_other(repo: Repository, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
-        with places.locked(repo, "worktrees"):
+        with workspace_state.locked(repo, "worktrees"):
             making = pool.submit(make, repo, tmp_path / "w")
             with pytest.raises(TimeoutError):
                 making.result(timeout=0.3)
@@ -397,7 +397,7 @@ def test_leftovers_of_killed_calls_are_cleared(repo: Repository) -> None:
     for folder in left:
         folder.mkdir(parents=True)
         (folder / "file").write_text("x")
-    places.clear_leftovers(repo)
+    workspace_state.clear_leftovers(repo)
     assert not any(folder.exists() for folder in left)
     git(repo.root, "fsck")
 

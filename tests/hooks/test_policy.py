@@ -472,17 +472,17 @@ def test_a_hook_that_is_not_whole_denies_by_its_exit_code(bench: Bench) -> None:
         [sys.executable, "-I", "-S", str(alone)], input=b"{}", capture_output=True, check=False
     )
     assert done.returncode == 2
-    assert b"asking" in done.stderr
+    assert b"decide" in done.stderr
 
 
 def test_only_built_in_modules_are_loaded_while_the_daemon_answers() -> None:
     code = (
         "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]);"
-        "import asking; print(*sorted(set(sys.modules) - before))"
+        "import decide; print(*sorted(set(sys.modules) - before))"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(HOOKS)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_socket", "asking", "posting", "recording"]
+    assert done.stdout.split() == ["_socket", "decide", "posting", "recording"]
 
 
 def _filled(bench: Bench, given: dict[str, Any]) -> dict[str, Any]:

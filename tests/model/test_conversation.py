@@ -6,7 +6,7 @@ import json
 
 from tests.model.rig import text
 
-from windlass.core.script import Pause, Text, parse
+from windlass.core.script.format import Pause, Text, parse
 from windlass.model.conversation import Conversation
 from windlass.model.reading import Asked, read
 

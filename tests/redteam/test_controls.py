@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from windlass.box.carrying import Carrier
 from windlass.box.proxy import Proxy
-from windlass.core import protected
+from windlass.box.relay import Carrier
+from windlass.core.policy import protected
 
 _ROOT = Path(__file__).parents[2]
 

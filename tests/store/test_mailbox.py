@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.test_mail import OFFER, message
+from tests.core.mail.test_messages import OFFER, message
 
 from windlass.core.ids import RepoId
-from windlass.core.mail import Message
+from windlass.core.mail.messages import Message
 from windlass.store import mailbox
 from windlass.store.store import Store
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from windlass.core.ids import RepoId, Uid
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.failpoints import Failpoints
+from windlass.daemon.kernel.context import Context, Folders, SystemClock
+from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.sessions.session import Sessions
 from windlass.sessions.tmux import Tmux
 from windlass.store import tables

@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.claude import claude_binary, claude_environment
 from tests.support.ground import Done, Ground, until
 
-from windlass.core import mail
+from windlass.core.mail import messages
 from windlass.model.server import Model
 
 Turn = Mapping[str, Any]
@@ -119,7 +119,7 @@ class Scene:
 
 def bare(text: str) -> list[str]:
     """What was sent with a text, without what mail puts around it."""
-    return [body for _, body in mail.bodies(text)] or [text]
+    return [body for _, body in messages.bodies(text)] or [text]
 
 
 @contextmanager

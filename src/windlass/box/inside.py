@@ -178,7 +178,7 @@ def _relay(socket: str, doors: list[tuple[_socket.socket, bytes]]) -> None:
     A thread for each connection would be refused when an agent has used up its processes, and the
     agent could not be told so any more.
     """
-    carrier = __import__("carrying").Carrier()  # only boxes without a network need it
+    carrier = __import__("relay").Carrier()  # only boxes without a network need it
 
     def admit(door: _socket.socket, word: bytes) -> None:
         try:

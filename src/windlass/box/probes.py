@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from windlass.box import bwrap, groups, wrapping
+from windlass.box import bwrap, groups, wrapper
 from windlass.core.boxing import Boxing, Network
 from windlass.core.errors import WindlassError
 
@@ -146,7 +146,7 @@ def _tried(network: Network) -> str:
             place = Path(folder) / "place"
             place.mkdir()
             boxing = Boxing(writable=(str(place),), network=network)
-            line = wrapping.prefix(boxing, folder=Path(folder) / "box", env={}, cwd=str(place))
+            line = wrapper.prefix(boxing, folder=Path(folder) / "box", env={}, cwd=str(place))
             done = subprocess.run(
                 [*line, "/bin/sh", "-c", "echo in >here"],
                 capture_output=True, text=True, timeout=20, check=False, env={},

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from windlass.box import addressing, carrying, heads, hello
+    from windlass.box import heads, hello, ip_addresses, relay
 else:
     sys.path.insert(0, __file__.rpartition("/")[0])
-    import addressing
-    import carrying
     import heads
     import hello
+    import ip_addresses
+    import relay
 
 MOST_CLIENTS = 100
 PATIENCE = 30.0
@@ -173,7 +173,7 @@ class Proxy:
         try:
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             # Who names another port as well says what is spoken there: it may be something else.
-            if not named or (port == _WEB["https"] and not addressing.looks_like_one(host)):
+            if not named or (port == _WEB["https"] and not ip_addresses.looks_like_one(host)):
                 rest = self._checked_hello(client, host, rest)
         except heads.Refused as refusal:
             far.close()
@@ -209,13 +209,13 @@ class Proxy:
         except OSError as error:
             raise heads.Refused(502, f"{host} cannot be resolved: {error}") from None
         if not exact:
-            inner = [number for _, number in found if not addressing.is_public(number)]
+            inner = [number for _, number in found if not ip_addresses.is_public(number)]
             if inner:
                 raise heads.Refused(403, f"{host} is {inner[0]}, which is no public address")
         return _connect(found, port)
 
     def _require_allowed(self, host: str, port: int) -> None:
-        if addressing.looks_like_one(host):
+        if ip_addresses.looks_like_one(host):
             raise heads.Refused(403, f"{host} is a number, and only names are allowed")
         if f"{host}:{port}" in self.domains:
             return
@@ -271,7 +271,7 @@ def _join(
     silence: float | None = SILENCE,
 ) -> None:
     """Carries everything both ways until both have ended, or nothing was said for long."""
-    carrier = carrying.Carrier()
+    carrier = relay.Carrier()
     carrier.join(near, far, first, most)
     while len(carrier) and carrier.turn(silence):
         pass

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
 
-from windlass.api import asking
+from windlass.api import calls
 from windlass.core.errors import UserError, WindlassError
 
 
@@ -29,10 +29,10 @@ class Call:
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
         if not self.verbose:
-            return asking.ask(verb, **request)
+            return calls.ask(verb, **request)
         began = time.monotonic()
         try:
-            return asking.ask(verb, **request)
+            return calls.ask(verb, **request)
         finally:
             took = (time.monotonic() - began) * 1000
             sys.stderr.write(f"wl: asked {verb}, {took:.0f} ms\n")

@@ -56,9 +56,9 @@ def _run(words: list[str]) -> int:
         return _command(HOME, front)
     name, *rest = rest
     if name == "__complete":
-        from windlass.cli import completing  # noqa: PLC0415 - only shells ask for it
+        from windlass.cli import completion_words  # noqa: PLC0415 - only shells ask for it
 
-        return completing.complete(rest)
+        return completion_words.complete(rest)
     entry = NAMES.get(_SHORTHANDS.get(name, name))
     if entry is None:
         raise _unknown(name)

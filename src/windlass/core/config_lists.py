@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from windlass.core.toolcalls import FILE_TOOLS
+from windlass.core.policy.tool_calls import FILE_TOOLS
 
 _TOOL = re.compile(r"[A-Za-z0-9_.-]+\*?|\*")
 _WITH_CONTENT = frozenset(

@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from windlass.core import shapes, usage
+from windlass.core import shapes
+from windlass.core.claude import usage
+from windlass.core.claude.usage import Report, Usage
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
-from windlass.core.usage import Report, Usage
 
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 _SAID = {"limits.usd": "--max-budget"}

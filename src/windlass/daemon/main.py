@@ -31,19 +31,19 @@ from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
-from windlass.daemon import repos
-from windlass.daemon.budgets import Budgets
-from windlass.daemon.context import Context, Folders, SystemClock
-from windlass.daemon.disk import Disk
-from windlass.daemon.failpoints import Failpoints
-from windlass.daemon.feed import Feed
-from windlass.daemon.homing import Homing
-from windlass.daemon.lock import Lock
-from windlass.daemon.nudging import Nudging
-from windlass.daemon.senses import Senses
-from windlass.daemon.status_files import StatusFiles
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context, Folders, SystemClock
+from windlass.daemon.kernel.failpoints import Failpoints
+from windlass.daemon.kernel.lock import Lock
+from windlass.daemon.launch.clones import Homing
+from windlass.daemon.person.status_files import StatusFiles
+from windlass.daemon.spend.budgets import Budgets
+from windlass.daemon.spend.disk import Disk
+from windlass.daemon.states.reminders import Nudging
+from windlass.daemon.states.sources import Senses
+from windlass.daemon.states.watcher import Watching
 from windlass.daemon.verbs import Verbs
-from windlass.daemon.watching import Watching
+from windlass.daemon.views.feed import Feed
 from windlass.sessions.session import Sessions
 from windlass.sessions.tmux import Tmux
 from windlass.sessions.watch import Watcher

@@ -13,38 +13,29 @@ from windlass.api.server import Caller, Verb, Wait
 from windlass.core import config
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import Uid
-from windlass.daemon import (
-    deciding,
-    denials,
-    doctor,
-    ending,
-    explaining,
-    finding,
-    initial,
-    repos,
-    restoring,
-    settings,
-    trusting,
-)
-from windlass.daemon.context import Context
-from windlass.daemon.costs import Costs
-from windlass.daemon.delivering import Delivering
-from windlass.daemon.ending import Ending
-from windlass.daemon.flowing import Flowing
-from windlass.daemon.intents import Intents
-from windlass.daemon.kept import Kept
-from windlass.daemon.listening import Listening
-from windlass.daemon.lodging import Doors
-from windlass.daemon.mailing import Mailing
-from windlass.daemon.merging import Merging
-from windlass.daemon.primary import Primary
-from windlass.daemon.primary_hooks import PrimaryHooks
-from windlass.daemon.questions import Questions
-from windlass.daemon.restoring import Restoring
-from windlass.daemon.spawning import Spawning
-from windlass.daemon.steering import Steering
-from windlass.daemon.telling import Telling
-from windlass.daemon.views import Views
+from windlass.daemon.agents import endings, restore
+from windlass.daemon.agents.endings import Ending
+from windlass.daemon.agents.interrupt import Telling
+from windlass.daemon.agents.merge import Merging
+from windlass.daemon.agents.pause_resume import Steering
+from windlass.daemon.agents.restore import Restoring
+from windlass.daemon.agents.spawn import Spawning
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.mail.delivery import Delivering
+from windlass.daemon.mail.listeners import Listening
+from windlass.daemon.mail.messages import Mailing
+from windlass.daemon.mail.questions import Questions
+from windlass.daemon.person.primary import Primary
+from windlass.daemon.person.primary_hooks import PrimaryHooks
+from windlass.daemon.policy import decisions, denials, explain
+from windlass.daemon.setup import doctor, init, trust
+from windlass.daemon.spend.costs import Costs
+from windlass.daemon.states.reports import Flowing
+from windlass.daemon.views.agents import Views
+from windlass.daemon.views.trash_archive import Kept
 
 
 class Verbs:
@@ -101,7 +92,7 @@ class Verbs:
             "config.set": Verb(wire.ConfigRequest, self._config_set),
             "costs": Verb(wire.CostsRequest, self.costs.view),
             "decide": Verb(
-                wire.HookInput, deciding.Deciding(self._context, mail.context_for).decide
+                wire.HookInput, decisions.Deciding(self._context, mail.context_for).decide
             ),
             "denials": Verb(wire.DenialsRequest, denials.Denials(self._context).view),
             "diff": Verb(wire.DiffRequest, views.diff),
@@ -110,9 +101,7 @@ class Verbs:
             "drivers.trusted": Verb(wire.DriverRequest, self._trusted),
             "drivers.trust": Verb(wire.DriverRequest, self._trust),
             "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
-            "explain.tool": Verb(
-                wire.ExplainToolRequest, explaining.Explaining(self._context).tool
-            ),
+            "explain.tool": Verb(wire.ExplainToolRequest, explain.Explaining(self._context).tool),
             "hooks.install": Verb(wire.HooksRequest, hooks.install),
             "hooks.status": Verb(wire.HooksRequest, hooks.status),
             "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall),
@@ -164,7 +153,7 @@ class Verbs:
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Goes on with a stopped agent, for whom there is mail, if its sender may do that."""
-        agent = ending.still_live(self._context, uid)
+        agent = endings.still_live(self._context, uid)
         root = repos.by_id(self._context, agent.repo).root
         request: wire.AgentRequest = {"agent": agent.id, "cwd": root}
         begin = self._steering.begin
@@ -176,10 +165,10 @@ class Verbs:
         return self._restoring.undo(caller, request, self.intents)
 
     def _trash_empty(self, caller: Caller, request: wire.TrashRequest) -> dict[str, Any]:
-        return restoring.empty(self._context, caller, request)
+        return restore.empty(self._context, caller, request)
 
     def _whoami(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
-        where = finding.scope(self._context, caller, request)
+        where = lookup.scope(self._context, caller, request)
         return {
             "agent": where.caller.id if where.caller else None,
             "role": where.caller.role if where.caller else "person",
@@ -189,21 +178,21 @@ class Verbs:
         }
 
     def _doctor(self, caller: Caller, request: wire.DriversRequest) -> dict[str, Any]:
-        repo = finding.scope(self._context, caller, request).repo
+        repo = lookup.scope(self._context, caller, request).repo
         root = self._root(caller, request)
         return doctor.examine(self._context, root, repo, driver=request.get("driver"))
 
     def _drivers(self, caller: Caller, request: wire.DriversRequest) -> list[dict[str, Any]]:
         configured = self._settings(caller, request).driver
-        return trusting.listed(request.get("driver") or configured)
+        return trust.listed(request.get("driver") or configured)
 
     def _trusted(self, caller: Caller, request: wire.DriverRequest) -> dict[str, Any]:
         _only_a_person(caller, "accept what people are asked")
-        return trusting.trusted(self._context, request["driver"], self._settings(caller, request))
+        return trust.trusted(self._context, request["driver"], self._settings(caller, request))
 
     def _trust(self, caller: Caller, request: wire.DriverRequest) -> dict[str, Any]:
         _only_a_person(caller, "accept what people are asked")
-        return trusting.trust(self._context, request["driver"], self._settings(caller, request))
+        return trust.trust(self._context, request["driver"], self._settings(caller, request))
 
     def _settings(self, caller: Caller, request: Mapping[str, Any]) -> config.Config:
         return settings.load(self._context.folders.home, self._root(caller, request))
@@ -211,7 +200,7 @@ class Verbs:
     def _init(self, caller: Caller, request: wire.InitRequest) -> dict[str, Any]:
         _only_a_person(caller, "set up repositories")
         accept = request.get("accept", False)
-        return initial.init(self._context, request.get("cwd", ""), accept=accept)
+        return init.init(self._context, request.get("cwd", ""), accept=accept)
 
     def _repo_add(self, caller: Caller, request: wire.RepoRequest) -> dict[str, Any]:
         _only_a_person(caller, "add repositories")
@@ -278,7 +267,7 @@ class Verbs:
         return key, settings.file(self._context.folders.home, root, user=user)
 
     def _root(self, caller: Caller, request: Mapping[str, Any]) -> str | None:
-        where = finding.scope(self._context, caller, request)
+        where = lookup.scope(self._context, caller, request)
         return where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
 
 

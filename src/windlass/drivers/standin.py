@@ -12,7 +12,7 @@ from windlass import __version__
 from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
 from windlass.core.errors import UserError
 from windlass.core.launch import Launch
-from windlass.core.script import parse
+from windlass.core.script.format import parse
 from windlass.drivers import hooking
 from windlass.drivers.files import write
 

@@ -14,7 +14,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING
 
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.included import user_excludes
 from windlass.git.quarantine import format_config
 from windlass.git.repository import object_format
@@ -118,7 +118,7 @@ def _line(name: str, value: str) -> bytes:
 
 def _joined(*paths: str) -> bytes:
     """Joins files in the order in which git would let the later one win."""
-    found = [places.read_person(path, limit=_LIMIT) for path in paths]
+    found = [workspace_state.read_person(path, limit=_LIMIT) for path in paths]
     return b"".join(text if text.endswith(b"\n") else text + b"\n" for text in found if text)
 
 

@@ -10,7 +10,7 @@ import stat
 from functools import partial
 from typing import TYPE_CHECKING
 
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.included import user_excludes
 from windlass.git.repository import require
 from windlass.git.runner import LONG, Dirs, run
@@ -90,17 +90,17 @@ def _compared(repo: Repository, path: str) -> Iterator[tuple[_Git, str]]:
 
     Of a clone it sees what its agent does: agents read these answers too, and may name any object.
     """
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     config = user_excludes(repo)
-    with places.viewed(repo, place) as view:
+    with workspace_state.viewed(repo, place) as view:
         seen = view.dirs
         objects = os.path.join(seen.git_dir, "objects")
         os.mkdir(objects)
         extra = {"GIT_OBJECT_DIRECTORY": objects}
-        known = () if places.narrows(place) else (os.path.join(repo.git_dir, "objects"),)
-        read = [*map(places.quoted_alternate, known), *filter(None, (seen.objects,))]
+        known = () if workspace_state.narrows(place) else (os.path.join(repo.git_dir, "objects"),)
+        read = [*map(workspace_state.quoted_alternate, known), *filter(None, (seen.objects,))]
         extra["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(read)
-        if places.is_folder(place.path):
+        if workspace_state.is_folder(place.path):
             _stage_all(seen, extra=extra, config=config)
         tree = run(["write-tree"], dirs=seen, extra=extra).out.decode().strip()
         bare = Dirs(git_dir=seen.git_dir, common_dir=repo.git_dir, config=seen.config)

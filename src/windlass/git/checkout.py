@@ -18,7 +18,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, places
+from windlass.git import gitfiles, workspace_state
 from windlass.git.contents import open_plain
 from windlass.git.runner import LONG, Dirs, armed, failed, run
 from windlass.git.walk import walk
@@ -56,20 +56,20 @@ def dirty(repo: Repository, path: str) -> list[str]:
 def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     """Lends folders over a copy of the checkout's index, and says where the real one is."""
     if os.path.realpath(path) == os.path.realpath(repo.root):
-        with places.scratch(repo) as folder:
+        with workspace_state.scratch(repo) as folder:
             copy = os.path.join(folder, "index")
             with gitfiles.opened(os.path.realpath(repo.git_dir)) as top:
                 gitfiles.copy_file(top, "index", into=copy)
             main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
             yield armed(main), repo.git_dir
         return
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     if place.git_dir is None:
         raise GitError(
             f"{printable_line(path)} is no checkout of {printable_line(repo.root)}",
             "`git worktree list` shows the checkouts there are",
         )
-    with places.viewed(repo, place) as view:
+    with workspace_state.viewed(repo, place) as view:
         yield view.dirs, place.git_dir
 
 
@@ -320,7 +320,7 @@ def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes 
         full = os.path.join(top, here)
         if not os.path.lexists(full):
             return None
-        if places.is_folder(os.fsdecode(full)):
+        if workspace_state.is_folder(os.fsdecode(full)):
             continue
         return None if here in tracked else here
     inner = (
@@ -330,7 +330,7 @@ def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes 
 
 
 def _is_dir(top: bytes, name: bytes) -> bool:
-    return places.is_folder(os.fsdecode(os.path.join(top, name)))
+    return workspace_state.is_folder(os.fsdecode(os.path.join(top, name)))
 
 
 def _changes(repo: Repository, old: str, new: str) -> list[_Change]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import checkout, gitfiles, mirror, places, registered
+from windlass.git import checkout, gitfiles, mirror, registered, workspace_state
 from windlass.git.checkout import Follower
 from windlass.git.runner import Dirs, run
 
@@ -32,7 +32,7 @@ def held(
     repo: Repository, path: str, *, ref: str, old: str, new: str, lock: int, box: Sequence[str]
 ) -> Iterator[Follower]:
     """Holds a clone's index lock while its branch `ref` goes from `old` to `new`."""
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     if place.git_dir is None:
         raise GitError(
             f"{printable_line(path)} is no clone any more", "salvage the workspace, or mend it"
@@ -53,7 +53,7 @@ def held(
         git_dir=place.git_dir,
         work_tree=place.path,
         index=os.path.join(place.git_dir, _COPY),
-        objects=places.quoted_alternate(mirror.objects(origin)),
+        objects=workspace_state.quoted_alternate(mirror.objects(origin)),
         box=tuple(box),
     )
     with gitfiles.opened(place.git_dir) as top:
@@ -114,7 +114,7 @@ class _CloneFollower(Follower):
                 f"{self.ref} moved to {tip or 'nothing'} in {where} meanwhile",
                 "look again and retry",
             )
-        under_way = places.operation_in(self._dirs.git_dir)
+        under_way = workspace_state.operation_in(self._dirs.git_dir)
         if under_way is not None:
             raise Conflict(f"a {under_way} is under way in {where}", "let it be finished first")
 

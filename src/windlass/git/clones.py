@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import attire, gitfiles, mirror, places, registered, worktrees
+from windlass.git import attire, gitfiles, mirror, registered, workspace_state, worktrees
 from windlass.git.mirror import Ref
 from windlass.git.repository import branch_exists, head_branch, null_oid, require, set_ref
 from windlass.git.runner import LONG, Dirs, run
@@ -36,7 +36,7 @@ def borrowed(origin: str) -> tuple[str, ...]:
 
 def is_there(path: str) -> bool:
     """Says whether a clone stands at `path`; a `.git` that is no folder is none."""
-    return places.is_folder(os.path.join(path, ".git"))
+    return workspace_state.is_folder(os.path.join(path, ".git"))
 
 
 def plant(repo: Repository, *, path: str, branch: str, start: str, origin: str) -> None:
@@ -49,7 +49,9 @@ def plant(repo: Repository, *, path: str, branch: str, start: str, origin: str) 
             return
         folder, lock = staged
         git_dir = os.path.join(folder, ".git")
-        empty = not os.path.lexists(path) or (places.is_folder(path) and not os.listdir(path))
+        empty = not os.path.lexists(path) or (
+            workspace_state.is_folder(path) and not os.listdir(path)
+        )
         run(
             ["reset", "-q", "--hard" if empty else "--mixed", "HEAD"],
             dirs=Dirs(git_dir=git_dir, work_tree=folder if empty else path),
@@ -158,7 +160,7 @@ def _made_beside(path: str) -> Iterator[tuple[str, int]]:
 def _sweep(path: str) -> None:
     """Deletes what killed calls left: whatever nobody holds locked."""
     parent = os.path.dirname(path)
-    for name in os.listdir(parent) if places.is_folder(parent) else []:
+    for name in os.listdir(parent) if workspace_state.is_folder(parent) else []:
         left = os.path.join(parent, name)
         if not left.startswith(_beside(path)):
             continue

@@ -8,7 +8,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from windlass.git import places, roots, tars
+from windlass.git import roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from windlass.git.contents import Tree
-    from windlass.git.places import Place
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.repository import Repository
     from windlass.git.walk import Entry
+    from windlass.git.workspace_state import Place
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
@@ -139,7 +139,7 @@ def keep_nested(
         target="worktree" if inner.kind == "worktree" else "module",
         target_path=inner.git_dir,
         target_tar=target_tar,
-        head=places.head_of(repo, inner)[1] or "",
+        head=workspace_state.head_of(repo, inner)[1] or "",
     )
 
 
@@ -152,7 +152,7 @@ def named_by_nested(repo: Repository, *, place: Place, entry: Entry) -> set[str]
 
 
 def _pointed(path: str) -> str:
-    content = places.read_small(path) or b""
+    content = workspace_state.read_small(path) or b""
     target = os.fsdecode(content.removeprefix(b"gitdir: ").rstrip(b"\n"))
     return os.path.normpath(os.path.join(os.path.dirname(path), target))
 

@@ -22,7 +22,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable, printable_line
-from windlass.git import gitfiles, places, worktrees
+from windlass.git import gitfiles, workspace_state, worktrees
 from windlass.git.blobs import kinds
 from windlass.git.quarantine import DURABLE
 from windlass.git.repository import check_branch_name, null_oid, read_ref, refs_under, set_ref
@@ -31,10 +31,10 @@ from windlass.git.runner import LONG, boxed, environment, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from windlass.git.places import Place
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
     from windlass.git.runner import Dirs
+    from windlass.git.workspace_state import Place
 
 _TRIES = 3
 
@@ -71,7 +71,7 @@ def fetch(
     """
     check_branch_name(branch)
     ref = f"refs/heads/{branch}"
-    where = places.canonical(path)
+    where = workspace_state.canonical(path)
     for _ in range(_TRIES):
         worktrees.refuse_elsewhere(repo, branch, path=where)
         had = read_ref(repo, ref)
@@ -79,7 +79,7 @@ def fetch(
             if tip is None or tip == had:
                 return None
             _require_whole(repo, tip)
-            with places.locked(repo, "apply"):
+            with workspace_state.locked(repo, "apply"):
                 try:
                     worktrees.refuse_elsewhere(repo, branch, path=where)
                     set_ref(repo, ref, tip, old=had or null_oid(repo))
@@ -134,7 +134,7 @@ def _refuse_odd(git_dir: str, ref: str) -> None:
     folders = ("", "objects", "refs", "refs/heads")
     files = ("HEAD", "config", "packed-refs", "objects/info/alternates", "shallow", ref)
     for name in folders:
-        if not places.is_folder(os.path.join(git_dir, name)):
+        if not workspace_state.is_folder(os.path.join(git_dir, name)):
             raise _odd(git_dir, name)
     for name in files:
         with contextlib.suppress(OSError):
@@ -169,8 +169,9 @@ def bring(repo: Repository, inside: Quarantine, *, place: Place, wanted: set[str
     with tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder:
         lent = os.path.join(folder, "lent")
         gitfiles.lend_objects(place.git_dir, lent)
-        seen = places.of_clone(
-            place, msgspec.structs.replace(inside.dirs, objects=places.lent_list(place, lent))
+        seen = workspace_state.of_clone(
+            place,
+            msgspec.structs.replace(inside.dirs, objects=workspace_state.lent_list(place, lent)),
         )
         there = sorted(kinds(seen, wanted))
         had = sorted(kinds(seen, refs_under(repo, "refs").values()))

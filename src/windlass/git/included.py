@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs, run, user_path
 
@@ -20,7 +20,7 @@ def include(repo: Repository, path: str) -> list[str]:
 
     Nothing is overwritten, links stay links, and nothing is written through a linked folder.
     """
-    if places.read_small(os.path.join(repo.root, LIST)) is None:
+    if workspace_state.read_small(os.path.join(repo.root, LIST)) is None:
         return []
     return [
         os.fsdecode(name) for name in _wanted(repo) if _copy(name, source=repo.root, target=path)
@@ -80,6 +80,6 @@ def _make_folders(top: bytes, folder: bytes) -> bool:
         here = os.path.join(here, name)
         if not os.path.lexists(here):
             os.mkdir(here)
-        elif not places.is_folder(os.fsdecode(here)):
+        elif not workspace_state.is_folder(os.fsdecode(here)):
             return False
     return True

@@ -13,7 +13,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import checkout, cloned, places, registered
+from windlass.git import checkout, cloned, registered, workspace_state
 from windlass.git.repository import (
     Repository,
     ahead_behind,
@@ -138,9 +138,9 @@ def refuse_dirty(repo: Repository, checkout_path: str) -> None:
 
 def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Refuses a plan that the target's checkout could not follow; moves nothing."""
-    with places.locked(repo, "apply") as lock:
+    with workspace_state.locked(repo, "apply") as lock:
         place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
-        if place is not None and places.is_folder(place):
+        if place is not None and workspace_state.is_folder(place):
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
                 follower.refuse()
 
@@ -152,7 +152,7 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None
     Where the checkout is a clone, `box` starts a program in a box that shows the clone, writable,
     and what it borrows; the clone's own branch goes along.
     """
-    with places.locked(repo, "apply") as lock:
+    with workspace_state.locked(repo, "apply") as lock:
         now = read_ref(repo, plan.target_ref)
         # Asked again, not taken from the plan: people switch branches.
         place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
@@ -160,7 +160,7 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None
             raise Conflict(
                 f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"
             )
-        if place is None or not places.is_folder(place):
+        if place is None or not workspace_state.is_folder(place):
             set_ref(repo, plan.target_ref, plan.new, old=now)
             return
         with _held(repo, place, plan=plan, lock=lock, box=box) as follower:

@@ -14,7 +14,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from windlass.git import carrying, places
+from windlass.git import object_transfer, workspace_state
 from windlass.git.quarantine import format_config
 from windlass.git.repository import object_format
 
@@ -48,7 +48,7 @@ def refresh(repo: Repository, folder: str, *, also: Iterable[str] = ()) -> bool:
     """
     more = set(also)
     # The lock is not in the folder: whoever can read a file can hold it locked.
-    with places.locked(repo, "mirror"):
+    with workspace_state.locked(repo, "mirror"):
         # Looked at first, so that what moves meanwhile is news for the next call.
         seen = _signature(repo)
         if _is_in_step(folder, seen) and _has_all(repo, folder, more):
@@ -63,7 +63,7 @@ def refresh(repo: Repository, folder: str, *, also: Iterable[str] = ()) -> bool:
             put(head, b"ref: refs/heads/none\n")
         _bring(repo, folder, {ref.oid.decode() for ref in shown} | _pinned(repo) | more)
         for oid in more if more and _is_partial(repo) else ():
-            carrying.carry_tree(repo, folder, oid)
+            object_transfer.carry_tree(repo, folder, oid)
         news += [
             # Until lately a mirror borrowed all that the main repository has.
             put(os.path.join(folder, "objects/info/alternates"), b""),
@@ -76,7 +76,9 @@ def refresh(repo: Repository, folder: str, *, also: Iterable[str] = ()) -> bool:
 
 
 def _is_in_step(folder: str, seen: bytes) -> bool:
-    return places.read_small(os.path.join(folder, _SEEN), limit=_LIMIT) == _stamp(seen, folder)
+    return workspace_state.read_small(os.path.join(folder, _SEEN), limit=_LIMIT) == _stamp(
+        seen, folder
+    )
 
 
 def _has_all(repo: Repository, folder: str, tips: set[str]) -> bool:
@@ -87,25 +89,25 @@ def _bring(repo: Repository, folder: str, wanted: set[str]) -> None:
     had = _brought(repo, folder)
     if wanted <= had:
         return
-    came = carrying.carry(repo, folder, wanted=wanted - had, had=had)
-    carrying.tidy(folder)
+    came = object_transfer.carry(repo, folder, wanted=wanted - had, had=had)
+    object_transfer.tidy(folder)
     tips = sorted((wanted & had) | came)
-    lines = [_cut(repo), " ".join(carrying.packs(folder)), *tips]
+    lines = [_cut(repo), " ".join(object_transfer.packs(folder)), *tips]
     put(os.path.join(folder, _BROUGHT), "\n".join(lines).encode())
 
 
 def _brought(repo: Repository, folder: str) -> set[str]:
     """Gives tips of which everything is in the mirror; none where a pack of it was lost."""
-    content = places.read_small(os.path.join(folder, _BROUGHT), limit=_LIMIT) or b"\n"
+    content = workspace_state.read_small(os.path.join(folder, _BROUGHT), limit=_LIMIT) or b"\n"
     cut, had, *tips = content.decode().split("\n")
     # Where the history is cut off elsewhere now, more belongs to the same tips.
-    whole = cut == _cut(repo) and set(had.split()) <= set(carrying.packs(folder))
+    whole = cut == _cut(repo) and set(had.split()) <= set(object_transfer.packs(folder))
     return set(tips) if whole else set()
 
 
 def brought(repo: Repository, folder: str) -> set[str]:
     """Gives tips of which everything can be borrowed from the mirror."""
-    with places.locked(repo, "mirror"):
+    with workspace_state.locked(repo, "mirror"):
         return _brought(repo, folder)
 
 
@@ -162,18 +164,18 @@ def packed(listed: Iterable[Ref]) -> bytes:
 def alternates(folder: str) -> bytes:
     """Writes a mirror's object folder as git's list of folders to borrow from."""
     lent = objects(folder)
-    text = places.quoted_alternate(lent) if "\n" in lent else lent
+    text = workspace_state.quoted_alternate(lent) if "\n" in lent else lent
     return os.fsencode(text) + b"\n"
 
 
 def shallow(repo: Repository) -> bytes:
     """Gives the commits at which the main repository's history is cut off; mostly none."""
-    return places.read_small(os.path.join(repo.git_dir, "shallow"), limit=_LIMIT) or b""
+    return workspace_state.read_small(os.path.join(repo.git_dir, "shallow"), limit=_LIMIT) or b""
 
 
 def put(path: str, content: bytes) -> bool:
     """Replaces a file in one step, an empty one by none; says whether its content is new."""
-    had = places.read_small(path, limit=_LIMIT)
+    had = workspace_state.read_small(path, limit=_LIMIT)
     if had == content or (had is None and not content):
         return False
     if not content:
@@ -188,7 +190,9 @@ def put(path: str, content: bytes) -> bool:
 
 
 def _head(repo: Repository) -> bytes:
-    return places.read_small(os.path.join(repo.git_dir, "HEAD")) or b"ref: refs/heads/main\n"
+    return (
+        workspace_state.read_small(os.path.join(repo.git_dir, "HEAD")) or b"ref: refs/heads/main\n"
+    )
 
 
 def _signature(repo: Repository) -> bytes:
@@ -197,16 +201,16 @@ def _signature(repo: Repository) -> bytes:
     for name in ("packed-refs", "shallow"):
         digest.update(repr(_stat(os.path.join(repo.git_dir, name))).encode())
     for name in ("HEAD", "reftable/tables.list"):
-        digest.update(repr(places.read_small(os.path.join(repo.git_dir, name))).encode())
+        digest.update(repr(workspace_state.read_small(os.path.join(repo.git_dir, name))).encode())
     # By content: two moves in one tick of the clock leave the same times.
     for path in _loose(repo):
-        digest.update(os.fsencode(path) + b"\0" + (places.read_small(path) or b"") + b"\0")
+        digest.update(os.fsencode(path) + b"\0" + (workspace_state.read_small(path) or b"") + b"\0")
     return digest.hexdigest().encode()
 
 
 def _stamp(seen: bytes, folder: str) -> bytes:
     """Ties a state of the main repository to the packs that the mirror had for it."""
-    return seen + b" " + " ".join(carrying.packs(folder)).encode()
+    return seen + b" " + " ".join(object_transfer.packs(folder)).encode()
 
 
 def _stat(path: str) -> tuple[int, ...]:

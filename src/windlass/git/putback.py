@@ -11,7 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import gitstate, places, replanting, tars
+from windlass.git import gitstate, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
 from windlass.git.repository import checkouts, read_ref
 from windlass.git.runner import LONG, Dirs, armed, run
@@ -115,7 +115,9 @@ class PutBack:
             self._git("read-tree", "HEAD")
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
             path = os.path.join(self._git_dir, name)
-            if places.read_small(path) == os.fsencode(f"refs/heads/{self._about.branch}\n"):
+            if workspace_state.read_small(path) == os.fsencode(
+                f"refs/heads/{self._about.branch}\n"
+            ):
                 with open(path, "wb") as file:
                     file.write(os.fsencode(f"refs/heads/{self._branch}\n"))
 

@@ -18,9 +18,9 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git.blobs import kinds
-from windlass.git.places import OBJECTS_PREFIX, quoted_alternate
 from windlass.git.repository import object_format
 from windlass.git.runner import Dirs, Result, failed, start
+from windlass.git.workspace_state import OBJECTS_PREFIX, quoted_alternate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,7 @@ import os
 from typing import IO, TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import places, tars
+from windlass.git import tars, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.repository import checkouts, read_ref, set_ref
 from windlass.git.runner import Dirs, run
@@ -29,7 +29,10 @@ def store_stashes(dirs: Dirs, about: Manifest, *, cwd: str) -> int:
 
     A clone may have listed what was never its own; that was not brought home.
     """
-    log = places.read_small(os.path.join(dirs.git_dir, "logs/refs/stash"), limit=64 << 20) or b""
+    log = (
+        workspace_state.read_small(os.path.join(dirs.git_dir, "logs/refs/stash"), limit=64 << 20)
+        or b""
+    )
     there = {line.split(b" ")[1].decode() for line in log.splitlines()}
     here = kinds(dirs, (stash.oid for stash in about.stashes)).keys() - there
     back = [stash for stash in reversed(about.stashes) if stash.oid in here]
@@ -114,7 +117,7 @@ def _write_pointer(pointer: str, target: str) -> None:
 
 def _set_work_tree(git_dir: str, work_tree: str) -> None:
     config = os.path.join(git_dir, "config")
-    if places.read_small(config) is not None:
+    if workspace_state.read_small(config) is not None:
         run(["config", "--file", config, "core.worktree", work_tree])
 
 
@@ -128,7 +131,7 @@ def _nested_worktree(
     _write_pointer(pointer, admin)
     with open(os.path.join(admin, "commondir"), "wb") as file:
         file.write(b"../..\n")
-    followed = places.read_small(os.path.join(admin, "HEAD")) or b""
+    followed = workspace_state.read_small(os.path.join(admin, "HEAD")) or b""
     ref = os.fsdecode(followed.removeprefix(b"ref: ").strip())
     taken = ref.removeprefix("refs/heads/") in checkouts(repo)
     with open(os.path.join(admin, "gitdir"), "wb") as file:

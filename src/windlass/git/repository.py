@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import places, registered
+from windlass.git import registered, workspace_state
 from windlass.git.runner import Dirs, run, user_settings
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def checkouts(repo: Repository) -> dict[str, str]:
     """
     main = head_branch(repo)
     found = {main: repo.root} if main else {}
-    for admin, place in places.admins(repo).items():
+    for admin, place in workspace_state.admins(repo).items():
         if branch := _branch_of(admin):
             found.setdefault(branch, place)
     return {**registered.clones(repo), **found}
@@ -219,7 +219,7 @@ def checkouts(repo: Repository) -> dict[str, str]:
 
 def _branch_of(git_dir: str) -> str | None:
     """The branch that a git folder's HEAD file names; None for anything else in it."""
-    head = places.read_small(os.path.join(git_dir, "HEAD")) or b""
+    head = workspace_state.read_small(os.path.join(git_dir, "HEAD")) or b""
     if not head.startswith(_ON_BRANCH):
         return None
     return os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip())

@@ -16,7 +16,15 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import carrying, clones, mirror, places, registered, replanting, worktrees
+from windlass.git import (
+    clones,
+    mirror,
+    object_transfer,
+    registered,
+    replanting,
+    workspace_state,
+    worktrees,
+)
 from windlass.git.putback import ClonePutBack, PutBack
 from windlass.git.repository import (
     branch_exists,
@@ -75,7 +83,7 @@ def restore(
         git_dir = clones.sow(repo, path=where, branch=branch, start=start, origin=origin)
         # It is ours still, and what was salvaged is in no mirror.
         known = mirror.brought(repo, origin)
-        carrying.carry(repo, git_dir, wanted={commit, *about.tags}, had=known)
+        object_transfer.carry(repo, git_dir, wanted={commit, *about.tags}, had=known)
         work = ClonePutBack(
             repo, about, commit=commit, path=where, branch=branch, git_dir=git_dir, origin=origin
         )
@@ -103,11 +111,11 @@ def _fill_worktree(
 
 def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:
     """Says whether this very restore was completed: its caller may have died before it knew."""
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     if place.git_dir is None:
         return False
     own = registered.branch_of(repo, path) or worktrees.own_branch(place.git_dir)
-    done = places.read_small(os.path.join(place.git_dir, _RESTORED)) == commit.encode()
+    done = workspace_state.read_small(os.path.join(place.git_dir, _RESTORED)) == commit.encode()
     return done and own == branch
 
 
@@ -115,7 +123,7 @@ def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str)
     """Refuses to overwrite, or clears away what a killed restore of the same had made."""
     key = hashlib.sha256(f"{commit}\0{path}\0{branch}".encode(errors="surrogateescape"))
     note = os.path.join(repo.private, f"restore-{key.hexdigest()[:16]}")
-    admin = places.find_admin(repo, path)
+    admin = workspace_state.find_admin(repo, path)
     if not os.path.lexists(note):
         if branch_exists(repo, branch):
             raise Conflict(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import gitfiles, places
+from windlass.git import gitfiles, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.manifest import Stash
 from windlass.git.repository import refs_under
@@ -22,9 +22,9 @@ from windlass.git.runner import LONG, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
-    from windlass.git.places import Place
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
+    from windlass.git.workspace_state import Place
 
 _ID = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _LIMIT = 64 << 20
@@ -52,14 +52,14 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
             continue
         if but and name.startswith(but):
             continue
-        content = places.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
+        content = workspace_state.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
         found.update(match.decode() for match in _ID.findall(content))
     return found
 
 
 def branch_log(git_dir: str, ref: str) -> set[str]:
     """Gathers the ids in one ref's log."""
-    content = places.read_small(os.path.join(git_dir, "logs", ref), limit=_LIMIT) or b""
+    content = workspace_state.read_small(os.path.join(git_dir, "logs", ref), limit=_LIMIT) or b""
     return {match.decode() for match in _ID.findall(content)}
 
 
@@ -69,7 +69,9 @@ def stashes(place: Place, *, branch: str | None) -> list[Stash]:
     Linked worktrees share one stash: theirs are those made on their branch. Those made on no
     branch could be anybody's, so they are kept too. A clone's are all its own.
     """
-    content = places.read_small(os.path.join(place.common_dir, "logs/refs/stash"), limit=_LIMIT)
+    content = workspace_state.read_small(
+        os.path.join(place.common_dir, "logs/refs/stash"), limit=_LIMIT
+    )
     found = []
     for line in (content or b"").splitlines():
         about, _, message = line.partition(b"\t")

@@ -25,9 +25,9 @@ from windlass.git import (
     gitstate,
     homecoming,
     manifest,
-    places,
     registered,
     roots,
+    workspace_state,
     worktrees,
 )
 from windlass.git.blobs import kinds
@@ -40,10 +40,10 @@ from windlass.git.survey import Survey, survey
 if TYPE_CHECKING:
     from windlass.git.contents import Tree
     from windlass.git.manifest import Nested, Stash
-    from windlass.git.places import Place
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
     from windlass.git.runner import Dirs
+    from windlass.git.workspace_state import Place
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,18 +150,20 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 def _look(
     repo: Repository, *, path: str, agent: str, branch: str | None, caps: tuple[int, int]
 ) -> _Found:
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     refs = roots.private_refs(repo, place)
     base = read_ref(repo, f"refs/windlass/base/{agent}")
-    folder = places.is_folder(place.path)
+    folder = workspace_state.is_folder(place.path)
     name = branch or _own_branch(repo, place)
     tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
-    with places.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
+    with workspace_state.viewed(
+        repo, place, otherwise=tip if place.kind == "plain" else None
+    ) as view:
         dirs = view.dirs
         start = view.head or (tip if place.kind == "plain" else None)
         if place.kind == "clone":
             own = refs.get(f"refs/heads/{name}")
-            seen_inside = places.of_clone(place, dirs)
+            seen_inside = workspace_state.of_clone(place, dirs)
             tip = own if _is_whole(seen_inside, own) else tip
             start = start if _is_whole(seen_inside, start) else None
         seen = Survey(files=[], dotgits=[], empty=[], ignored=set(), dropped=[])
@@ -204,12 +206,12 @@ def _own_branch(repo: Repository, place: Place) -> str | None:
         return known
     if branch := worktrees.own_branch(place.git_dir):
         return branch
-    head_ref, _ = places.head_of(repo, place)
+    head_ref, _ = workspace_state.head_of(repo, place)
     if head_ref is not None:
         return head_ref.removeprefix("refs/heads/")
     # A rebase detaches HEAD and remembers the branch.
     for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        saved = places.read_small(os.path.join(place.git_dir or "", name))
+        saved = workspace_state.read_small(os.path.join(place.git_dir or "", name))
         if saved is not None:
             return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
     return None

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.included import user_excludes
-from windlass.git.places import Operation, Place
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.walk import walk
+from windlass.git.workspace_state import Operation, Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,15 +48,15 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def status(repo: Repository, path: str) -> WorkStatus:
     """Tells what is uncommitted in the workspace at `path`; a missing folder is no error."""
-    place = places.locate(repo, path)
+    place = workspace_state.locate(repo, path)
     return _status(repo, place, config=user_excludes(repo))
 
 
 def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> WorkStatus:
-    if not places.is_folder(place.path):
-        ref, head = places.head_of(repo, place)
+    if not workspace_state.is_folder(place.path):
+        ref, head = workspace_state.head_of(repo, place)
         return WorkStatus(exists=False, branch=_branch(ref), head=head)
-    with places.glanced(repo, place) as view:
+    with workspace_state.glanced(repo, place) as view:
         dirs, head, branch = view.dirs, view.head, _branch(view.ref)
         lists = _Lists()
         lists.read_status(dirs, config=config)
@@ -71,7 +71,7 @@ def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> Wor
         untracked=[name for name in lists.untracked if name.rstrip("/") not in nested],
         conflicted=lists.conflicted,
         nested=nested,
-        operation=places.operation_of(place),
+        operation=workspace_state.operation_of(place),
     )
 
 
@@ -176,9 +176,9 @@ def nested_place(repo: Repository, outer: Place, path: bytes) -> Place | None:
     """Finds the git folder of a nested repository if it lies where it may be read."""
     folder = os.path.join(outer.path, os.fsdecode(path))
     own = os.path.join(folder, ".git")
-    if places.is_folder(own):
+    if workspace_state.is_folder(own):
         return Place(path=folder, kind="clone", git_dir=own, common_dir=own)
-    pointer = places.read_small(own)
+    pointer = workspace_state.read_small(own)
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
     target = os.path.realpath(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.manifest import Dropped
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
@@ -24,8 +24,8 @@ from windlass.git.walk import Entry, walk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from windlass.git.places import Place
     from windlass.git.repository import Repository
+    from windlass.git.workspace_state import Place
 
 # Folders that a tool makes again; kept last, when the cap has room.
 REBUILDABLE = frozenset(
@@ -110,7 +110,7 @@ def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes
     inner = nested_place(repo, place, path)
     if inner is None:
         return set()
-    with places.indexed(repo, inner) as dirs:
+    with workspace_state.indexed(repo, inner) as dirs:
         return {path + b"/" + name for name in _ignored_by(dirs)}
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import clones, places, registered, worktrees
+from windlass.git import clones, registered, workspace_state, worktrees
 from windlass.git.changes import changed, diff, materialise
 from windlass.git.included import include
 from windlass.git.repository import (
@@ -112,7 +112,7 @@ def follow(repo: Repository, path: str) -> None:
 
     A clone borrows from the mirror, which stays where it is.
     """
-    where = places.canonical(path)
+    where = workspace_state.canonical(path)
     if registered.branch_of(repo, where) is None:
         worktrees.follow(repo, where)
 
@@ -159,7 +159,7 @@ def _refuse_taken(repo: Repository, branch: str) -> None:
 
 
 def _check_out(repo: Repository, *, admin: str, path: str, branch: str) -> None:
-    with places.locked_file(os.path.join(admin, "windlass.lock")) as lock:
+    with workspace_state.locked_file(os.path.join(admin, "windlass.lock")) as lock:
         ready = worktrees.is_ready(admin)
         if ready and os.listdir(path) != [".git"]:
             return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
-from windlass.git import places
+from windlass.git import workspace_state
 from windlass.git.repository import branch_exists, checkouts
 from windlass.git.runner import run
 from windlass.git.walk import erase
@@ -30,7 +30,7 @@ _READY = "windlass-ready"
 
 def outside(repo: Repository, path: str) -> str:
     """Gives the canonical path of a workspace; refuses one inside the repository."""
-    where = places.canonical(path)
+    where = workspace_state.canonical(path)
     for inside in (repo.root, repo.git_dir):
         if (inside + os.sep).startswith(where.rstrip(os.sep) + os.sep):
             raise UserError(
@@ -47,7 +47,7 @@ def outside(repo: Repository, path: str) -> str:
 
 def refuse_full(path: str) -> None:
     """Refuses a place where something is already."""
-    if os.path.lexists(path) and (not places.is_folder(path) or os.listdir(path)):
+    if os.path.lexists(path) and (not workspace_state.is_folder(path) or os.listdir(path)):
         raise Conflict(
             f"{printable_line(path)} exists already and is not empty",
             "move it away or choose another",
@@ -71,8 +71,8 @@ def register(repo: Repository, *, path: str, branch: str, start: str, agent: str
     Completes what a killed call began; gives the admin folder.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with places.locked(repo, _LOCK):
-        admin = places.find_admin(repo, path)
+    with workspace_state.locked(repo, _LOCK):
+        admin = workspace_state.find_admin(repo, path)
         if admin is not None and _is_whole(admin):
             _point(path, admin)
             return admin
@@ -85,17 +85,17 @@ def register(repo: Repository, *, path: str, branch: str, start: str, agent: str
 
 def follow(repo: Repository, path: str) -> None:
     """Points a workspace to where its repository is now, after that was moved."""
-    admin = places.find_admin(repo, path)
-    if admin is not None and places.is_folder(path):
+    admin = workspace_state.find_admin(repo, path)
+    if admin is not None and workspace_state.is_folder(path):
         _point(path, admin)
 
 
 def unregister(repo: Repository, path: str) -> None:
     """Deletes the folder and its admin entry, and those of worktrees inside it."""
-    with places.locked(repo, _LOCK):
+    with workspace_state.locked(repo, _LOCK):
         gone = [
             admin
-            for admin, place in places.admins(repo).items()
+            for admin, place in workspace_state.admins(repo).items()
             if place == path or place.startswith(path + os.sep)
         ]
         erase(path)
@@ -118,7 +118,7 @@ def mark_ready(admin: str, *, branch: str) -> None:
 
 def own_branch(admin: str) -> str | None:
     """Names the branch that the workspace was made for, whatever HEAD is on now."""
-    content = places.read_small(os.path.join(admin, _READY)) or b""
+    content = workspace_state.read_small(os.path.join(admin, _READY)) or b""
     return os.fsdecode(content.strip()) or None
 
 
@@ -130,7 +130,7 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
     # Locked: `git worktree prune` would throw away the index and reflog of a deleted folder.
     flags = ("-q", "--no-checkout", "--lock", "--reason", reason)
     run(["worktree", "add", *flags, *new, path, start if new else branch], dirs=repo.dirs)
-    made = places.find_admin(repo, path)
+    made = workspace_state.find_admin(repo, path)
     if made is None:
         raise Conflict(
             f"git made no worktree at {printable_line(path)}", "was it removed meanwhile? try again"
@@ -140,9 +140,11 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
 
 def _is_whole(admin: str) -> bool:
     """Tells a finished admin folder from one whose `git worktree add` was killed."""
-    if places.read_small(os.path.join(admin, "locked")) == b"initializing":
+    if workspace_state.read_small(os.path.join(admin, "locked")) == b"initializing":
         return False
-    return all(places.read_small(os.path.join(admin, name)) for name in ("HEAD", "commondir"))
+    return all(
+        workspace_state.read_small(os.path.join(admin, name)) for name in ("HEAD", "commondir")
+    )
 
 
 def _sweep_half_made(repo: Repository, name: str) -> None:
@@ -150,10 +152,13 @@ def _sweep_half_made(repo: Repository, name: str) -> None:
     # can make every later `worktree add` fail.
     top = os.path.join(repo.git_dir, "worktrees")
     pattern = re.compile(re.escape(name) + r"\d*")
-    for entry in os.listdir(top) if places.is_folder(top) else []:
+    for entry in os.listdir(top) if workspace_state.is_folder(top) else []:
         admin = os.path.join(top, entry)
-        nowhere = not places.read_small(os.path.join(admin, "gitdir"))
-        starting = places.read_small(os.path.join(admin, "locked")) in (b"initializing", b"")
+        nowhere = not workspace_state.read_small(os.path.join(admin, "gitdir"))
+        starting = workspace_state.read_small(os.path.join(admin, "locked")) in (
+            b"initializing",
+            b"",
+        )
         if pattern.fullmatch(entry) and nowhere and starting:
             erase(admin)
 
@@ -163,9 +168,9 @@ def _point(path: str, admin: str) -> None:
     os.makedirs(path, exist_ok=True)
     pointer = os.path.join(path, ".git")
     wanted = b"gitdir: " + os.fsencode(admin) + b"\n"
-    if places.read_small(pointer) == wanted:
+    if workspace_state.read_small(pointer) == wanted:
         return
-    if places.is_folder(pointer):
+    if workspace_state.is_folder(pointer):
         raise Conflict(
             f"{printable_line(path)} has become a repository of its own",
             "its .git folder is not ours to replace; salvage the workspace instead",

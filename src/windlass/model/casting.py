@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from windlass.core.errors import UserError
-from windlass.core.script import Script, default_script, parse
+from windlass.core.script.format import Script, default_script, parse
 from windlass.model.conversation import Conversation
 from windlass.model.reading import Asked
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from windlass.core import cursor as play
-from windlass.core import mail
-from windlass.core.cursor import Cursor
-from windlass.core.script import (
+from windlass.core.mail import messages
+from windlass.core.script import cursor as play
+from windlass.core.script.cursor import Cursor
+from windlass.core.script.format import (
     ApiError,
     Await,
     Crash,
@@ -136,7 +136,7 @@ class Conversation:
                 cursor = play.hear(self.script, cursor, item.text)
             elif item.kind == "context" and begun:
                 cursor = play.overhear(self.script, cursor, item.text)
-                message = play.message(item.text) if mail.bodies(item.text) else message
+                message = play.message(item.text) if messages.bodies(item.text) else message
             elif item.kind == "interrupt":
                 cursor = play.rest(cursor)
         return Place(cursor, place.owed, goal, message, agent or place.agent)

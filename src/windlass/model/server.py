@@ -14,7 +14,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any, Self
 
 from windlass.core.errors import Unavailable
-from windlass.core.script import Text
+from windlass.core.script.format import Text
 from windlass.model import wire
 from windlass.model.casting import Casting, Playable, as_script
 from windlass.model.conversation import Conversation, Reply

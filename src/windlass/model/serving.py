@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from windlass.core.errors import WindlassError
-from windlass.core.script import Crash, Pause
+from windlass.core.script.format import Crash, Pause
 from windlass.model import wire
 from windlass.model.conversation import Conversation, Reply
 from windlass.model.peer import signal_peer

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.core.script import TOKEN_KINDS, ApiError, Crash, Pause, Text, Thinking
+from windlass.core.script.format import TOKEN_KINDS, ApiError, Crash, Pause, Text, Thinking
 from windlass.model.conversation import Reply, Step, ToolUse
 
 ERRORS = {

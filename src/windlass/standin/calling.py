@@ -6,8 +6,8 @@ import os
 from time import monotonic
 from typing import Any
 
-from windlass.core import cursor as play
-from windlass.core.script import Tool
+from windlass.core.script import cursor as play
+from windlass.core.script.format import Tool
 from windlass.standin.conversation import Conversation
 from windlass.standin.face import Answer, Call, Interrupted
 from windlass.standin.files import TOOLS, Result, failed, missing

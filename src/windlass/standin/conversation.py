@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from windlass.core import cursor as play
-from windlass.core import mail
-from windlass.core.cursor import Cursor
-from windlass.core.script import Entry, Script, Text, Thinking, Tool, default_script, fill
+from windlass.core.mail import messages
+from windlass.core.script import cursor as play
+from windlass.core.script.cursor import Cursor
+from windlass.core.script.format import Entry, Script, Text, Thinking, Tool, default_script, fill
 from windlass.standin.face import Call, Face, Limit, Message, Turn, no_tokens
 from windlass.standin.files import Result
 from windlass.standin.hooks import Hooks, Outcome
@@ -166,7 +166,7 @@ class Conversation:
         for context in contexts:
             if react:
                 self.cursor = play.overhear(self.script, self.cursor, context)
-                if mail.bodies(context):
+                if messages.bodies(context):
                     self.message = play.message(context)
             self.transcript.add(
                 "attachment",

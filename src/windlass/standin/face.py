@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from windlass.core.script import TOKEN_KINDS, ApiError
+from windlass.core.script.format import TOKEN_KINDS, ApiError
 from windlass.standin.files import Result
 
 Origin = Literal["prompt", "task", "rewake"]

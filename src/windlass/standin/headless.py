@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from windlass import __version__
-from windlass.core.script import ApiError
+from windlass.core.script.format import ApiError
 from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.face import Answer, Call, Ended, Hooked, Interrupted, Message, Turn

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from windlass import __version__
-from windlass.core.script import ApiError
+from windlass.core.script.format import ApiError
 from windlass.standin import drawing
 from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation

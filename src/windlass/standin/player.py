@@ -6,8 +6,8 @@ import os
 import signal
 from time import monotonic
 
-from windlass.core import cursor as play
-from windlass.core.script import (
+from windlass.core.script import cursor as play
+from windlass.core.script.format import (
     ApiError,
     Await,
     Crash,

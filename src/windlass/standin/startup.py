@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from windlass.core.errors import UserError
-from windlass.core.script import Script, parse
+from windlass.core.script.format import Script, parse
 from windlass.standin.children import Children
 from windlass.standin.conversation import Conversation
 from windlass.standin.face import Message

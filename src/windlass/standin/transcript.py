@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from windlass import __version__
-from windlass.core import cursor as play
 from windlass.core import shapes
-from windlass.core.cursor import Cursor
 from windlass.core.driving import transcript_name
+from windlass.core.script import cursor as play
+from windlass.core.script.cursor import Cursor
 
 INTERRUPTED = "[Request interrupted by user"
 

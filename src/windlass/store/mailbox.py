@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import mail
 from windlass.core.ids import RepoId, Uid
-from windlass.core.mail import Message
+from windlass.core.mail import messages
+from windlass.core.mail.messages import Message
 from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Event, Writing
@@ -18,7 +18,7 @@ from windlass.store.store import Event, Writing
 _C = t.messages.c
 _MOST = 1000
 _EVENTS = 20_000
-_NO_AGENTS = (mail.USER, mail.WINDLASS)
+_NO_AGENTS = (messages.USER, messages.WINDLASS)
 
 
 def add(writing: Writing, message: Message) -> Message:
@@ -67,7 +67,7 @@ def ids(
 def queued(connection: sa.Connection, recipient: str) -> list[Message]:
     """What is not in its recipient's conversation yet, in the order of delivery."""
     query = sa.select(t.messages).where(_C.recipient == recipient, _C.state == "queued")
-    return mail.in_order(_all(connection, query))
+    return messages.in_order(_all(connection, query))
 
 
 def questions(
@@ -78,7 +78,7 @@ def questions(
     recipient: str | None = None,
 ) -> list[Message]:
     """The questions that nobody has answered, oldest first."""
-    query = sa.select(t.messages).where(_C.kind == "question", _C.state.in_(mail.OPEN))
+    query = sa.select(t.messages).where(_C.kind == "question", _C.state.in_(messages.OPEN))
     for column, wanted in ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender)):
         if wanted is not None:
             query = query.where(column == wanted)
@@ -89,7 +89,7 @@ def ours_on(connection: sa.Connection, topic: str) -> list[Message]:
     """What we ourselves have queued on a topic, and what is not under way."""
     query = sa.select(t.messages).where(
         _C.state == "queued",
-        _C.sender == mail.WINDLASS,
+        _C.sender == messages.WINDLASS,
         _C.topic == topic,
         _C.offer.is_(None),
     )
@@ -113,13 +113,13 @@ def watched(connection: sa.Connection, recipient: str) -> list[Message]:
         _C.state.in_(("queued", "delivered")),
         _C.offer.is_not(None),
     )
-    return mail.in_order(_all(connection, query))
+    return messages.in_order(_all(connection, query))
 
 
 def busy(connection: sa.Connection) -> set[str]:
     """Whoever has mail that is queued or watched."""
     query = sa.select(_C.recipient).distinct()
-    query = query.where(_C.state.in_(("queued", "delivered")), _C.recipient != mail.USER)
+    query = query.where(_C.state.in_(("queued", "delivered")), _C.recipient != messages.USER)
     return {row[0] for row in connection.execute(query)}
 
 
@@ -187,7 +187,7 @@ def history(connection: sa.Connection, message: Message) -> list[Event]:
 
 def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[Message]:
     """What the person was told and has not acknowledged, oldest first."""
-    return inbox(connection, repo=repo, recipient=mail.USER, states=mail.OPEN)
+    return inbox(connection, repo=repo, recipient=messages.USER, states=messages.OPEN)
 
 
 def sent_since(connection: sa.Connection, sender: str, repo: RepoId, since: float) -> int:

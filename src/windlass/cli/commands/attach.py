@@ -10,9 +10,9 @@ import time
 from argparse import ArgumentParser
 
 from windlass.cli.call import Call
-from windlass.core import flow
 from windlass.core.errors import NotFound, UserError
 from windlass.core.leaks import without_leaks
+from windlass.core.mail import reports
 
 EXAMPLES = ("wl attach api",)
 _HEARD_WITHIN = 3.0
@@ -73,6 +73,6 @@ def _tell_what_is_left(call: Call, name: str) -> None:
         work = call.ask("status", agent=name)["agents"][0]["work"]
     except NotFound:
         return  # it was ended, and its work is in the trash
-    left = flow.uncommitted(work or {})
+    left = reports.uncommitted(work or {})
     if left.files:
-        call.say(flow.left_in_session(name, left))
+        call.say(reports.left_in_session(name, left))

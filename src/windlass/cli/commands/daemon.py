@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 
 from windlass import __version__
-from windlass.api import places, starting
+from windlass.api import daemon_start, places
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound
 
@@ -34,7 +34,7 @@ def run(call: Call) -> int:
     """Dispatches."""
     match call.args.verb:
         case "start":
-            starting.start()
+            daemon_start.start()
             return _status(call)
         case "stop":
             return _stop(call)
@@ -48,7 +48,7 @@ def run(call: Call) -> int:
 
 
 def _status(call: Call) -> int:
-    held = starting.running()
+    held = daemon_start.running()
     up = held is not None
     call.data(
         {
@@ -71,7 +71,7 @@ def _status(call: Call) -> int:
 
 
 def _stop(call: Call) -> int:
-    held = starting.stop()
+    held = daemon_start.stop()
     call.data({"stopped": held is not None, "pid": held.get("pid") if held else None})
     call.tell("stopped; agents go on without it" if held else "no daemon was running")
     return 0

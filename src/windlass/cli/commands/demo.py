@@ -18,7 +18,7 @@ from argparse import ArgumentParser
 from importlib import resources
 from typing import Any, NoReturn
 
-from windlass.api import asking, places, starting
+from windlass.api import calls, daemon_start, places
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.errors import Internal, Unavailable
@@ -138,7 +138,7 @@ class _Progress:
 
     def _follow(self, after: int) -> None:
         try:
-            for event in asking.follow(after):
+            for event in calls.follow(after):
                 self._take(event)
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             with self._changed:
@@ -219,7 +219,7 @@ def _leave(call: Call) -> None:
     try:
         call.ask("end", agents=[], tree=True, force=True)
     finally:
-        starting.stop()
+        daemon_start.stop()
         tmux = ["tmux", "-S", os.path.join(places.runtime(), "tmux"), "kill-server"]
         with contextlib.suppress(OSError):
             subprocess.run(tmux, capture_output=True, check=False)

@@ -58,7 +58,7 @@ def _tool(call: Call) -> int:
 
 def _screen(call: Call) -> int:
     """Judges the screen here: no daemon is needed."""
-    from windlass.core import screen  # noqa: PLC0415 - after the arguments are known to be right
+    from windlass.core.claude import screen  # noqa: PLC0415 - after the arguments are known to be right
 
     seen = screen.read(_text(call.args.file))
     call.data(

@@ -70,7 +70,8 @@ def run(call: Call) -> int:
 
 def _policy(call: Call, policy: dict[str, Any], level: Level) -> Iterator[tuple[str, str]]:
     """What the agent may and may not use; in short, only what not every agent of its level has."""
-    from windlass.core import crew, mandatory  # noqa: PLC0415 - with a reader of shell lines
+    from windlass.core import crew  # noqa: PLC0415 - with a reader of shell lines
+    from windlass.core.policy import mandatory  # noqa: PLC0415 - as above
 
     if policy["yolo"]:
         yield "policy", "yolo: everything that is not denied by name, on every path"

@@ -14,7 +14,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any, NoReturn
 
-from windlass.api import listening
+from windlass.api import notice_wait
 from windlass.cli.call import Call, write
 from windlass.core import ages
 from windlass.core.errors import UserError
@@ -42,7 +42,7 @@ def run(call: Call) -> int:
         raise UserError(f"{call.args.timeout} is too long to wait", "30d is the most")
     call.ask("whoami")  # starts the daemon, or one of this version in the place of another
     listener = f"{os.getpid()}-{os.urandom(6).hex()}"
-    answer = listening.wait(listener, seconds)
+    answer = notice_wait.wait(listener, seconds)
     given = answer["notices"]
     if not given:
         _say_why(call, answer, seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 
-from windlass.api import asking
+from windlass.api import calls
 from windlass.cli import render
 from windlass.cli.call import Call, write
 
@@ -29,7 +29,7 @@ def run(call: Call) -> int:
         _print(call, item, following=args.follow)
     if args.follow:
         last = found[-1]["id"] if found else 0
-        for item in asking.follow(last, agent=args.agent):
+        for item in calls.follow(last, agent=args.agent):
             _print(call, item, following=True)
     return 0
 

@@ -16,7 +16,7 @@ from windlass.core.errors import UserError
 from windlass.core.printable import printable_line
 
 if TYPE_CHECKING:
-    from windlass.core.script import Script
+    from windlass.core.script.format import Script
     from windlass.model.log import Request
 
 EXAMPLES = (
@@ -109,7 +109,7 @@ def _given(words: str) -> tuple[str, Script]:
 
 
 def _read(path: str) -> Script:
-    from windlass.core.script import parse  # noqa: PLC0415 - with msgspec, too slow for help
+    from windlass.core.script.format import parse  # noqa: PLC0415 - with msgspec, too slow for help
 
     try:
         with open(path, "rb") as file:

@@ -14,7 +14,7 @@ import os
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.api import asking
+from windlass.api import calls
 from windlass.cli import limits
 from windlass.cli.call import Call, piped, read_text
 from windlass.core.errors import UserError
@@ -93,9 +93,7 @@ def run(call: Call) -> int:
         model=args.model,
         driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
         script=_script(args.script),
-        script_text=read_text(args.script)
-        if args.script and os.environ.get(asking.BOXED)
-        else None,
+        script_text=read_text(args.script) if args.script and os.environ.get(calls.BOXED) else None,
         worktree=not args.no_worktree,
         mode="headless" if args.print else "live",
         allow=allow,

@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.api import asking
+from windlass.api import calls
 from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.errors import Conflict, UserError
@@ -74,7 +74,7 @@ def _events(after: int) -> queue.SimpleQueue[Any]:
 
     def follow() -> None:
         try:
-            for event in asking.follow(after):
+            for event in calls.follow(after):
                 if event["kind"] in ("agent.state", "agent.ended"):
                     events.put(event)
         except BaseException as error:  # noqa: BLE001 - raised again by who waits

@@ -1,0 +1,131 @@
+"""Asking the daemon, whatever happens to it meanwhile.
+
+A daemon that is not there is started, one of another version replaced, and a request whose answer
+was cut off is sent again under the same key, which makes it happen once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from windlass.api import client, daemon_start
+from windlass.core.errors import Unavailable
+
+_TRIES = 6
+_FRUITLESS = 20
+"""Streams that break at once, one after the other, before a follower gives up: ten seconds."""
+BOXED = "WINDLASS_BOXED"
+"""Set in boxes: no daemon can be started from there."""
+_ABSENCE_IN_A_BOX = 15.0
+_ABSENCE = 600.0
+"""How long a follower waits for a daemon that somebody stopped."""
+
+
+def ask(verb: str, **request: Any) -> Any:
+    """Asks, and answers with what the daemon said or raises what it raised."""
+    whole = {"cwd": _cwd(), "key": os.urandom(12).hex()}
+    whole |= {name: value for name, value in request.items() if value is not None}
+    for _ in range(_TRIES):
+        try:
+            return client.ask(verb, whole)
+        except client.Gone:
+            _start()
+        except client.VersionMismatch as mismatch:
+            _refuse_in_a_box("the daemon is another version than this command")
+            daemon_start.replace(mismatch)
+    raise Unavailable(
+        "the daemon keeps going away", "see `wl daemon logs`; your request may have been done"
+    )
+
+
+def follow(after: int | None, *, agent: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yields events for ever, each once, from after the one given or from now on.
+
+    A daemon that was killed is started again. One that ended in good order was stopped by somebody
+    who meant it: a follower waits until another command starts it.
+    """
+    cwd = _cwd()
+    last = _latest() if after is None else after
+    fruitless = 0
+    while fruitless < _FRUITLESS:
+        began = time.monotonic()
+        try:
+            for event in client.stream(last, cwd=cwd, agent=agent):
+                last = event["id"]
+                yield event
+        except client.Stopped:
+            _await_return()
+        except client.Dead:
+            _start()
+        except client.Gone:
+            pass
+        # The next try tells what became of the daemon; one that is stopping needs its moment.
+        fruitless = 0 if time.monotonic() - began > 1 else fruitless + 1
+        time.sleep(0.05 * fruitless)
+    raise Unavailable("the daemon breaks off every event stream", "see `wl daemon logs`")
+
+
+def _latest() -> int:
+    found = ask("log", last=1)
+    return int(found[-1]["id"]) if found else 0
+
+
+def _await_return() -> None:
+    """Returns when there is a socket again."""
+    end = time.monotonic() + _ABSENCE
+    while not os.path.exists(client.socket_path()):
+        if daemon_start.answers():
+            _require_own_socket()
+        if time.monotonic() > end:
+            raise Unavailable("the daemon was stopped and stayed away", "`wl daemon start`")
+        time.sleep(0.1)
+
+
+def _start() -> None:
+    if os.environ.get(BOXED):
+        if "WINDLASS_SOCKET" not in os.environ:
+            raise Unavailable(
+                "this box has no way to the daemon: a command beside an agent speaks for nobody",
+                "run `wl` outside of it",
+            )
+        _await_socket(_ABSENCE_IN_A_BOX)
+        return
+    daemon_start.start()
+    _require_own_socket()
+
+
+def _require_own_socket() -> None:
+    """Of a daemon that answers: it opens the agents' sockets before the person's."""
+    own = os.environ.get("WINDLASS_SOCKET")
+    if own and not os.path.exists(own):
+        raise Unavailable(
+            "this session's socket is gone: its agent has ended",
+            "unset WINDLASS_SOCKET to speak as yourself",
+        )
+
+
+def _refuse_in_a_box(why: str) -> None:
+    if os.environ.get(BOXED):
+        raise Unavailable(
+            f"{why}, and none can be started from inside of a box",
+            "go on with other work and try again; any `wl` of the person starts it",
+        )
+
+
+def _await_socket(seconds: float) -> None:
+    """Waits for a daemon that somebody outside of this box starts again."""
+    end = time.monotonic() + seconds
+    while not client.listens():
+        if time.monotonic() > end:
+            _refuse_in_a_box("the daemon does not answer")
+        time.sleep(0.1)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise Unavailable("the current folder was deleted", "cd somewhere that exists") from error

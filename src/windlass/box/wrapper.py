@@ -1,0 +1,217 @@
+"""Wrapping: a command becomes one that runs in a box.
+
+Owns the files that a box is started from and the line that starts it: a shell enters the limits'
+groups and opens the files, bubblewrap makes the box, `inside` runs the program in it. None of these
+files is seen inside, but for what `inside` reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from windlass.box import bwrap, groups, inside, relay, seccomp
+from windlass.core.boxing import Boxing, Quota
+from windlass.core.errors import ConfigError
+from windlass.core.launch import HOOK_PORT, Launch, Proxy
+
+_PROGRAMS = Path(inside.__file__).parent, Path(relay.__file__).parent
+"""Imported here, so that their compiled forms lie where the box finds them."""
+_INSIDE = "import sys; sys.path.insert(0, sys.argv[1]); import inside; inside.start()"
+PROXY_PROGRAM = Path(__file__).with_name("proxy.py")
+PROXY_SOCKET = "proxy"
+"""In an agent's socket folder: where the box's ways out begin."""
+PROXY_LOG = "proxy.log"
+PROXY_PORT = 3128
+_FIRST_PORT = 1024
+_LOOPBACK = "127.0.0.1"
+_NEVER_PROXIED = "localhost,127.0.0.1,::1"
+_ARGUMENTS_FD = "8"
+_LONGEST_SOCKET = 98
+"""The system allows 107; while it is made, it has a longer name."""
+
+_OPEN = f'a=$1 f=$2; shift 2; exec "$@" {_ARGUMENTS_FD}<"$a" {bwrap.FILTER_FD}<"$f"'
+_DEAF = "trap '' INT QUIT TSTP TERM\n"
+"""In a session these are for the program: bubblewrap would die of them, and the box with it. Not so
+HUP: when the terminal is gone, its holder alone is told, and the box has to end."""
+
+
+def wrap(launch: Launch, boxing: Boxing, *, folder: Path, sockets: Path) -> Launch:
+    """Puts a session into a box; its files go to `folder`, its way out to the folder `sockets`.
+
+    The environment moves into one of these files: outside, bubblewrap runs with none, so that
+    nothing in it (a library to load first) works on the wrong side. Secrets still come from the
+    holder, and pass through.
+    """
+    proxy = None
+    if boxing.network != "host":
+        proxy = Proxy(
+            program=str(PROXY_PROGRAM),
+            socket=str(_socket(sockets)),
+            domains=boxing.domains if boxing.network == "proxy" else (),
+            addresses=boxing.addresses,
+            log=str(folder / PROXY_LOG),
+        )
+    doors = _doors(boxing, receiver=launch.receiver is not None)
+    spec = {
+        "env": {**launch.env, **_variables(doors)},
+        "terminal": launch.mode == "live",
+        "limits": _limits(boxing.quota),
+        "ports": doors,
+        "socket": proxy and proxy.socket,
+    }
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    told = folder / "box.json"
+    _write(told, json.dumps(spec).encode())
+    shown = (*boxing.readable, str(sockets))
+    argv = _line(
+        msgspec.structs.replace(boxing, readable=shown),
+        folder=folder,
+        name="box",
+        told=told,
+        cwd=launch.cwd,
+        deaf=_DEAF,
+    )
+    receiver = launch.receiver
+    if receiver is not None and proxy is not None:
+        receiver = msgspec.structs.replace(receiver, files=(*receiver.files, str(told)))
+    return msgspec.structs.replace(
+        launch, argv=(*argv, *launch.argv), env={}, receiver=receiver, proxy=proxy
+    )
+
+
+def prefix(
+    boxing: Boxing,
+    *,
+    folder: Path,
+    sockets: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    terminal: bool = False,
+) -> list[str]:
+    """Returns what to put before a command so that it runs in a box; its files go to `folder`.
+
+    The command has the environment of whoever runs the line; with `env` it has exactly that, and
+    the line should be run with none. Without `terminal` it has no controlling terminal; with it,
+    whoever runs the line has to take the terminal back afterwards. With `sockets` a way out is
+    used that somebody keeps open there: a session's holder, or `proxy.Proxy`.
+    """
+    doors = [] if sockets is None else _doors(boxing, receiver=False)
+    more = _variables(doors)
+    spec = {
+        "env": {**(env or {}), **more},
+        "terminal": terminal,
+        "limits": _limits(boxing.quota),
+        "ports": doors,
+        "socket": None if sockets is None else str(_socket(sockets)),
+    }
+    data = json.dumps(spec).encode()
+    # Named for what they say, because calls may be made at the same time and differ.
+    name = f"box-{hashlib.sha256(data + repr((boxing, cwd)).encode()).hexdigest()[:12]}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    told = folder / f"{name}.json"
+    _write(told, data)
+    if sockets is not None:
+        boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, str(sockets)))
+    deaf = _DEAF if terminal else ""
+    return _line(boxing, folder=folder, name=name, told=told, cwd=cwd, deaf=deaf)
+
+
+def interpreter() -> tuple[str, tuple[str, ...]]:
+    """Our own Python, without its virtual environment, and the folders that it needs."""
+    program = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+    return program, (sys.base_prefix, sys.base_exec_prefix, program)
+
+
+def _line(
+    boxing: Boxing, *, folder: Path, name: str, told: Path, cwd: str | None, deaf: str
+) -> list[str]:
+    python, needed = interpreter()
+    boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, *needed))
+    program = bwrap.find()
+    if program is None:
+        raise ConfigError("bubblewrap is not installed", "install the package bubblewrap")
+    arguments, allowed = folder / f"{name}.args", folder / f"{name}.bpf"
+    given = bwrap.arguments(boxing, shown=(str(told), *map(str, _PROGRAMS)), cwd=cwd)
+    _write(arguments, b"".join(os.fsencode(one) + b"\0" for one in given))
+    _write(allowed, seccomp.program())
+    enter = groups.enter(folder, boxing.quota)
+    return [
+        *("/bin/sh", "-c", f"{deaf}{enter}{_OPEN}", "windlass-box", str(arguments), str(allowed)),
+        *(program, "--args", _ARGUMENTS_FD, "--"),
+        *(python, "-I", "-S", "-X", "utf8", "-c", _INSIDE, str(_PROGRAMS[0]), str(told), "--"),
+    ]
+
+
+def _doors(boxing: Boxing, *, receiver: bool) -> list[tuple[str, int | str, str]]:
+    """Where the box's loopback is listened on, and what the proxy is told first by each.
+
+    The first is the proxy itself, which is told nothing.
+    """
+    if boxing.network == "host":
+        return []
+    taken: dict[tuple[str, int | str], str] = {}
+    for address in boxing.addresses:
+        host, _, number = address.rpartition(":")
+        for here in _HERE.get(host.strip("[]"), ()):
+            if int(number) < _FIRST_PORT:
+                raise ConfigError(
+                    f"a box cannot share the port {number} of {host}: those are for root alone",
+                    f"serve it on a port from {_FIRST_PORT} on, or set network to host",
+                )
+            taken[(here, int(number))] = f"RELAY {address}\n"
+    if receiver:
+        # The port is known to the holder alone, which writes it in the place of this text.
+        taken[(_LOOPBACK, HOOK_PORT)] = f"RELAY {_LOOPBACK}:{HOOK_PORT}\n"
+    port = PROXY_PORT
+    while (_LOOPBACK, port) in taken:
+        port += 1
+    return [(_LOOPBACK, port, ""), *((*where, word) for where, word in taken.items())]
+
+
+_HERE = {"127.0.0.1": (_LOOPBACK,), "localhost": (_LOOPBACK,), "::1": ("::1",)}
+
+
+def _variables(doors: list[tuple[str, int | str, str]]) -> dict[str, str]:
+    """What tells programs of the proxy; requests to the box's own loopback stay in it."""
+    if not doors:
+        return {}
+    way = f"http://{_LOOPBACK}:{doors[0][1]}"
+    told = {"HTTP_PROXY": way, "HTTPS_PROXY": way, "NO_PROXY": _NEVER_PROXIED}
+    both = {**told, **{name.lower(): value for name, value in told.items()}}
+    return {**both, "NODE_USE_ENV_PROXY": "1"}
+
+
+def _limits(quota: Quota) -> dict[str, int]:
+    wanted = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_NOFILE": quota.open_files,
+        "RLIMIT_FSIZE": quota.file_size,
+        "RLIMIT_NPROC": quota.processes,
+    }
+    return {name: most for name, most in wanted.items() if most or name == "RLIMIT_CORE"}
+
+
+def _socket(sockets: Path) -> Path:
+    path = sockets / PROXY_SOCKET
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        raise ConfigError(
+            f"the socket path {path} is too long", "set XDG_RUNTIME_DIR to a shorter folder"
+        )
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replaces a file at once; its readers are others than its writers."""
+    new = path.with_name(f"{path.name}.{os.getpid()}.{id(data)}")
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(new, how, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    new.replace(path)

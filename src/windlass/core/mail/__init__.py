@@ -1,0 +1,1 @@
+"""What is said and to whom: messages, notices, reports of states, reminders."""

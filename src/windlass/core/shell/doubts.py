@@ -1,0 +1,277 @@
+"""What a line that can be read still leaves open: commands in disguise.
+
+Each rule is a way in which words that look harmless run something else: settings that change what a
+name means, builtins that read their arguments as code, arithmetic that evaluates what a variable
+holds, options of `git`, `sed`, `awk` and `sort` that start programs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from windlass.core.shell import git_lines
+from windlass.core.shell.runs import Doubt, Settled, Words, settings
+from windlass.core.shell.tree import NAME, Command, Node, Word, lead, may_be_option, nodes
+
+_RISKY = re.compile(
+    r"PATH|ENV|SHELL|SHELLOPTS|BASH.*|PS[0-4]|PROMPT_COMMAND|CDPATH|FPATH|ZDOTDIR|HOME|XDG_.*"
+    r"|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|GLIBC_TUNABLES|HOSTALIASES|GETCONF_DIR"
+    r"|GIT_.*|SSH_.*|WINDLASS.*|CLAUDE.*|ANTHROPIC.*"
+    r"|EDITOR|VISUAL|PAGER|MANPAGER|LESS.*|BROWSER|GREP_OPTIONS|TAR_OPTIONS|AWKPATH|AWKLIBPATH"
+    r"|PYTHON(?:STARTUP|PATH|HOME|INSPECT|BREAKPOINT|WARNINGS|USERBASE|PLATLIBDIR)"
+    r"|NODE_OPTIONS|NODE_PATH|PERL5.*|PERLLIB|RUBY(?:OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS"
+    r"|JDK_JAVA_OPTIONS|CLASSPATH|.*_proxy|.*_PROXY"
+)
+"""Variables by which a program that was allowed runs, loads or talks to something else."""
+_AS_CODE = {
+    "eval": "runs its arguments",
+    "source": "runs a file in this shell",
+    ".": "runs a file in this shell",
+    "trap": "runs its arguments later",
+    "alias": "changes what a name means",
+    "unalias": "changes what a name means",
+    "hash": "changes what a name means",
+    "enable": "changes what a name means",
+    "shopt": "changes how lines are read",
+    "complete": "runs its arguments later",
+    "compgen": "runs its arguments",
+    "bind": "runs its arguments",
+    "fc": "runs what was run before",
+    "history": "keeps what was run before",
+    "mapfile": "may run its arguments",
+    "readarray": "may run its arguments",
+    "let": "calculates with its arguments, which may hold commands",
+    "coproc": "runs its arguments aside",
+}
+_CALCULATED = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+_BINARY = _CALCULATED | frozenset(
+    ("=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", "-a", "-o", "]", ")")
+)
+_SED = re.compile(
+    r"""(?:[0-9$]+(?:,\+?[0-9$]+)?|/(?:[^/\\\n]|\\.)*/(?:,(?:[0-9$]+|/(?:[^/\\\n]|\\.)*/))?)?\s*!?\s*
+    (?:[pdqDPgGhHxnN=]|s(?P<d>[/|,\#@:%!])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*
+    (?P=d)[gpiI0-9]*|[aic]\\?[^\n]*|\{|\})?\s*""",
+    re.VERBOSE,
+)
+
+
+def risky(name: str) -> bool:
+    """Whether setting a variable may change what an allowed command does."""
+    return _RISKY.fullmatch(name) is not None
+
+
+def in_line(node: Node, sums: Iterable[str]) -> Iterator[Doubt]:
+    """What is unclear about a line as a whole: what it sets, compares and calculates."""
+    numbers: dict[str, bool] = {}
+    for each in nodes(node):
+        if isinstance(each, Command):
+            for setting in each.settings:
+                sure = all(map(_number, setting.values))
+                numbers[setting.name] = numbers.get(setting.name, True) and sure
+            for name in _read(each.words):
+                numbers[name] = False
+        elif each.kind == "for":
+            numbers[each.name] = numbers.get(each.name, True) and all(map(_number, each.words))
+            if each.words == ():
+                numbers[each.name] = False
+        elif each.kind == "test":
+            yield from _compared(each.words)
+    yield from (_changing(name) for name in numbers if risky(name))
+    for name in sorted(name for name in sums if not numbers.get(name)):
+        yield Doubt(f"calculating with {name}, which may hold more than a number")
+
+
+def check(words: Words) -> None:
+    """Raises Doubt about one command: arguments that are code, or that name a variable."""
+    name = words[0].literal
+    if name is None or not name:
+        raise Doubt("the name of a command is not written out")
+    if name in _AS_CODE:
+        raise Doubt(f"{name} {_AS_CODE[name]}")
+    for key in settings(words):
+        if risky(key):
+            raise _changing(key)
+    rule = _RULES.get(name)
+    if rule is not None:
+        rule(words)
+
+
+def _changing(name: str) -> Settled:
+    return Settled(f"setting {name} changes what commands do")
+
+
+def _read(words: Words) -> Iterator[str]:
+    if words and words[0].literal in ("read", "printf", "getopts", "unset", "wait", *_DECLARING):
+        for word in words[1:]:
+            yield from NAME.findall(word.text)[:1]
+
+
+def _number(word: Word) -> bool:
+    return all(
+        piece.kind == "sum"
+        or (piece.kind == "variable" and piece.text in ("?", "#"))
+        or (piece.kind == "text" and re.fullmatch(r"-?[0-9]*|\{[0-9]+\.\.[0-9]+\}", piece.text))
+        for piece in word.pieces
+    )
+
+
+def _compared(words: Words) -> Iterator[Doubt]:
+    for at, word in enumerate(words):
+        if word.text in ("-v", "-R"):
+            yield Doubt(f"{word.text} in [[ ]] may run commands")
+        around = [*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]]
+        if word.text in _CALCULATED and not all(map(_number, around)):
+            yield Doubt(f"{word.text} in [[ ]] calculates; use [ ] for what is no number")
+
+
+def _test(words: Words) -> None:
+    """`[` and `test`: -v evaluates its operand, which a variable could hide."""
+    for at, word in enumerate(words[1:], 1):
+        behind = words[at + 1] if at + 1 < len(words) else None
+        if word.text in ("-v", "-R") or "[" in word.text:
+            raise Doubt(f"{word.text} in a test may run commands")
+        splits = any(piece.kind != "text" and not piece.quoted for piece in word.pieces)
+        if splits and not _number(word):
+            raise Doubt("a test of something unquoted may be any test")
+        if word.dynamic and behind is not None and behind.text not in _BINARY:
+            raise Doubt("a test whose operator is not written out")
+
+
+def _names(words: Words) -> None:
+    """Builtins whose arguments are names of variables; an index in one would be evaluated."""
+    for word in words[1:]:
+        text = word.literal
+        if text is None or not re.fullmatch(r"-[a-z0-9]+|[A-Za-z_][A-Za-z0-9_]*|[0-9.]+|", text):
+            raise Doubt(f"{words[0].text} with something else than names")
+        if risky(text):
+            raise _changing(text)
+
+
+def _prompted(words: Words) -> None:
+    """`read`, whose prompt is free text."""
+    rest = list(words)
+    for at, word in enumerate(words[:-1]):
+        if re.fullmatch("-[a-z]*[pd]", word.literal or ""):
+            rest[at + 1] = Word((), plain=True)
+    _names(tuple(rest))
+
+
+def _declared(words: Words) -> None:
+    for word in words[1:]:
+        first = lead(word)
+        said = first.text if first is not None and first.kind == "text" else ""
+        found = re.match(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|$)", said)
+        if found is None and not re.fullmatch("-[xrg]+", word.literal or ""):
+            raise Doubt(f"{words[0].text} with more than names and values")
+        if found is not None and (risky(found[1]) or (not found[2] and len(word.pieces) > 1)):
+            raise _changing(found[1])
+
+
+def _printf(words: Words) -> None:
+    if len(words) > 2 and (words[1].text[:1] == "-" or may_be_option(words[1])):
+        raise Doubt("printf that may put its text into a variable")
+
+
+def _waited(words: Words) -> None:
+    for word in words[1:]:
+        unquoted = any(one.kind != "text" and not one.quoted for one in word.pieces)
+        last = len(word.pieces) == 1 and word.pieces[0].text == "!"
+        if word.text[:1] == "-" or (word.dynamic and not last and (unquoted or len(words) > 2)):
+            raise Doubt("wait with more than numbers and one quoted variable")
+
+
+def _set(words: Words) -> None:
+    for word in words[1:]:
+        if not re.fullmatch(r"[-+][euxfo]+|pipefail|errexit|nounset", word.literal or ""):
+            raise Doubt("set with more than -e, -u, -x and pipefail")
+
+
+def _sort(words: Words) -> None:
+    for word in _options(words):
+        if word.text.startswith("--co"):
+            raise Settled(f"sort with {word.text} runs a program")
+
+
+def _options(words: Words) -> Iterator[Word]:
+    """The words that are or may be options; Doubt about those that nobody can know."""
+    for word in words[1:]:
+        if word.literal == "--":
+            return
+        if may_be_option(word):
+            raise Doubt(
+                f"{words[0].text} with a name that may begin with -; write ./ or -- before it"
+            )
+        yield word
+
+
+def _sed(words: Words) -> None:
+    """GNU sed runs commands with `e` and writes files with `w`: only what cannot is let through."""
+    scripts: list[str | None] = []
+    rest = list(_options(words))
+    while rest:
+        text = rest.pop(0).literal
+        if text is not None and re.fullmatch(r"-[nErszu]*i[.A-Za-z~]*|-[nErszu]+", text):
+            continue
+        if text is not None and re.fullmatch(r"-[nErszu]*e", text):
+            scripts.append(rest.pop(0).literal if rest else None)
+        elif text is not None and text.startswith("-"):
+            raise Doubt(f"sed with {text}")
+        elif not scripts:
+            scripts.append(text)
+    for script in scripts or [None]:
+        if script is None or not all(_SED.fullmatch(one) for one in _split(script)):
+            raise Doubt("a program for sed that is more than s, d, p and their like")
+
+
+def _split(script: str) -> list[str]:
+    """The commands of a program; those that hold a ; themselves are looked at whole."""
+    return [script] if _SED.fullmatch(script) else re.split(r"[;\n]", script)
+
+
+def _awk(words: Words) -> None:
+    rest = list(words[1:])
+    while rest:
+        word = rest.pop(0)
+        if word.literal in ("-F", "-v"):
+            rest = rest[1:]
+            continue
+        if word.text[:1] != "-":
+            break
+        if not re.match("-[Fv]", word.text):
+            raise Doubt(f"awk with {word.text}")
+    else:
+        return
+    if word.literal is None or re.search(r"system|getline|@|(?<!\|)\|(?!\|)", word.literal):
+        raise Doubt("a program for awk that may run commands")
+    if re.search(r"print[^;}\n]*>", word.literal):
+        raise Doubt("a program for awk that writes files: redirect its output instead")
+
+
+def _wl(words: Words) -> None:
+    """Our own program: what runs commands elsewhere, or changes what agents may do."""
+    said = [word for word in words[1:] if not word.text.startswith("-")]
+    if len(words) > 2 and words[1].literal == "-C":
+        said = said[1:]
+    verb = said[0].literal if said else ""
+    what = said[1].literal if len(said) > 1 else ""
+    if verb is None or verb in _PERSONS or (verb == "config" and what not in ("", "get", "list")):
+        raise Settled(f"wl {verb or 'with a command that is not written out'} is for people")
+
+
+_PERSONS = frozenset(("exec", "daemon", "model", "demo", "attach", "drivers", "completion"))
+_DECLARING = ("export", "declare", "typeset", "local", "readonly")
+_RULES: dict[str, Callable[[Words], None]] = {
+    **dict.fromkeys(("test", "["), _test),
+    **dict.fromkeys(("unset", "getopts"), _names),
+    "wait": _waited,
+    **dict.fromkeys(_DECLARING, _declared),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
+    "read": _prompted,
+    "printf": _printf,
+    "set": _set,
+    "sort": _sort,
+    "sed": _sed,
+    "git": git_lines.check,
+    **dict.fromkeys(("wl", "windlass"), _wl),
+}

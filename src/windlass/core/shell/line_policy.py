@@ -1,0 +1,259 @@
+"""Shell lines against patterns: which commands a line runs, and whether patterns vouch for them.
+
+The way in to the modules named `shell_*`: `look` reads a line once; `missing` says which of its
+commands no pattern allows, `mentions` whether a pattern may mean one of them, `suggestions` which
+patterns would help. Where they do not know, allowing says no and denying yes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import NamedTuple
+
+from windlass.core.shell import doubts as shell_doubts
+from windlass.core.shell import reader, runs, second_reader
+from windlass.core.shell.runs import Doubt, Settled, Words
+from windlass.core.shell.tree import Broken, Node, Word, commands, nodes
+
+LONGEST = 100_000
+_DEEPEST = 4
+_LOOSE_WORD = re.compile(r"[^\s;&|(){}`$<>!=]+")
+_STARTERS = frozenset(
+    (
+        *("sh", "bash", "dash", "zsh", "ksh", "busybox", "find", "xargs", "env", "command", "exec"),
+        *("eval", "sudo", "doas", "su", "watch", "ssh", "parallel", "nohup", "nice", "setsid"),
+        *("timeout", "time", "script", "unshare", "chroot", "strace", "docker", "podman", "npx"),
+        *("trap", "builtin", "stdbuf", "ionice", "source", ".", "flock", "systemd-run", "at"),
+    )
+)
+"""Programs that start what their arguments name; a denied command may hide in them."""
+
+_INTERPRETER = re.compile(r"(?:python|node|deno|perl|ruby|php|lua|tclsh|pypy)[0-9.]*")
+_REPEATABLE = re.compile(r"[^'*]{1,300}")
+"""Lines that a person can be given between single quotes, and that mean no more than themselves."""
+
+
+class Look(NamedTuple):
+    """What a line was found to be."""
+
+    node: Node | None
+    """None when it cannot be read at all."""
+    commands: tuple[Words, ...]
+    """Every command with its words, those that others start included."""
+    doubts: tuple[str, ...]
+    """Why no pattern can vouch for it, whatever its commands are called."""
+    settled: bool
+    """Whether none of the doubts would go if it were written in another way."""
+
+
+@lru_cache(maxsize=256)
+def look(line: str) -> Look:
+    """Reads a line and everything that it starts."""
+    return _look(line, depth=0)
+
+
+def missing(line: str, contents: Iterable[str]) -> list[Words]:
+    """The commands of a line that none of these patterns allows."""
+    known = list(contents)
+    return [one for one in look(line).commands if not any(_fits(one, each) for each in known)]
+
+
+def spelled(command: Words, contents: Iterable[str]) -> int:
+    """How many words of a command stand in a pattern that allows it."""
+    fitting = [each for each in contents if _fits(command, each)]
+    return max(
+        (len(each.removesuffix(":*").removesuffix("*").split()) for each in fitting), default=0
+    )
+
+
+def vouches(line: str, contents: Iterable[str]) -> bool:
+    """Whether patterns together allow a line: all of its commands, or exactly this text."""
+    known = list(contents)
+    if is_one_of(line, known):
+        return True
+    found = look(line)
+    return not found.doubts and bool(line.strip() and known) and not missing(line, known)
+
+
+def is_one_of(line: str, contents: Iterable[str]) -> bool:
+    """Whether a person has written down just this line."""
+    return bool(line.strip()) and any(line.strip() == each.strip() for each in contents)
+
+
+def mentions(line: str, content: str) -> bool:
+    """Whether a pattern may mean any command that a line runs.
+
+    In what cannot be read or judged, and in what is given to a program that starts others, it is
+    enough that its words stand there in order.
+    """
+    wanted = content.strip().removesuffix(":*").removesuffix("*").split()
+    if not wanted:
+        return True
+    found = look(line)
+    if (found.node is None or found.doubts) and _in_order(wanted, line):
+        return True
+    if is_one_of(line, [content]) or (found.node is not None and not found.commands):
+        return is_one_of(line, [content]) or vouches(line, [content])
+    return any(_fits(one, content) or _may_mean(one, wanted) for one in found.commands)
+
+
+def suggestions(line: str, contents: Iterable[str]) -> list[str]:
+    """The patterns that a person would add to have lines like this one allowed; none if none do.
+
+    A line that no pattern vouches for can still be allowed word for word.
+    """
+    if look(line).doubts:
+        return [f"Bash({line.strip()})"] if _repeatable(line) else []
+    found: dict[str, None] = {}
+    for command in missing(line, contents):
+        name = command[0].literal or ""
+        if not re.fullmatch(r"[A-Za-z0-9_./+@%:-]+", name) or name.endswith(":"):
+            return []
+        found[" ".join((name, *_subcommand(command)))] = None
+    return [f"Bash({prefix}:*)" for prefix in found]
+
+
+def boundless(pattern: str) -> bool:
+    """Whether a pattern that was suggested lets every program run, by one that starts others."""
+    found = re.fullmatch(r"Bash\((?:\S*/)?([^\s/]+):\*\)", pattern)
+    return found is not None and (found[1] in _STARTERS or bool(_INTERPRETER.fullmatch(found[1])))
+
+
+def patterns(line: str) -> list[str]:
+    """The patterns that allow a line of a person's, as it is and with more behind its commands."""
+    exact = [f"Bash({line.strip()})"] if line.strip() else []
+    found = look(line)
+    if found.node is None:
+        return exact
+    own = dict.fromkeys(tuple(_plain(command)) for command in found.commands)
+    return [*exact, *(f"Bash({' '.join(one)}:*)" for one in own if one)]
+
+
+def _look(line: str, *, depth: int) -> Look:
+    try:
+        if len(line) > LONGEST or depth > _DEEPEST:
+            raise Broken("it is too long, or nested too deeply")
+        read = reader.read(line)
+        _agree(read.node, read.outline)
+    except Broken as broken:
+        return Look(None, (), (f"the line cannot be read: {broken}",), settled=False)
+    doubts: list[Doubt] = list(shell_doubts.in_line(read.node, read.sums))
+    found: list[Words] = []
+    waiting = [command.words for command in commands(read.node) if command.words]
+    while waiting:
+        one = waiting.pop(0)
+        found.append(one)
+        try:
+            shell_doubts.check(one)
+            for inner in runs.started(one):
+                if not isinstance(inner, str):
+                    waiting.append(inner)
+                    continue
+                below = _look(inner, depth=depth + 1)
+                found += below.commands
+                kind = Settled if below.settled else Doubt
+                doubts += map(kind, below.doubts)
+        except Doubt as doubt:
+            doubts.append(doubt)
+    settled = all(isinstance(doubt, Settled) for doubt in doubts)
+    return Look(read.node, tuple(found), tuple(dict.fromkeys(map(str, doubts))), settled)
+
+
+def _agree(node: Node, outline: str) -> None:
+    """Has the line read a second time; raises Broken if that finds other commands."""
+    mine = [
+        each.words[0].text
+        for each in nodes(node, documents=False)
+        if not isinstance(each, Node) and each.words
+    ]
+    theirs = [_named(name) for name in second_reader.names(outline)]
+    if sorted(mine) != sorted(theirs):
+        raise Broken("two readers do not agree on its commands")
+    for each in nodes(node):
+        for body in (one.target for one in each.redirects if one.operator == "<<"):
+            for piece in body.pieces:
+                if piece.inside is not None:
+                    _agree(piece.inside, piece.text)
+
+
+def _named(name: str) -> str:
+    word = reader.word(name)
+    return word.text if word is not None else ""
+
+
+def _fits(command: Words, content: str) -> bool:
+    """Whether a pattern certainly means a command: whole words, from its name on."""
+    content = content.strip()
+    wanted = content.split()
+    if content.endswith(":*"):
+        wanted = content.removesuffix(":*").split()
+    elif wanted[-1:] == ["*"]:
+        wanted.pop()
+    else:
+        said = [word.literal for word in command]
+        if None in said:
+            return False
+        line, exact = " ".join(map(str, said)), " ".join(wanted)
+        return [*map(str, said)] == wanted or ("*" in exact and fnmatchcase(line, exact))
+    return bool(wanted) and [word.literal for word in command[: len(wanted)]] == wanted
+
+
+def _may_mean(command: Words, wanted: list[str]) -> bool:
+    name = command[0].literal
+    if name is None:
+        return True
+    bare = name.rpartition("/")[2]
+    if bare == wanted[0].rpartition("/")[2]:
+        return _reaches(command[1:], wanted[1:])
+    return bare in _STARTERS and _in_order(wanted, " ".join(word.text for word in command))
+
+
+def _reaches(rest: Words, wanted: list[str]) -> bool:
+    """Whether the words may follow, with options and their values between them."""
+    if not wanted:
+        return True
+    at = {0}
+    for here in range(len(rest)):
+        if here not in at:
+            continue
+        text = rest[here].literal
+        if (text is None or fnmatchcase(text, wanted[0])) and _reaches(
+            rest[here + 1 :], wanted[1:]
+        ):
+            return True
+        if text is None or text.startswith("-"):
+            at |= {here + 1, here + 2}
+    return False
+
+
+def _in_order(wanted: list[str], text: str) -> bool:
+    bare = re.sub(r"[\"'\\]", "", text.replace("\\\n", " "))
+    said = iter(word.rpartition("/")[2] or word for word in _LOOSE_WORD.findall(bare))
+    return all(any(fnmatchcase(one, word.rpartition("/")[2]) for one in said) for word in wanted)
+
+
+def _subcommand(command: Words) -> Iterator[str]:
+    """The second word, for programs that are many."""
+    name = command[0].literal
+    second = command[1].literal if len(command) > 1 else None
+    many = ("npm", "pnpm", "yarn", "bun", "cargo", "go", "make", "just", "uv", "poetry", "pip")
+    if name not in (*many, "docker", "kubectl", "gh", "bundle", "mvn", "dotnet", "npx"):
+        return
+    if second is not None and re.fullmatch(r"[A-Za-z][A-Za-z0-9_.:-]*[A-Za-z0-9_]", second):
+        yield second
+
+
+def _repeatable(line: str) -> bool:
+    """Whether to offer a line word for word: no spelling would help, and it is not our own."""
+    found = look(line)
+    ours = any(command[0].literal in ("wl", "windlass") for command in found.commands)
+    bare = line.strip()
+    return found.settled and not ours and bare.isprintable() and bool(_REPEATABLE.fullmatch(bare))
+
+
+def _plain(said: tuple[Word, ...]) -> list[str]:
+    texts = [word.literal or "" for word in said]
+    return texts if all(re.fullmatch(r"[^\s()*]+", text) for text in texts) else []

@@ -1,0 +1,51 @@
+"""Reading a shell line: the way in to words, signs and grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from windlass.core.shell.grammar import Grammar
+from windlass.core.shell.tree import Broken, Node, Word
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+class Line(NamedTuple):
+    """A line that could be read."""
+
+    node: Node
+    sums: frozenset[str]
+    """The variables that it calculates with."""
+    outline: str
+    """The text without its here-documents, for a second reader."""
+
+
+def read(text: str) -> Line:
+    """Reads a line, which may be many; raises Broken."""
+    if _CONTROL.search(text):
+        raise Broken("it holds control characters")
+    reader = Grammar(text)
+    try:
+        node = reader.list(until=())
+    except RecursionError:
+        raise Broken("it is nested too deeply") from None
+    if reader.at < len(text):
+        raise Broken(f"{reader.peek()!r} where a command should be")
+    reader.require_no_document()
+    outline = "".join(text[start:end] for start, end in _kept(reader.cut, len(text)))
+    return Line(node, frozenset(reader.sums), outline)
+
+
+def word(text: str) -> Word | None:
+    """Reads one word."""
+    return Grammar(text).word()
+
+
+def _kept(cut: list[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    at = 0
+    for start, end in sorted(cut):
+        yield at, start
+        at = end
+    yield at, length

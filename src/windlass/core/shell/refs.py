@@ -1,0 +1,138 @@
+"""Commands of git that take from others what a linked worktree shares with its repository.
+
+Branches, tags, stashes, reflogs, objects, worktrees and remotes are one for the main tree and all
+agents without a box. Making new ones is everybody's work; deleting and moving them is not. A boxed
+agent has a clone of its own, and is not asked. What programs do and what a variable hides is not
+seen, as everywhere below a box.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from windlass.core.shell.runs import Words
+
+_REFS = "branches and tags"
+_STASHES = "stashes"
+_OBJECTS = "objects and reflogs"
+_INSTEAD = {
+    _REFS: "commit on your own branch, and make new branches under new names",
+    _STASHES: "git stash pop takes what you put there",
+    _OBJECTS: "there is no need to tidy up",
+    "worktrees": "remove a folder of your own with rm",
+    "remotes": "name another address where you need it",
+}
+_WHOLE = {
+    **dict.fromkeys(("update-ref", "send-pack", "fast-import", "replace"), _REFS),
+    **dict.fromkeys(("gc", "prune", "repack"), _OBJECTS),
+}
+"""Commands that do nothing else."""
+_FIRST = {
+    "stash": (re.compile("drop|clear"), _STASHES),
+    "reflog": (re.compile("expire|delete|drop"), _OBJECTS),
+    # git finds a worktree by the last part of its path, which looks like a name in this folder.
+    "worktree": (re.compile("remove|move|prune|repair|unlock"), "worktrees"),
+    "remote": (re.compile("remove|rm|rename|set-url"), "remotes"),
+}
+"""Commands with commands of their own, and which of these it is."""
+_ANYWHERE = {
+    # -u and -m take what is joined to them; long options may be cut short.
+    "branch": re.compile("-[^-u]*[dDmMCf].*|--d.*|--mo.*|--forc.*"),
+    "tag": re.compile("-[^-mFun]*[df].*|--d.*|--forc.*"),
+    "checkout": re.compile("-[^-b]*B.*"),
+    "switch": re.compile("-[^-c]*C.*|--force-.*"),
+    "symbolic-ref": re.compile("-[^-m]*d.*|--d.*|refs/(?:heads|tags)/.*"),
+    "rebase": re.compile("--update-.*"),
+    # A path leads back to the repository itself; no remote and no branch is called like that.
+    "push": re.compile(r"[./~].*|file:.*|.*\.\..*|--rep.*"),
+}
+"""Words that make a command delete or move branches and tags."""
+_FETCHING = ("fetch", "pull")
+_VALUED = re.compile(
+    r"-C|-c|--git-dir|--work-tree|--namespace"
+    r"|-[jo]|--(?:depth|deepen|shallow-\w+|jobs|server-option|negotiation-tip|filter)"
+)
+"""Options whose value is the next word."""
+
+_SAYABLE = re.compile(r"[A-Za-z0-9_./+@%=:-]*[A-Za-z0-9_./-]")
+"""Words that can stand in a pattern which a person is told to type."""
+
+
+class Taking(NamedTuple):
+    """What a command would take from others, and at which of its words that can be seen."""
+
+    at: int
+    reason: str
+    patterns: list[str]
+    """What a person would allow to have it nevertheless."""
+
+
+def taking(words: Words, *, own: str) -> Taking | None:
+    """Whether a command deletes or moves what is shared; `own` is the agent's own branch."""
+    if words[0].text.rpartition("/")[2] != "git":
+        return None
+    plain = list(_plain(words))
+    if not plain:
+        return None
+    start = plain[0]
+    command = words[start].text
+    if command in _WHOLE:
+        return _taking(words, start, _WHOLE[command])
+    if command in _FIRST and len(plain) > 1:
+        telling, what = _FIRST[command]
+        return _taking(words, plain[1], what) if telling.fullmatch(words[plain[1]].text) else None
+    if command in _FETCHING and (at := _fetched(words, plain)):
+        return _taking(words, at, _REFS, instead="fetch without a target, and use FETCH_HEAD")
+    return _taking(words, at, _REFS) if (at := _told(words, start, own)) else None
+
+
+def _plain(words: Words) -> list[int]:
+    """Where the words are that are neither options nor the values of some."""
+    found: list[int] = []
+    at = 1
+    while at < len(words):
+        text = words[at].text
+        if not text.startswith("-"):
+            found.append(at)
+        at += 2 if _VALUED.fullmatch(text) else 1
+    return found
+
+
+def _told(words: Words, start: int, own: str) -> int | None:
+    telling = _ANYWHERE.get(words[start].text)
+    if telling is None:
+        return None
+    for at, word in enumerate(words[start + 1 :], start + 1):
+        if word.literal == "--" and words[start].text != "push":
+            return None
+        if telling.fullmatch(word.text) and not _goes_home(words, start, at, own):
+            return at
+    return None
+
+
+def _goes_home(words: Words, start: int, at: int, own: str) -> bool:
+    """`git checkout -B` of the agent's own branch brings commits there that were made beside it."""
+    follows = words[at + 1].literal if at + 1 < len(words) else None
+    return words[start].text in ("checkout", "switch") and follows == own
+
+
+def _fetched(words: Words, plain: list[int]) -> int | None:
+    """Where a refspec says which ref of this repository to write; behind the remote's name."""
+    for at in plain[2:]:
+        target = words[at].text.partition(":")[2]
+        if target and not target.startswith("refs/remotes/"):
+            return at
+    return None
+
+
+def _taking(words: Words, at: int, what: str, *, instead: str = "") -> Taking:
+    told = words[: at + 1]
+    said = " ".join(word.text for word in told)
+    sayable = all(_SAYABLE.fullmatch(word.literal or "") for word in told)
+    return Taking(
+        at,
+        f"{said} deletes or changes what others work with: this workspace shares its {what} with"
+        f" the main repository and with other agents; {instead or _INSTEAD[what]}",
+        [f"Bash({said}:*)"] if sayable else [],
+    )

@@ -1,0 +1,73 @@
+"""Which words of a command are texts: messages, patterns, programs of sed. They name no files."""
+
+from __future__ import annotations
+
+import re
+
+from windlass.core.shell.tree import Word
+
+_ALL = frozenset(("tr", "expr"))
+_GREP = "-[a-zA-Z]*[ABCmefd]"
+_FIRST = {
+    **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
+    "rg": f"{_GREP}|-[a-zA-Z]*[gtTMrj]",
+    "sed": "-[a-zA-Z]*[efl]",
+    **dict.fromkeys(("awk", "gawk", "mawk"), "-[Fvf]"),
+    "jq": "-[a-zA-Z]*f",
+}
+"""Programs whose first word is a text, with their options that take a word before it."""
+_SEPARATING = frozenset(("cut", "paste", "sort", "awk", "gawk", "mawk", "column", "xargs", "read"))
+_MESSAGES = {
+    **dict.fromkeys(("commit", "tag", "stash", "notes", "merge"), "-[a-zA-Z]*m|--message|--author"),
+    **dict.fromkeys(("log", "show", "diff", "rev-list"), "-[SG]|--grep|--author"),
+}
+_JOINED = re.compile(r"--(?:message|grep|author|format|pretty)=|-[SG].")
+
+
+def texts_of(name: str, said: tuple[Word, ...]) -> set[int]:
+    """The positions of the words that are texts; of those in doubt it says that they are none."""
+    if name in _ALL:
+        return set(range(1, len(said)))
+    found = _messages(said) if name == "git" else set()
+    if name in _SEPARATING:
+        found |= _separators(said)
+    if name in _FIRST:
+        found |= _patterns(said, re.compile(_FIRST[name]))
+    return found
+
+
+def _messages(said: tuple[Word, ...]) -> set[int]:
+    commands = [_MESSAGES[word.text] for word in said[1:] if word.text in _MESSAGES]
+    before = re.compile(commands[0] if commands else r"(?!)")
+    return {
+        at
+        for at in range(2, len(said))
+        if _JOINED.match(said[at].text) or before.fullmatch(said[at - 1].text)
+    }
+
+
+def _separators(said: tuple[Word, ...]) -> set[int]:
+    """`-d/` and `-F /`: too short to be a path that anybody wants."""
+    return {
+        at
+        for at in range(1, len(said))
+        if re.fullmatch(r"-[dtFs].?", said[at].text)
+        or (len(said[at].text) < 2 and re.fullmatch(r"-[dtFs]", said[at - 1].text))
+    }
+
+
+def _patterns(said: tuple[Word, ...], valued: re.Pattern[str]) -> set[int]:
+    found: set[int] = set()
+    given = any(re.fullmatch("-[a-zA-Z]*e", word.text) for word in said[1:])
+    for at in range(1, len(said)):
+        before, text = said[at - 1].text if at > 1 else "", said[at].text
+        if re.fullmatch("-[a-zA-Z]*e", before):
+            found.add(at)
+        elif given or text.startswith("-") or valued.fullmatch(before):
+            continue
+        else:
+            # Behind a long option nobody knows whether it is the option's: then none is a text.
+            given = True
+            if not (before.startswith("--") and "=" not in before and before != "--"):
+                found.add(at)
+    return found

@@ -1,0 +1,271 @@
+"""Words of a shell line: quotes, escapes, expansions, substitutions; as bash reads them.
+
+Strict: what bash would read but is rarely meant, or what runs commands in disguise (`${!x}`,
+`${x@P}`), is `Broken`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from windlass.core.shell.tree import Broken, Node, Piece, Word
+
+_META = frozenset(" \t\n|&;()<>")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[?#$!@*-]")
+_BRACED = re.compile(
+    r"(?P<length>#)?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?#$!@*-])"
+    r"(?P<index>\[(?:[0-9]+|@|\*)\])?"
+)
+_CUT = re.compile(r":[0-9]+(?::[0-9]+)?(?=\})|: ?-[0-9]+(?=\})")
+_OPERATOR = re.compile(r":[-+?]|[-+?]|##?|%%?|//?|\^\^?|,,?")
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+_SUM = re.compile(r"[0-9A-Za-z_+\-*/%<>=!&|^~?:, \t()$#]")
+_IN_SUM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DEEPEST = 40
+
+
+class Words:
+    """A place in a text, and the words that are read from there on."""
+
+    def __init__(self, text: str, *, depth: int = 0) -> None:
+        if depth > DEEPEST:
+            raise Broken("it is nested too deeply")
+        self.text = text
+        self.at = 0
+        self.depth = depth
+        self.sums: set[str] = set()
+        """Variables that are calculated with; their values may hold commands."""
+        self.here: int | None = None
+        """Where the line ends behind which here-documents are; the next line break ends it."""
+
+    def substitution(self) -> Node:
+        """The commands up to a closing parenthesis; the grammar knows them."""
+        raise NotImplementedError
+
+    def inner(self, text: str) -> Words:
+        """A reader of another text."""
+        raise NotImplementedError
+
+    def require_no_document(self) -> None:
+        """Refuses what would make it hard to tell where a here-document begins."""
+        if self.here is not None:
+            raise Broken("a line that goes on where its here-document begins")
+
+    def peek(self, length: int = 1) -> str:
+        """What comes next."""
+        return self.text[self.at : self.at + length]
+
+    def word(self) -> Word | None:
+        """Reads a word; None when there is none here."""
+        pieces: list[Piece] = []
+        plain = True
+        while self.at < len(self.text):
+            char = self.peek()
+            if char in "<>" and self.peek(2)[1:] == "(":
+                if pieces:
+                    raise Broken("a process substitution in the middle of a word")
+                self.at += 2
+                pieces.append(self._run(quoted=True))
+            elif char in _META:
+                break
+            elif char in "'\"\\":
+                quoted = self._quoted()
+                plain = plain and not quoted
+                pieces += quoted
+            elif char in "$`":
+                pieces += self._expansion(quoted=False)
+            else:
+                self.at += 1
+                pieces.append(Piece("text", char, quoted=False))
+        joined = _joined(pieces)
+        return Word(tuple(joined), plain) if joined or not plain else None
+
+    def rest(self) -> Word:
+        """Reads all of the text as the body of a here-document."""
+        return Word(tuple(_joined(self._double(end=""))), plain=False)
+
+    def sum_until(self, end: str) -> None:
+        """Skips arithmetic up to `))`; what looks like commands in it is Broken."""
+        open_ = 0
+        names = ""
+        while True:
+            char = self.peek()
+            if not char or not _SUM.match(char):
+                raise Broken("arithmetic with more than numbers and variables in it")
+            if char == ")" and open_ == 0:
+                if self.peek(len(end)) != end:
+                    raise Broken("parentheses that could be arithmetic or commands")
+                break
+            open_ += (char == "(") - (char == ")")
+            if char == "$" and not re.match(r"\$[A-Za-z_#?]", self.peek(2)):
+                raise Broken("arithmetic with more than numbers and variables in it")
+            names += char
+            self.at += 1
+        self.at += len(end)
+        # 0x1f and 16#ff are numbers.
+        names = re.sub(r"\b[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z_]+)?", " ", names)
+        self.sums.update(_IN_SUM.findall(names))
+
+    def _quoted(self) -> list[Piece]:
+        """What a quote or a backslash begins; nothing for the end of a continued line."""
+        char = self.peek()
+        if char == "\\":
+            if self.at + 1 >= len(self.text):
+                raise Broken("it ends with a backslash")
+            escaped = self.text[self.at + 1]
+            self.at += 2
+            if escaped != "\n":
+                return [Piece("text", escaped, quoted=True)]
+            self.require_no_document()
+            return []
+        self.at += 1
+        if char == "'":
+            return [Piece("text", self._until("'"), quoted=True)]
+        pieces = self._double(end='"')
+        self.at += 1
+        return [Piece("text", "", quoted=True), *pieces]
+
+    def _until(self, end: str) -> str:
+        found = self.text.find(end, self.at)
+        if found < 0:
+            raise Broken(f"a {end} without its other half")
+        inside = self.text[self.at : found]
+        if "\n" in inside:
+            self.require_no_document()
+        self.at = found + 1
+        return inside
+
+    def _double(self, *, end: str) -> list[Piece]:
+        """What is inside of double quotes, or of a here-document when nothing ends it."""
+        pieces: list[Piece] = []
+        while True:
+            char = self.peek()
+            if not char:
+                if end:
+                    raise Broken('a " without its other half')
+                return pieces
+            if char == end:
+                return pieces
+            if char == "\n" or self.peek(2) == "\\\n":
+                self.require_no_document()
+            if char == "\\":
+                escaped = self.peek(2)[1:]
+                if not escaped:
+                    raise Broken("it ends with a backslash")
+                self.at += 2
+                if escaped not in f"$`\\\n{end}":
+                    pieces.append(Piece("text", f"\\{escaped}", quoted=True))
+                elif escaped != "\n":
+                    pieces.append(Piece("text", escaped, quoted=True))
+            elif char in "$`":
+                pieces += self._expansion(quoted=True)
+            else:
+                self.at += 1
+                pieces.append(Piece("text", char, quoted=True))
+
+    def _expansion(self, *, quoted: bool) -> list[Piece]:
+        if self.peek() == "`":
+            return [self._backquoted(quoted=quoted)]
+        behind = self.peek(3)[1:]
+        if behind == "((":
+            self.at += 3
+            self.sum_until("))")
+            return [Piece("sum", "", quoted)]
+        if behind[:1] == "(":
+            self.at += 2
+            return [self._run(quoted=quoted)]
+        if behind[:1] == "{":
+            self.at += 2
+            return self._braced(quoted=quoted)
+        if behind[:1] == "[" or behind == "\\\n" or (behind[:1] in ('"', "\\") and not quoted):
+            raise Broken(f"${behind[:1]} means different things to different shells")
+        if behind[:1] == "'" and not quoted:
+            self.at += 2
+            return [Piece("text", self._ansi(), quoted=True)]
+        self.at += 1
+        found = _PARAMETER.match(self.text, self.at)
+        if found is None:
+            return [Piece("text", "$", quoted=True)]
+        self.at = found.end()
+        return [Piece("variable", found[0], quoted)]
+
+    def _run(self, *, quoted: bool) -> Piece:
+        start = self.at
+        inside = self.substitution()
+        return Piece("run", self.text[start : self.at - 1], quoted, inside)
+
+    def _backquoted(self, *, quoted: bool) -> Piece:
+        self.at += 1
+        inside = self._until("`")
+        if "\\" in inside:
+            raise Broken("backslashes in `…`; write $(…)")
+        reader = self.inner(f"{inside})")
+        node = reader.substitution()
+        if reader.at != len(reader.text):
+            raise Broken("parentheses in `…`; write $(…)")
+        self.sums |= reader.sums
+        return Piece("run", inside, quoted, node)
+
+    def _ansi(self) -> str:
+        said = ""
+        while (char := self.peek()) != "'":
+            if not char:
+                raise Broken("a $' without its other half")
+            self.at += 1
+            if char == "\\":
+                char = _ESCAPES.get(self.peek(), "")
+                self.at += 1
+                if not char:
+                    raise Broken("$'…' with other escapes than \\n, \\t and quotes")
+            said += char
+        self.at += 1
+        return said
+
+    def _braced(self, *, quoted: bool) -> list[Piece]:
+        """`${name}` and what can be done to its value on the way."""
+        found = _BRACED.match(self.text, self.at)
+        if found is None:
+            raise Broken("${…} that is more than a name and what to do to its value")
+        self.at = found.end()
+        name = found["name"]
+        pieces = [Piece("variable", name if not found["length"] else "#", quoted)]
+        if found["index"]:
+            pieces = [Piece("variable", f"{name}[]", quoted)]
+        if self.peek() == "}":
+            self.at += 1
+            return pieces
+        if found["length"]:
+            raise Broken("${#…} with more than a name")
+        change = _CUT.match(self.text, self.at)
+        if change is None and (change := _OPERATOR.match(self.text, self.at)) is None:
+            raise Broken("${…} that sets, calculates or looks further")
+        self.at = change.end()
+        # What remains of the value is as unknown as what is put in its place.
+        return [Piece("variable", f"{name}{change[0]}", quoted), *self._operand(quoted=quoted)]
+
+    def _operand(self, *, quoted: bool) -> list[Piece]:
+        pieces: list[Piece] = []
+        while (char := self.peek()) != "}":
+            if not char or char in "{<>\n" or (quoted and char in "'\""):
+                raise Broken(f"{char or 'an end'!r} in ${{…}}")
+            if char in "'\"\\":
+                pieces += self._quoted()
+            elif char in "$`":
+                pieces += self._expansion(quoted=quoted)
+            else:
+                self.at += 1
+                pieces.append(Piece("text", char, quoted))
+        self.at += 1
+        return pieces
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Neighbours of the same sort as one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if last and piece.kind == last.kind == "text" and piece.quoted == last.quoted:
+            joined[-1] = last._replace(text=last.text + piece.text)
+        else:
+            joined.append(piece)
+    return joined

@@ -1,0 +1,1 @@
+"""What is done to agents: spawn, pause, resume, reassign, interrupt, merge, end, restore."""

@@ -1,0 +1,288 @@
+"""Ending agents: stop, salvage, archive, remove. In that order, and nothing goes before it is kept.
+
+Every ending goes through here: kill, nuke, a merge, a spawn that failed. If salvage fails, nothing
+is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import EndRequest
+from windlass.core import crew
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.ids import Uid
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.launch import boxes, clones, project_commands, session_request
+from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.mail import notices, receipts
+from windlass.git import repository, salvage, workspaces
+from windlass.store import rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+
+class Ending:
+    """The operation `end`, its steps for others to use, and the request that begins it."""
+
+    def __init__(self, context: Context, doors: Doors) -> None:
+        self._context = context
+        self._doors = doors
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that end every agent named in `data["agents"]`."""
+        return (
+            Step("stop", self.stop),
+            Step("salvage", self._salvage),
+            Step("remove", self._remove),
+            Step("archive", self._archive),
+            Step("close", self._close),
+        )
+
+    def operation(self) -> Operation:
+        """The operation behind `kill` and `nuke`."""
+        return Operation("end", self.steps(), uids_of, self.result)
+
+    def begin(self, caller: Caller, request: EndRequest) -> Begin:
+        """Finds who is meant, and refuses what the caller may not end."""
+        context = self._context
+        where = lookup.scope(context, caller, request)
+        live = lookup.live(context, where)
+        chosen = [lookup.agent(context, where, wanted) for wanted in request["agents"]]
+        if request.get("tree") and not chosen:
+            where.require_repo()
+            chosen = crew.below(where.caller, live) if where.caller else list(live)
+        elif request.get("tree"):
+            chosen = [*chosen, *(a for top in chosen for a in crew.below(top, live))]
+        elif not chosen:
+            raise UserError("which agent?", "name one; `wl list` shows who is there")
+        chosen = list({agent.uid: agent for agent in chosen}.values())
+        for agent in chosen:
+            lookup.reachable(where, agent, live, doing="end")
+        if where.caller is not None and not request.get("force"):
+            raise Denied("an agent must say --force to end agents", "add --force if you mean it")
+        for agent in chosen:
+            if agent.session == 0:
+                project_commands.interrupt_setup(agent)
+        how = "nuke" if request.get("tree") else "kill"
+        by = where.caller.id if where.caller else "the person"
+        return Begin(
+            chosen[0].repo if chosen else where.require_repo().id,
+            where.caller_uid,
+            lambda writing: record(writing, chosen, how=how, by=by),
+        )
+
+    def stop(self, work: Work) -> None:
+        """Stops every session, proven down to the last process."""
+        for agent, _ in self._live(work):
+            session_request.stop_session(self._context, agent)
+
+    def _salvage(self, work: Work) -> None:
+        for agent, repo in self._live(work):
+            if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
+                continue
+            project_commands.teardown(self._context, agent, repo)
+            kept = keep(self._context, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
+            work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
+
+    def _remove(self, work: Work) -> None:
+        for agent, repo in self._live(work):
+            if agent.branch is None or repos.is_gone(repo):
+                continue
+            try:
+                with clones.halted(self._context, agent):
+                    remove(agent, repo)
+            except WindlassError as error:
+                kept = work.data.get("trash", {}).get(agent.uid)
+                also = f"; its work is also kept as {kept['id']}" if kept else ""
+                raise type(error)(error.message, f"{error.hint}{also}") from error
+
+    def _archive(self, work: Work) -> None:
+        for agent, repo in self._live(work):
+            folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
+            if repos.is_gone(repo):
+                keep_orphaned(agent, folder)
+
+    def _close(self, work: Work) -> None:
+        live = [agent for agent, _ in self._live(work)]
+
+        def change(writing: Writing) -> None:
+            orphans = dict(work.data.get("orphans", {}))
+            for agent in live:
+                orphans |= close(writing, agent, work.data)
+            closed = [*work.data.get("closed", []), *(agent.uid for agent in live)]
+            work.keep_in(writing, orphans=orphans, closed=closed)
+
+        self._context.store.write(change)
+        for agent in live:
+            self._doors.close(agent.uid)
+            boxes.forget(self._context, agent)
+
+    def result(self, work: Work) -> dict[str, Any]:
+        """Who ended, and where their work is."""
+        ended = []
+        for uid, name in work.data["agents"].items():
+            kept = work.data.get("trash", {}).get(uid)
+            ended.append({"id": name, "uid": uid, "trash": kept})
+        return {"ended": ended, "orphans": list(work.data.get("orphans", {}))}
+
+    def _live(self, work: Work) -> list[tuple[Agent, Repo]]:
+        found = []
+        for uid in uids_of(work.data):
+            agent = self._context.store.read(partial(rows.agent, uid=uid))
+            if agent is not None and agent.ended_at is None:
+                found.append((agent, repos.by_id(self._context, agent.repo)))
+        return found
+
+
+def uids_of(data: Any) -> list[Uid]:
+    """The agents that an ending is about."""
+    return [Uid(uid) for uid in data["agents"]]
+
+
+def record(writing: Writing, agents: list[Agent], *, how: str, by: str) -> dict[str, Any]:
+    """What the intent of an ending holds from the start."""
+    for agent in agents:
+        writing.emit("agent.ending", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
+    return {
+        "agents": {agent.uid: agent.id for agent in agents},
+        "how": how,
+        "by": by,
+        "stamp": stamp(writing.now),
+    }
+
+
+def stamp(now: float) -> str:
+    """A moment as a name for refs and folders; to the millisecond, so that it stays unique."""
+    whole = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    return f"{whole}-{int(now * 1000) % 1000:03d}"
+
+
+def has_work(agent: Agent, repo: Repo) -> bool:
+    """Whether there is anything of the agent's own to keep; a spawn may have failed before."""
+    if agent.branch is None or repos.is_gone(repo):
+        return False
+    made = repository.branch_exists(repos.git(repo), agent.branch)
+    return made or Path(agent.workspace).exists()
+
+
+def keep_orphaned(agent: Agent, folder: Path) -> None:
+    """Moves the workspace of an agent whose repository was deleted into its archive, whole."""
+    target = folder / "workspace"
+    if agent.branch is not None and Path(agent.workspace).is_dir() and not target.exists():
+        shutil.move(agent.workspace, target)
+
+
+def remove(agent: Agent, repo: Repo) -> None:
+    """Removes the workspace and the branch of an agent whose work was kept."""
+    if agent.branch is not None:
+        workspaces.remove(
+            repos.git(repo), path=agent.workspace, branch=agent.branch, agent=agent.id
+        )
+
+
+def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
+    """Salvages an agent's work and says where it is."""
+    config = settings.load(context.folders.home, repo.root)
+    kept = salvage.salvage(
+        repos.git(repo),
+        path=agent.workspace,
+        branch=agent.branch or "",
+        agent=agent.id,
+        stamp=stamp,
+        meta={"how": how, "row": msgspec.to_builtins(agent)},
+        ignored_cap=config.trash.ignored_mb << 20,
+        ignored_files_cap=config.trash.ignored_files,
+    )
+    summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
+    context.store.write(
+        lambda w: w.emit("agent.salvaged", repo=repo.id, agent=agent.uid, ref=kept.ref, **summary)
+    )
+    return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
+
+
+def archive_name(agent: Agent, stamp: str) -> str:
+    """The folder that an agent's own goes to."""
+    return f"{stamp}-{agent.id}"
+
+
+def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
+    """Moves an agent's folder into the archive, with its log and its row as files."""
+    target = context.folders.archive / archive_name(agent, stamp)
+    source = context.folders.agent(agent.uid)
+    if source.is_dir() and not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(source, target)  # noqa: PTH104 - one atomic step, on one file system
+    target.mkdir(parents=True, exist_ok=True)
+    events = context.store.read(lambda c: rows.events(c, agent=agent.uid, limit=1 << 20))
+    with (target / "events.jsonl").open("wb") as file:
+        for event in events:
+            file.write(msgspec.json.encode(event) + b"\n")
+    row: dict[str, Any] = msgspec.to_builtins(agent)
+    text = json.dumps({"how": how, **row}, indent=2)
+    (target / "agent.json").write_text(text + "\n")
+    return target
+
+
+def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid, Uid]:
+    """Marks an agent as ended; its children go to its own parent. Returns whose each was."""
+    fresh = rows.agent(writing.connection, agent.uid)
+    if fresh is None or fresh.ended_at is not None:
+        return {}
+    how, by = ending["how"], ending["by"]
+    ended = msgspec.structs.replace(
+        fresh,
+        ended_at=writing.now,
+        ended_by=how,
+        archive=archive_name(agent, ending["stamp"]),
+    )
+    rows.put_agent(writing, ended)
+    writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
+    for passed_on in receipts.close(writing, agent, how):
+        notices.on_message(writing, passed_on)
+    notices.forget(writing, agent)
+    orphans = {}
+    for child in rows.agents(writing.connection, repo=agent.repo):
+        if child.parent == agent.uid and child.uid not in ending["agents"]:
+            rows.put_agent(writing, msgspec.structs.replace(child, parent=agent.parent))
+            why = f"its manager {agent.id} ended"
+            writing.emit("agent.reassigned", repo=agent.repo, agent=child.uid, id=child.id, why=why)
+            orphans[child.uid] = agent.uid
+    return orphans
+
+
+def dismantle(context: Context, doors: Doors, agent: Agent, repo: Repo, *, how: str) -> None:
+    """Takes down an agent that never came to be, in the same order as every ending."""
+    if agent.ended_at is not None:
+        return
+    moment = stamp(context.clock.now())
+    session_request.stop_session(context, agent)
+    if has_work(agent, repo):
+        keep(context, agent, repo, stamp=moment, how=how)
+    remove(agent, repo)
+    archive(context, agent, stamp=moment, how=how)
+    told = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
+    context.store.write(lambda w: close(w, agent, told))
+    doors.close(agent.uid)
+
+
+def still_live(context: Context, uid: Uid) -> Agent:
+    """An agent that must not have ended meanwhile."""
+    agent = context.store.read(lambda c: rows.agent(c, uid))
+    if agent is None or agent.ended_at is not None:
+        name = agent.id if agent else uid
+        raise Conflict(f"{name} has ended meanwhile", "`wl trash list` has its work")
+    return agent

@@ -1,0 +1,111 @@
+"""A note in an agent's log, and a stop to its present turn."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import AgentRequest, NoteRequest
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied
+from windlass.core.ids import Uid
+from windlass.core.states import State
+from windlass.daemon.agents import endings
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.launch import keyboard
+from windlass.sessions import streams
+from windlass.store import rows
+from windlass.store.store import Writing
+
+_MOMENT = 5.0
+_RESTING = (State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED)
+
+
+class Telling:
+    """The operations `note` and `interrupt`, and the requests that begin them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operations(self) -> tuple[Operation, ...]:
+        """A note is done when it is recorded; a turn is stopped at most once too often."""
+        return (
+            Operation("note", (), lambda _: [], _noted),
+            Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted),
+        )
+
+    def begin_interrupt(self, caller: Caller, request: AgentRequest) -> Begin:
+        """Finds whose turn is to be stopped."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, where, request.get("agent"))
+        lookup.reachable(where, agent, lookup.live(self._context, where), doing="interrupt")
+        self._refuse_deaf(agent)
+        return Begin(agent.repo, where.caller_uid, lambda _: {"uid": agent.uid})
+
+    def _interrupt(self, work: Work) -> None:
+        agent = endings.still_live(self._context, Uid(work.data["uid"]))
+        number = self._refuse_deaf(agent)
+        if agent.state in _RESTING:
+            return
+        if agent.mode == "live":
+            keyboard.interrupt(self._context, agent)
+        else:
+            ask = {"type": "control_request", "request_id": work.intent.id}
+            line = msgspec.json.encode({**ask, "request": {"subtype": "interrupt"}})
+            streams.write(self._context.folders.session(agent.uid, number), line + b"\n")
+        self._context.store.write(
+            lambda w: w.emit("agent.interrupted", repo=agent.repo, agent=agent.uid)
+        )
+        self._await_rest(agent)
+
+    def _await_rest(self, agent: Agent) -> None:
+        """Gives the session a moment to say that its turn is over, so that the answer is true."""
+        end = time.monotonic() + _MOMENT
+        while time.monotonic() < end:
+            self._context.look(agent.uid)
+            if endings.still_live(self._context, agent.uid).state in _RESTING:
+                return
+            time.sleep(0.05)
+
+    def begin_note(self, caller: Caller, request: NoteRequest) -> Begin:
+        """Writes a line into an agent's log, in the transaction that records it."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, where, request.get("agent"))
+        if where.caller is not None and where.caller.uid != agent.uid:
+            raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
+        by = where.caller.id if where.caller else "user"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            text = request["text"]
+            writing.emit("note", repo=agent.repo, agent=agent.uid, text=text, by=by)
+            return {"id": agent.id, "text": text}
+
+        return Begin(agent.repo, where.caller_uid, prepare)
+
+    def _refuse_deaf(self, agent: Agent) -> int:
+        """The number of the session that can hear, or why there is none."""
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if sessions and sessions[0].started_at is not None and sessions[0].ended_at is None:
+            return sessions[0].number
+        hint = f"wl resume {agent.id} first"
+        if agent.state is State.CREATING:
+            hint = f"wait for it: wl wait {agent.id} --for running,waiting"
+        raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
+
+
+def _interrupted(work: Work) -> dict[str, Any]:
+    agent = endings.still_live(work.context, Uid(work.data["uid"]))
+    return {"id": agent.id, "state": agent.state}
+
+
+def _noted(work: Work) -> dict[str, Any]:
+    return {"agent": work.data["id"], "noted": work.data["text"]}
+
+
+def _uids(data: Any) -> list[Uid]:
+    return [Uid(data["uid"])]

@@ -1,0 +1,298 @@
+"""Merging by hand: an agent's branch into another, and the agent's ending with it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import MergeRequest
+from windlass.core import shapes
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.ids import Uid
+from windlass.core.policy import protected
+from windlass.core.printable import printable_line
+from windlass.daemon.agents import endings
+from windlass.daemon.agents.endings import Ending
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.lookup import Scope
+from windlass.daemon.launch import boxes, clones
+from windlass.git import changes, merges, repository, status
+from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
+from windlass.git.status import WorkStatus
+from windlass.store import rows
+from windlass.store.store import Writing
+
+UNPROVEN = "unproven: no gate"
+
+
+class Merging:
+    """The operation `merge`, the request that begins it, and the check that precedes it."""
+
+    def __init__(self, context: Context, ending: Ending) -> None:
+        self._context = context
+        self._ending = ending
+
+    def operation(self) -> Operation:
+        """Check, stop, make the merge, move the branch, end the agent."""
+        stop, *rest = self._ending.steps()
+        return Operation(
+            kind="merge",
+            steps=(
+                Step("check", self._check),
+                stop,
+                Step("plan", self._plan),
+                Step("apply", self._apply),
+                *rest,
+            ),
+            locks=endings.uids_of,
+            result=self._result,
+        )
+
+    def begin(self, caller: Caller, request: MergeRequest) -> Begin:
+        """Finds what is to be merged into what, and refuses what cannot be."""
+        context = self._context
+        where = lookup.scope(context, caller, request)
+        agent = lookup.agent(context, where, request.get("agent"))
+        live = lookup.live(context, where)
+        if where.caller is not None and where.caller.uid == agent.uid:
+            raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
+        lookup.reachable(where, agent, live, doing="merge")
+        refuse_inside(agent, request.get("cwd", ""))
+        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
+        by = where.caller.id if where.caller else "the person"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            data = endings.record(writing, [agent], how="merge", by=by)
+            own = where.caller is not None and into != where.caller.branch
+            return {**data, "into": into, "time": int(writing.now), "agents_own": own}
+
+        return Begin(agent.repo, where.caller_uid, prepare)
+
+    def preview(self, caller: Caller, request: MergeRequest) -> dict[str, Any]:
+        """Says whether a merge would go through, and what stands against it; changes nothing."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, where, request.get("agent"))
+        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        self._come_home(agent, into)
+        found = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
+        problems = []
+        try:
+            _refuse(git, agent, into)
+            self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
+        except Conflict as error:
+            problems.append(error.message)
+        return {
+            "agent": agent.id,
+            "into": into,
+            "uncommitted": uncommitted(status.status(git, agent.workspace)),
+            "problems": problems,
+            "protected": self._protected(git, agent, into),
+            **msgspec.to_builtins(found),
+        }
+
+    def target(self, where: Scope, agent: Agent, named: str | None, cwd: str) -> str:
+        """The branch to merge into: the one named, the parent's, or the checked-out one."""
+        repo = repos.by_id(self._context, agent.repo)
+        git = repos.git(repo)
+        if named is not None:
+            return self._named(git, where, agent, named)
+        live = lookup.live(self._context, where)
+        parent = next((a for a in live if a.uid == agent.parent), None)
+        if parent is not None and parent.branch is not None:
+            return parent.branch
+        branch = repos.current_branch(repo, cwd)
+        if branch is None:
+            raise UserError(
+                f"HEAD of {git.root} is detached, so there is no branch to merge into",
+                "name one: wl merge AGENT --into BRANCH",
+            )
+        return branch
+
+    def _named(self, git: Repository, where: Scope, agent: Agent, named: str) -> str:
+        if repository.branch_exists(git, named):
+            target = named
+        else:
+            target = _branch(lookup.agent(self._context, where, named))
+        if target == agent.branch:
+            raise UserError(f"{target} cannot be merged into itself", "name another branch")
+        return target
+
+    def _check(self, work: Work) -> None:
+        agent, git = self._agent(work)
+        into = work.data["into"]
+        self._come_home(agent, into)
+        _refuse(git, agent, into)
+        plan = _prepare(git, agent, into=into, time=work.data["time"])
+        self._rehearse(git, plan, agent, into)
+        self._refuse_protected(git, plan, agent, work)
+
+    def _plan(self, work: Work) -> None:
+        if "plan" in work.data:
+            return
+        agent, git = self._agent(work)
+        into = work.data["into"]
+        try:
+            self._come_home(agent, into)
+            _refuse(git, agent, into)
+            plan = _prepare(git, agent, into=into, time=work.data["time"])
+            self._rehearse(git, plan, agent, into)
+            self._refuse_protected(git, plan, agent, work)
+        except Conflict as error:
+            hint = f"{agent.id} is stopped now: {error.hint}, or wl resume {agent.id}"
+            raise Conflict(error.message, hint) from error
+        work.keep(plan=msgspec.to_builtins(plan))
+
+    def _apply(self, work: Work) -> None:
+        agent, git = self._agent(work)
+        plan = shapes.convert(work.data["plan"], MergePlan)
+        marked = self._marked(git, plan.old, plan.new)
+        merges.apply(git, plan, box=self._box(agent, work.data["into"]))
+
+        def change(writing: Writing) -> None:
+            writing.emit(
+                "agent.merged",
+                repo=agent.repo,
+                agent=agent.uid,
+                id=agent.id,
+                into=work.data["into"],
+                commit=plan.new,
+                was=plan.old,
+                verdict=UNPROVEN,
+                protected=marked,
+            )
+
+        self._context.store.write(change)
+
+    def _come_home(self, agent: Agent, into: str) -> None:
+        """Brings what both sides committed in boxes into the repository."""
+        clones.bring(self._context, agent)
+        if (target := self._boxed_on(agent, into)) is not None:
+            clones.bring(self._context, target)
+
+    def _rehearse(self, git: Repository, plan: MergePlan, agent: Agent, into: str) -> None:
+        merges.rehearse(git, plan, box=self._box(agent, into))
+
+    def _box(self, agent: Agent, into: str) -> list[str]:
+        """What moves the checkout of the target, if that is a clone."""
+        target = self._boxed_on(agent, into)
+        return boxes.changing(self._context, target) if target is not None else []
+
+    def _boxed_on(self, agent: Agent, branch: str) -> Agent | None:
+        live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
+        return next((a for a in live if a.branch == branch and a.isolation == "box"), None)
+
+    def _protected(self, git: Repository, agent: Agent, into: str) -> list[str]:
+        """The protected paths that a merge of the agent's branch would change."""
+        base = repository.merge_base(git, into, _branch(agent))
+        return [] if base is None else self._marked(git, base, _branch(agent))
+
+    def _marked(self, git: Repository, old: str, new: str) -> list[str]:
+        config = settings.load(self._context.folders.home, git.root)
+        return protected.among(changes.touched(git, old, new), config.landing.protected)
+
+    def _refuse_protected(self, git: Repository, plan: MergePlan, agent: Agent, work: Work) -> None:
+        """Refuses an agent what only a person lets in, by what would really change."""
+        marked = self._marked(git, plan.old, plan.new) if work.data.get("agents_own") else []
+        if marked:
+            raise Denied(
+                f"{agent.id} edits protected paths, which only a person lets in:"
+                f" {', '.join(map(printable_line, marked[:5]))}",
+                f"ask the person: wl merge {agent.id} --into {work.data['into']}",
+            )
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        plan = work.data["plan"]
+        return {
+            **self._ending.result(work),
+            "into": work.data["into"],
+            "commit": plan["new"],
+            "was": plan["old"],
+            "verdict": UNPROVEN,
+        }
+
+    def _agent(self, work: Work) -> tuple[Agent, Repository]:
+        agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
+        return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePlan:
+    subject = agent.goal.strip().splitlines()[0]
+    message = (
+        f"Merge agent {agent.id}: {subject[:60]}\n\n{agent.goal}\n\n"
+        f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {UNPROVEN}\n"
+    )
+    return merges.prepare(
+        git,
+        source=_branch(agent),
+        target_branch=into,
+        message=message,
+        author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),
+        time=time,
+    )
+
+
+def _refuse(git: Repository, agent: Agent, into: str) -> None:
+    """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
+    found = status.status(git, agent.workspace)
+    if not found.clean:
+        names = uncommitted(found)
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        under_way = f"a {found.operation} is under way" if found.operation else ""
+        what = "; ".join(part for part in (shown, under_way) if part)
+        raise Conflict(
+            f"{agent.id} has uncommitted work: {what}",
+            f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
+        )
+    tip = repository.resolve(git, f"refs/heads/{_branch(agent)}")
+    if found.head and tip and not _contains(git, tip, found.head):
+        raise Conflict(
+            f"{agent.id}'s workspace is on {found.branch or 'a detached HEAD'}, with commits that"
+            f" {agent.branch} lacks",
+            f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
+        )
+    place = repository.checkouts(git).get(into)
+    if place is not None:
+        merges.refuse_dirty(git, place)
+
+
+def _contains(git: Repository, tip: str, head: str) -> bool:
+    """Whether a branch has a workspace's HEAD; one that no branch brought home is not even here."""
+    return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
+
+
+def uncommitted(found: WorkStatus) -> list[str]:
+    """Everything that no commit has."""
+    return sorted(
+        {*found.staged, *found.unstaged, *found.untracked, *found.conflicted, *found.nested}
+    )
+
+
+def refuse_inside(agent: Agent, cwd: str) -> None:
+    """Refuses to pull the floor from under the caller."""
+    if not agent.owns_workspace or not cwd:
+        return
+    inside = os.path.realpath(agent.workspace)
+    here = os.path.realpath(cwd)
+    if here == inside or here.startswith(inside + os.sep):
+        raise Conflict(
+            f"you are inside {agent.id}'s own workspace, which a merge removes",
+            "cd out of it first",
+        )
+
+
+def _branch(agent: Agent) -> str:
+    if agent.branch is None:
+        raise Conflict(
+            f"{agent.id} works in your own checkout and has no branch",
+            "its commits are where you are already",
+        )
+    return agent.branch

@@ -1,0 +1,202 @@
+"""Steering agents that live: pause, resume, reassign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass import drivers
+from windlass.api.server import Caller
+from windlass.api.wire import AgentRequest, ReassignRequest, ResumeRequest
+from windlass.core import crew
+from windlass.core.crew import Agent, Limits
+from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.ids import Uid
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.agents import endings
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.launch import boxes, clones, session_request
+from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.mail import notices, receipts
+from windlass.daemon.spend import budgets
+from windlass.daemon.states import watcher
+from windlass.store import rows
+from windlass.store.store import Writing
+
+
+class Steering:
+    """The operations `pause`, `resume` and `reassign`, and the requests that begin them."""
+
+    def __init__(self, context: Context, doors: Doors) -> None:
+        self._context = context
+        self._doors = doors
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Pause stops the session and keeps everything; resume starts the next one."""
+        return (
+            Operation("pause", (Step("stop", self._pause),), _uids, self._result),
+            Operation(
+                "resume",
+                (Step("workspace", self._ensure), Step("session", self._resume)),
+                _uids,
+                self._result,
+            ),
+            Operation("reassign", (), lambda _: [], _reassigned),
+        )
+
+    def begin(self, kind: str, caller: Caller, request: AgentRequest | ResumeRequest) -> Begin:
+        """Finds the agent, and says where it stands already."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, where, request.get("agent"))
+        lookup.reachable(where, agent, lookup.live(self._context, where), doing=kind)
+        if kind == "pause" and where.caller is not None and where.caller.uid == agent.uid:
+            raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
+        limits = _limits(agent, request)
+        if limits != agent.limits and where.caller is not None and where.caller.uid == agent.uid:
+            raise Denied("an agent cannot raise its own limits", "ask the person, or its manager")
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        alive = bool(sessions) and sessions[0].ended_at is None
+        if agent.session == 0 and agent.state is State.CREATING:
+            raise Conflict(
+                f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"
+            )
+        if kind == "resume" and alive and Path(agent.workspace).is_dir():
+            talk = f"talk to it: wl send {agent.id} '...'"
+            raise Conflict(
+                f"{agent.id} is not stopped: it is {agent.state}",
+                talk if limits == agent.limits else f"wl pause {agent.id} first",
+            )
+        if kind == "pause" and agent.state is State.PAUSED:
+            raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
+        if kind == "resume":
+            drivers.get(agent.driver).check()  # before a session is recorded that cannot start
+            boxes.require_as_configured(self._context, agent)
+            raised = msgspec.structs.replace(agent, limits=limits)
+            budgets.refuse_spent(self._context, agent.repo, raised)
+        number = agent.session + 1
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            if limits != agent.limits:
+                _limit(writing, agent.uid, limits)
+            return {"uid": agent.uid, "number": number}
+
+        return Begin(agent.repo, where.caller_uid, prepare)
+
+    def begin_reassign(self, caller: Caller, request: ReassignRequest) -> Begin:
+        """Gives an agent another parent, or none, in the transaction that records it."""
+        where = lookup.scope(self._context, caller, request)
+        live = lookup.live(self._context, where)
+        agent = lookup.agent(self._context, where, request["agent"])
+        lookup.reachable(where, agent, live, doing="reassign")
+        wanted = request["parent"]
+        if where.caller is not None and (wanted is None or where.caller.uid == agent.uid):
+            raise Denied(
+                f"{where.caller.id} may give those below it to each other, not itself or to nobody",
+                "ask the person",
+            )
+        parent = lookup.agent(self._context, where, wanted) if wanted else None
+        if parent is not None:
+            lookup.reachable(where, parent, live, doing="give agents to")
+        uid = where.caller_uid
+        new = parent.uid if parent else None
+        return Begin(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
+
+    def _pause(self, work: Work) -> None:
+        agent = self._live(work)
+        # The word first: between it and the end of the process the agent is not "stopped".
+        why = work.data.get("why", "paused with `wl pause`")
+        self._context.store.write(lambda w: _say_paused(w, agent, why))
+        session_request.stop_session(self._context, agent)
+
+    def _ensure(self, work: Work) -> None:
+        agent = self._live(work)
+        clones.ensure(self._context, agent)
+
+    def _resume(self, work: Work) -> None:
+        agent = self._live(work)
+        if agent.session < work.data["number"]:
+            session_request.stop_session(
+                self._context, agent
+            )  # strays of a session that lost its holder
+            agent = session_request.begin_session(self._context, agent)
+        try:
+            session_request.start_session(self._context, self._doors, agent)
+        except Exception as error:
+            # Else it would be "creating" for ever, and nobody could resume it.
+            why = error.message if isinstance(error, WindlassError) else str(error)
+            session_request.give_up_session(self._context, agent, why)
+            raise
+
+    def _live(self, work: Work) -> Agent:
+        return endings.still_live(self._context, Uid(work.data["uid"]))
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        agent = self._live(work)
+        return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
+
+
+def _limits(agent: Agent, request: AgentRequest | ResumeRequest) -> Limits:
+    """The limits that an agent has, but for those that are asked for."""
+    asked = {"usd": request.get("max_usd"), "seconds": request.get("max_seconds")}
+    given = {name: limit for name, limit in asked.items() if limit is not None}
+    for name, limit in given.items():
+        if not isinstance(limit, int | float) or not 0 < limit < 1e9:
+            raise UserError(f"a limit of {limit} {name} makes no sense", "give more than 0")
+    return msgspec.structs.replace(agent.limits, **given)
+
+
+def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
+    agent = rows.agent(writing.connection, uid)
+    if agent is None or agent.ended_at is not None:
+        raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
+    rows.put_agent(writing, msgspec.structs.replace(agent, limits=limits))
+    told = msgspec.to_builtins(limits)
+    writing.emit("agent.limited", repo=agent.repo, agent=uid, id=agent.id, **told)
+
+
+def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
+    seen = Observation(
+        source=Source.WINDLASS,
+        value=State.PAUSED,
+        at=writing.now,
+        evidence=why,
+        session=agent.session,
+    )
+    watcher.observe(writing, agent, seen)
+
+
+def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
+    """Puts an agent under another, if both live and no cycle comes of it."""
+    agent = rows.agent(writing.connection, uid)
+    if agent is None or agent.ended_at is not None:
+        raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
+    parent = rows.agent(writing.connection, new) if new else None
+    if new and (parent is None or parent.ended_at is not None):
+        raise Conflict("that manager has ended", "name another: wl reassign AGENT MANAGER")
+    if parent is not None:
+        crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
+    moved = msgspec.structs.replace(agent, parent=new)
+    rows.put_agent(writing, moved)
+    for question in receipts.move(writing, moved):
+        notices.on_message(writing, question)
+    why = f"to {parent.id}" if parent else "to nobody"
+    writing.emit("agent.reassigned", repo=agent.repo, agent=uid, id=agent.id, why=why)
+    return {
+        "agent": uid,
+        "id": agent.id,
+        "was": agent.parent,
+        "now": new,
+        "parent": parent.id if parent else None,
+    }
+
+
+def _reassigned(work: Work) -> dict[str, Any]:
+    return {"id": work.data["id"], "parent": work.data["parent"]}
+
+
+def _uids(data: Any) -> list[Uid]:
+    return [Uid(data["uid"])]

@@ -1,0 +1,375 @@
+"""Starting an agent: a row, a workspace, a setup, a session."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from windlass import drivers
+from windlass.api.server import Caller
+from windlass.api.wire import SpawnRequest
+from windlass.core import crew, ids, names
+from windlass.core.boxing import Network
+from windlass.core.config import Config, confinement
+from windlass.core.crew import Agent, Limits, Spawn
+from windlass.core.driving import SessionRequest
+from windlass.core.errors import ConfigError, Conflict, Denied, UserError
+from windlass.core.ids import AgentId, Uid
+from windlass.core.launch import Mode
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.agents import endings
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.launch import boxes, clones, instructions, project_commands, session_request
+from windlass.daemon.launch.boxes import Choice
+from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.policy import grants
+from windlass.daemon.spend import budgets
+from windlass.git import repository, runner, workspaces
+from windlass.git.repository import Repository
+from windlass.store import rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+
+class Spawning:
+    """The operation `spawn` and the request that begins it."""
+
+    def __init__(self, context: Context, doors: Doors) -> None:
+        self._context = context
+        self._doors = doors
+
+    def operation(self) -> Operation:
+        """The steps of a spawn."""
+        return Operation(
+            kind="spawn",
+            steps=(
+                Step("workspace", self._workspace, self._abandon),
+                Step("setup", self._setup),
+                Step("session", self._session),
+            ),
+            locks=lambda data: [Uid(data["uid"])],
+            result=self._result,
+        )
+
+    def begin(self, caller: Caller, request: SpawnRequest) -> Begin:
+        """Checks a request as far as it can be without doing anything, and says how to begin."""
+        context = self._context
+        _require_programs(context)
+        where = lookup.scope(context, caller, request)
+        repo = where.repo or repos.add(context, request.get("cwd", ""))
+        git = repos.git(repo)
+        head = repository.require_commit(git)
+        config = settings.load(context.folders.home, repo.root)
+        goal = request["goal"].strip()
+        if not goal:
+            raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
+        role = request.get("role") or "worker"
+        instructions.require_readable(repo.root, role)
+        own = getattr(config.roles, role)
+        driver = _driver(context, request, own.driver or config.driver)
+        mode = request.get("mode", "live")
+        root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
+        draft = partial(session_request.draft, context, driver, mode=mode, root=root, config=config)
+        choice, network = self._confined(request, config, where, repo, driver=driver, draft=draft)
+        limits = _limits(request, driver, mode)
+        pinned = _pinned(config, driver)
+        budgets.refuse_spent(context, repo.id)
+        configured = grants.configured(config, role, choice.level)
+        given = grants.wanted(request, configured, where.caller)
+        parent = where.caller
+        if named := request.get("parent"):
+            parent = lookup.agent(context, lookup.Scope(repo, where.caller), named)
+            lookup.reachable(where, parent, lookup.live(context, where), doing="start agents for")
+        if parent is not None:
+            clones.bring(context, parent)
+        fork_of = self._fork(where, request.get("fork"), driver)
+        name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
+        script = _script(request, repo, driver, where.caller)
+        branch = _person_branch(repo, where, request)
+        base, base_from = _base(git, head, parent, branch)
+        branches = repos.agent_branches(git)
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            live = rows.agents(writing.connection, repo=repo.id)
+            spawn = Spawn(
+                role=role,
+                parent=parent,
+                caller=where.caller,
+                policy=given,
+                configured=configured,
+                isolation=choice.level,
+                network=network,
+            )
+            crew.check_spawn(spawn, live=live, max_agents=config.max_agents)
+            chosen = self._name(name, live, branches)
+            apart = request.get("worktree", True)
+            workspace = context.folders.workspace(repo.id, chosen)
+            uid = context.new_uid()
+            agent = Agent(
+                uid=uid,
+                repo=repo.id,
+                id=chosen,
+                role=role,
+                parent=parent.uid if parent else None,
+                goal=goal,
+                driver=driver,
+                model=request.get("model") or own.model or config.model or None,
+                mode=mode,
+                branch=f"agent/{chosen}" if apart else None,
+                workspace=str(workspace) if apart else repo.root,
+                base=base,
+                base_from=base_from,
+                policy=given,
+                script=str(context.folders.script(uid)) if script.text else script.path,
+                options=pinned,
+                isolation=choice.level,
+                network=network,
+                fork_of=fork_of,
+                limits=limits,
+                slot=crew.free_slot(rows.agents(writing.connection)),
+                conversation=str(uuid.uuid4()),
+                session=0,
+                state=State.CREATING,
+                state_at=writing.now,
+                created_at=writing.now,
+            )
+            rows.put_agent(writing, agent)
+            seen = Observation(
+                source=Source.WINDLASS,
+                value=State.CREATING,
+                at=writing.now,
+                evidence="its workspace is being prepared",
+                session=0,
+            )
+            rows.put_observation(writing, agent.uid, seen)
+            writing.emit(
+                "agent.created",
+                repo=repo.id,
+                agent=agent.uid,
+                id=agent.id,
+                role=role,
+                parent=parent.id if parent else None,
+                goal=goal,
+                base=base,
+                base_from=base_from,
+                isolation=choice.level,
+                network=network,
+            )
+            told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
+            return {"uid": agent.uid, **told}
+
+        return Begin(repo.id, where.caller_uid, prepare)
+
+    def _confined(
+        self,
+        request: SpawnRequest,
+        config: Config,
+        where: lookup.Scope,
+        repo: Repo,
+        *,
+        driver: str,
+        draft: Callable[..., SessionRequest],
+    ) -> tuple[Choice, Network]:
+        """The level and the network; refuses what could not start, and what is not to be given.
+
+        What is configured is a floor for what agents ask for: a person may go below it.
+        """
+        caller = where.caller
+        if caller is not None and not request.get("worktree", True):
+            raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
+        usual, usual_network = confinement(config, request.get("role") or "worker")
+        wanted = request.get("isolation") or usual
+        boxed = caller is not None and caller.isolation == "box"
+        if caller is not None and wanted in ("auto", "hooks") and usual in ("required", "box"):
+            wanted = usual
+        if boxed and wanted == "auto":
+            wanted = "box"
+        network = crew.narrowest(usual_network, caller)
+        asked = request.get("network")
+        if asked is not None:
+            network = crew.granted(asked, network, caller)
+        choice = boxes.choose(
+            wanted=wanted, network=network, driver=driver, draft=draft(boxed=True), repo=repo
+        )
+        if choice.level == "box":
+            return choice, network
+        drivers.get(driver).require_ready(draft())
+        if asked not in (None, "host"):
+            raise ConfigError(
+                f"without a box nothing keeps an agent from the network: {choice.why}",
+                choice.fix or "leave --network out, or ask for a box: --isolation required",
+            )
+        return choice, "host"
+
+    def _name(self, wanted: AgentId | None, live: list[Agent], branches: set[str]) -> AgentId:
+        # Compared without case: folders and refs on some file systems are.
+        taken = {agent.id.lower(): agent.id for agent in live}
+        if wanted is None:
+            return names.friendly(self._context.dice.randrange, {*taken, *branches})
+        if wanted.lower() in taken:
+            raise Conflict(
+                f"the name {wanted!r} is taken by a live agent",
+                f"choose another, or end it: wl kill {taken[wanted.lower()]}",
+            )
+        if wanted in branches:
+            raise Conflict(
+                f"the branch agent/{wanted} exists already",
+                f"choose another name, or move it: git branch -m agent/{wanted} NEW",
+            )
+        return wanted
+
+    def _fork(self, where: lookup.Scope, wanted: str | None, driver: str) -> str | None:
+        """The transcript to begin with, copied by nobody: the agent CLI forks it itself."""
+        if wanted is None:
+            return None
+        source = lookup.any_agent(self._context, where, wanted)
+        lookup.reachable(where, source, lookup.live(self._context, where), doing="fork")
+        if source.driver != driver or not drivers.get(driver).abilities.fork:
+            raise UserError(
+                f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
+                "fork an agent of the same driver; `wl drivers` shows which can",
+            )
+        if source.ended_at is not None:
+            raise UserError(
+                f"{source.id} has ended, and its conversation lies in the archive",
+                f"bring it back first: wl undo, or wl trash restore {source.id}",
+            )
+        return session_request.transcript(self._context, source)
+
+    def _agent(self, work: Work) -> tuple[Agent, Repo]:
+        uid = Uid(work.data["uid"])
+        agent = self._context.store.read(lambda c: rows.agent(c, uid))
+        if agent is None:  # written in the transaction that began this intent
+            raise AssertionError(uid)
+        return agent, repos.by_id(self._context, agent.repo)
+
+    def _workspace(self, work: Work) -> None:
+        agent, repo = self._agent(work)
+        session_request.keep_fork(self._context, agent)
+        session_request.keep_script(self._context, agent, work.data.get("script"))
+        if agent.branch is None:
+            return
+        git = repos.git(repo)
+        clones.lodge(self._context, agent)
+        workspaces.include(git, agent.workspace)
+
+    def _setup(self, work: Work) -> None:
+        agent, repo = self._agent(work)
+        config = settings.load(self._context.folders.home, repo.root)
+        if not config.workspace.setup or agent.branch is None:
+            return
+        project_commands.run(self._context, agent, "setup", config.workspace.setup, config)
+
+    def _session(self, work: Work) -> None:
+        agent, _ = self._agent(work)
+        if agent.session == 0:
+            agent = session_request.begin_session(self._context, agent)
+        session_request.start_session(self._context, self._doors, agent)
+
+    def _abandon(self, work: Work) -> None:
+        """Takes a spawn back: what setup made is salvaged like any work."""
+        agent, repo = self._agent(work)
+        endings.dismantle(self._context, self._doors, agent, repo, how="spawn failed")
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        agent, _ = self._agent(work)
+        return {
+            "uid": agent.uid,
+            "id": agent.id,
+            "branch": agent.branch,
+            "workspace": agent.workspace,
+            "base": agent.base,
+            "base_from": agent.base_from,
+            "role": agent.role,
+            "mode": agent.mode,
+            "driver": agent.driver,
+            "isolation": agent.isolation,
+            "network": agent.network,
+            "unboxed": work.data.get("unboxed", ""),
+            "to_box": work.data.get("to_box", ""),
+        }
+
+
+def _require_programs(context: Context) -> None:
+    runner.require_version()
+    context.sessions.tmux.require_version()
+
+
+def _pinned(config: Config, driver: str) -> dict[str, str]:
+    """What an agent keeps of its driver's configuration, whatever becomes of that."""
+    told = session_request.options(config, driver)
+    return {key: told[key] for key in drivers.get(driver).pinned}
+
+
+def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
+    name = request.get("driver") or context.env.get("WINDLASS_DRIVER") or configured
+    drivers.get(name).check()
+    return name
+
+
+def _limits(request: SpawnRequest, driver: str, mode: Mode) -> Limits:
+    given = Limits(
+        turns=request.get("max_turns"),
+        usd=request.get("max_usd"),
+        seconds=request.get("max_seconds"),
+    )
+    for name, limit in (("turns", given.turns), ("budget", given.usd), ("time", given.seconds)):
+        if limit is not None and not 0 < limit < 1e9:
+            raise UserError(f"a limit of {limit:g} for {name} makes no sense", "give more than 0")
+    if given.turns is not None and (mode != "headless" or not drivers.get(driver).abilities.limits):
+        raise UserError(
+            f"only a headless session can be limited in turns, and not every driver's ({driver})",
+            "add --print, or limit its time or budget: --time-limit 30m, --max-budget 2",
+        )
+    return given
+
+
+def _person_branch(repo: Repo, where: lookup.Scope, request: SpawnRequest) -> str | None:
+    if where.caller is not None:
+        return repository.head_branch(repos.git(repo))
+    return repos.current_branch(repo, request.get("cwd", repo.root))
+
+
+class _Script(NamedTuple):
+    path: str | None = None
+    text: str | None = None
+
+
+def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None) -> _Script:
+    """The file that a person names; of a boxed agent only the words, as it reads them itself."""
+    given = request.get("script")
+    if given is None:
+        return _Script()
+    if not drivers.get(driver).abilities.scripts:
+        raise UserError(
+            f"{driver} asks a model, and plays no scripts",
+            f"wl model serve {given} plays it to {driver}; or take --driver standin",
+        )
+    if caller is not None and caller.isolation == "box":
+        text = request.get("script_text")
+        if not text:
+            raise UserError(f"no words of the script {given}", "call `wl new` for it")
+        return _Script(text=text)
+    path = Path(request.get("cwd", repo.root)) / given
+    if not path.is_file():
+        raise UserError(f"no script {given}", "docs/scripts.md describes the format")
+    return _Script(path=str(path.resolve()))
+
+
+def _base(git: Repository, head: str, parent: Agent | None, branch: str | None) -> tuple[str, str]:
+    """Where a new branch starts, and how we came to that."""
+    if parent is not None and parent.branch is not None:
+        tip = repository.resolve(git, f"refs/heads/{parent.branch}")
+        if tip is not None:
+            return tip, f"{parent.id}'s branch {parent.branch}"
+    green = repository.resolve(git, "refs/windlass/green")
+    if green is not None:
+        return green, "refs/windlass/green, the last proven commit"
+    if branch is None:
+        return head, "HEAD (detached)"
+    return repository.resolve(git, f"refs/heads/{branch}") or head, f"HEAD ({branch})"

@@ -1,0 +1,1 @@
+"""What every service stands on: context, intents, settings, repositories, safe file access."""

@@ -1,0 +1,169 @@
+"""What the services share: the store, the folders, the sessions, the clock and the dice."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.kernel.failpoints import Failpoints
+from windlass.sessions.session import Sessions
+from windlass.store.store import Store
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> float:
+        """Returns the seconds since the epoch."""
+        return time.time()
+
+
+class Folders:
+    """Where the daemon keeps things, under the state folder and the runtime folder."""
+
+    def __init__(self, home: Path, runtime: Path) -> None:
+        self.home = home
+        self.runtime = runtime
+
+    def agent(self, uid: Uid) -> Path:
+        """An agent's own folder: prompt, settings, conversation, sessions."""
+        return self.home / "agents" / uid
+
+    def session(self, uid: Uid, number: int) -> Path:
+        """The folder of one session."""
+        return self.agent(uid) / "sessions" / str(number)
+
+    def events(self, uid: Uid, number: int) -> Path:
+        """Where a session's hooks leave what they saw."""
+        return self.session(uid, number) / "events.jsonl"
+
+    def policy(self, uid: Uid) -> Path:
+        """What an agent's policy hook decides by when no daemon answers."""
+        return self.agent(uid) / "policy.json"
+
+    def private_home(self, uid: Uid) -> Path:
+        """A boxed agent's HOME."""
+        return self.agent(uid) / "home"
+
+    def temporary(self, uid: Uid) -> Path:
+        """The temporary folder of an agent without a box."""
+        return self.agent(uid) / "tmp"
+
+    def mirror(self, repo: RepoId) -> Path:
+        """What boxed agents see as `origin`: the repository's refs, and nothing else of it."""
+        return self.home / "mirrors" / repo
+
+    def boxes(self, uid: Uid) -> Path:
+        """What boxes beside an agent's sessions are started from; not its own, and of no value."""
+        return self.home / "boxes" / uid
+
+    def script(self, uid: Uid) -> Path:
+        """The script that a boxed manager gave an agent."""
+        return self.agent(uid) / "script.json"
+
+    def fork(self, uid: Uid) -> Path:
+        """The conversation that an agent began with, as it was then."""
+        return self.agent(uid) / "fork.jsonl"
+
+    def instructions(self, uid: Uid) -> Path:
+        """What an agent is told about itself."""
+        return self.agent(uid) / "instructions.md"
+
+    @property
+    def workspaces(self) -> Path:
+        """Below here lies every workspace of ours."""
+        return self.home / "workspaces"
+
+    def workspace(self, repo: RepoId, name: str) -> Path:
+        """Where an agent's checkout goes."""
+        return self.workspaces / repo / name
+
+    def sockets(self, uid: Uid) -> Path:
+        """An agent's socket folder: who comes in through it is that agent."""
+        return self.runtime / uid[:8]
+
+    @property
+    def archive(self) -> Path:
+        """Where ended agents go."""
+        return self.home / "archive"
+
+
+class Stuck(NamedTuple):
+    """Why a clone's work does not come home, how the clone was then, and when to try again."""
+
+    why: str
+    seen: object
+    at: float
+    pause: float
+
+    def holds(self, seen: object, now: float) -> bool:
+        """Whether another try would come too early; a clock that went back ends the pause."""
+        return seen == self.seen and 0 <= now - self.at < self.pause
+
+
+class Context:
+    """One per daemon."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        folders: Folders,
+        sessions: Sessions,
+        clock: SystemClock,
+        dice: random.Random,
+        failpoints: Failpoints,
+        env: dict[str, str],
+    ) -> None:
+        self.store = store
+        self.folders = folders
+        self.sessions = sessions
+        self.clock = clock
+        self.dice = dice
+        self.failpoints = failpoints
+        self.env = env
+        self.look: Callable[[Uid], None] = lambda _: None
+        """Reads what is new about an agent, now; the daemon puts its eyes here."""
+        self.brought: dict[Uid, object] = {}
+        """By what each clone was known when its work was brought home last."""
+        self.stuck: dict[Uid, Stuck] = {}
+        """Those whose work does not come home."""
+        self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def holding(self, uids: list[Uid]) -> Iterator[None]:
+        """Holds these agents' locks, always in the same order."""
+        with self._guard:
+            locks = [self._locks[uid] for uid in sorted(set(uids))]
+        with ExitStack() as held:
+            for lock in locks:
+                held.enter_context(lock)
+            yield
+
+    def is_free(self, uid: Uid, *, within: float) -> bool:
+        """Whether nobody holds that lock any more after so many seconds at most."""
+        with self._guard:
+            lock = self._locks[uid]
+        if not lock.acquire(timeout=within):
+            return False
+        lock.release()
+        return True
+
+    def new_uid(self) -> Uid:
+        """Makes an id for the store; random even under a seed, because it names files."""
+        return Uid(uuid.uuid4().hex[:12])
+
+
+def session_name(agent: Agent) -> str:
+    """The tmux session of an agent."""
+    return f"wl-{agent.repo}-{agent.id}"

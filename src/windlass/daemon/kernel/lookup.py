@@ -1,0 +1,106 @@
+"""From what a request says to what it means: which repository, which agent, by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from windlass.api.server import Caller
+from windlass.core import crew, ids
+from windlass.core.crew import Agent
+from windlass.core.errors import Denied, NotFound, UserError
+from windlass.core.ids import Uid
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.store import rows
+from windlass.store.rows import Repo
+
+HINT = "`wl list` shows who is there"
+
+
+class Scope(NamedTuple):
+    """Where a request is asked from, and by which agent, if by one."""
+
+    repo: Repo | None
+    caller: Agent | None
+
+    @property
+    def caller_uid(self) -> Uid | None:
+        """The calling agent as the store calls it; None is the person."""
+        return self.caller.uid if self.caller else None
+
+    def require_repo(self) -> Repo:
+        """The repository, or an error that says what to do."""
+        if self.repo is None:
+            raise UserError("not in a repository that Windlass knows", "cd into one, or `wl init`")
+        return self.repo
+
+
+def scope(context: Context, caller: Caller, request: Mapping[str, Any]) -> Scope:
+    """Finds the repository and the calling agent of a request."""
+    if caller.agent is not None:
+        uid = caller.agent
+        agent = context.store.read(lambda c: rows.agent(c, uid))
+        if agent is None or agent.ended_at is not None:
+            raise Denied("the calling agent has ended", "its socket means nothing any more")
+        return Scope(repos.by_id(context, agent.repo), agent)
+    cwd = request.get("cwd")
+    return Scope(repos.known(context, cwd) if cwd else None, None)
+
+
+def live(context: Context, where: Scope) -> list[Agent]:
+    """The live agents of the repository; outside of any, those of all."""
+    repo = where.repo.id if where.repo else None
+    return context.store.read(lambda c: rows.agents(c, repo=repo))
+
+
+def agent(context: Context, where: Scope, wanted: str | None) -> Agent:
+    """Finds a live agent by unique prefix; without one, the caller itself."""
+    if wanted is None or wanted == "self":
+        if where.caller is None:
+            raise UserError("which agent?", "name one; `wl list` shows who is there")
+        return where.caller
+    present = live(context, where)
+    found = ids.match(wanted, [a.id for a in present], what="agent", hint=_hint(context, where))
+    named = [a for a in present if a.id == found]
+    if len(named) > 1:
+        raise UserError(f"{found!r} lives in {len(named)} repositories", "cd into the one you mean")
+    return named[0]
+
+
+def ended(context: Context, where: Scope, wanted: str) -> Agent | None:
+    """The newest ended agent of exactly that id."""
+    repo = where.repo.id if where.repo else None
+    past = context.store.read(lambda c: rows.agents(c, repo=repo, ended=True))
+    return next((a for a in reversed(past) if a.id == wanted), None)
+
+
+def any_agent(context: Context, where: Scope, wanted: str | None) -> Agent:
+    """Finds a live agent, else an ended one of exactly that id."""
+    try:
+        return agent(context, where, wanted)
+    except NotFound:
+        past = ended(context, where, wanted or "")
+        if past is None:
+            raise
+        return past
+
+
+def reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
+    """Refuses an agent that wants to do something to what is neither it nor below it."""
+    if where.caller is None or where.caller.uid in (target.uid, target.parent):
+        return
+    if target.uid not in {a.uid for a in crew.below(where.caller, present)}:
+        raise Denied(
+            f"{where.caller.id} may not {doing} {target.id}, which is not below it",
+            "ask the person, or its manager",
+        )
+
+
+def _hint(context: Context, where: Scope) -> str:
+    if where.repo is None:
+        return f"not in a repository; {HINT}"
+    elsewhere = [a for a in context.store.read(rows.agents) if a.repo != where.repo.id]
+    if elsewhere:
+        return f"{HINT}; `wl list --all` includes other repositories"
+    return HINT

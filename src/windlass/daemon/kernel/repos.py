@@ -1,0 +1,191 @@
+"""Repositories: knowing them again, by the folder that a command is run in."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from windlass.core import ids
+from windlass.core.errors import Conflict, GitError, NotFound, UserError
+from windlass.core.ids import RepoId
+from windlass.daemon.kernel.context import Context
+from windlass.git import repository, workspace_state, workspaces
+from windlass.git.repository import Repository
+from windlass.store import rows, tables
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+_ID_FILE = "windlass-id"
+"""Kept in the git folder, so that a clone that is moved stays the same repository."""
+
+
+def known(context: Context, cwd: str) -> Repo | None:
+    """The repository around a folder, if it is known; asks no git, so listings stay fast."""
+    found = context.store.read(rows.repos)
+    by_git_dir = {repo.git_dir: repo for repo in found}
+    by_id = {repo.id: repo for repo in found}
+    here = Path(cwd)
+    if here.is_relative_to(context.folders.workspaces):
+        # Whatever repositories an agent has made in there.
+        below = here.relative_to(context.folders.workspaces).parts
+        return by_id.get(RepoId(below[0])) if below else None
+    for folder in (here, *here.parents):
+        repo = by_git_dir.get(str(folder / ".git"))
+        if repo is not None:
+            return repo
+        if (folder / ".git").exists():
+            found_here = repository.discover(str(folder))
+            return by_git_dir.get(found_here.git_dir) or _moved(context, found_here, by_id)
+    return None
+
+
+def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
+    """Knows a repository again that was moved to another folder, and tells its workspaces."""
+    kept = _kept_id(context, found)
+    was = by_id.get(kept)
+    if was is None or not is_gone(was) or forgotten(was):
+        return None
+    repo = context.store.write(lambda w: _register(w, found, kept))
+    for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
+        workspaces.follow(found, agent.workspace)
+    return repo
+
+
+def _kept_id(context: Context, found: Repository) -> RepoId:
+    """The id that a repository says it has; empty where an agent may have written that."""
+    id_file = Path(found.git_dir) / _ID_FILE
+    if id_file.is_relative_to(context.folders.home) or not id_file.is_file():
+        return RepoId("")
+    return RepoId(id_file.read_text().strip())
+
+
+def require(context: Context, cwd: str) -> Repo:
+    """The repository around a folder; one that is new becomes known."""
+    return known(context, cwd) or add(context, cwd)
+
+
+def add(context: Context, path: str) -> Repo:
+    """Makes a repository known. Says why where a folder cannot be one."""
+    if not Path(path).is_dir():
+        raise UserError(f"{path} is not a folder", "name a folder inside a git repository")
+    found = repository.discover(path)
+    repository.require_commit(found)
+    kept = _kept_id(context, found)
+    return context.store.write(lambda w: _register(w, found, kept))
+
+
+def agent_branches(known_repo: Repository) -> set[str]:
+    """The names that branches of agents, or of somebody else in their place, take up."""
+    prefix = "refs/heads/agent/"
+    return {ref.removeprefix(prefix) for ref in repository.refs_under(known_repo, prefix)}
+
+
+def is_gone(repo: Repo) -> bool:
+    """Whether a repository was deleted under its agents."""
+    return not (Path(repo.git_dir) / "HEAD").is_file()
+
+
+def root_of(cwd: str) -> str | None:
+    """The top of the repository around a folder, known or not."""
+    try:
+        return repository.discover(cwd).root
+    except GitError:
+        return None
+
+
+def current_branch(repo: Repo, cwd: str) -> str | None:
+    """The branch of the checkout that a command is run in; of the main one, run anywhere else."""
+    known_repo = git(repo)
+    here = Path(cwd)
+    for branch, place in repository.checkouts(known_repo).items():
+        if place != repo.root and (here == Path(place) or Path(place) in here.parents):
+            return branch
+    return repository.head_branch(known_repo)
+
+
+def git(repo: Repo) -> Repository:
+    """The repository as the git package knows it."""
+    return Repository(root=repo.root, git_dir=repo.git_dir)
+
+
+def find(context: Context, wanted: str, *, cwd: str) -> Repo:
+    """Finds a known repository by id, unique prefix of it, or path."""
+    found = context.store.read(rows.repos)
+    path = str((Path(cwd) / wanted).resolve())
+    for repo in found:
+        if path == repo.root:
+            return repo
+    hint = "`wl repo list` shows the known ones"
+    wanted_id = ids.match(wanted, [r.id for r in found], what="repository", hint=hint)
+    return next(repo for repo in found if repo.id == wanted_id)
+
+
+def forget(context: Context, repo: Repo) -> None:
+    """Forgets a repository that has no live agents; its refs, trash and history stay."""
+
+    def change(writing: Writing) -> None:
+        live = rows.agents(writing.connection, repo=repo.id)
+        if live:
+            names = ", ".join(agent.id for agent in live[:5])
+            raise Conflict(
+                f"{repo.root} still has {len(live)} live agents: {names}",
+                "end them first: wl nuke --force",
+            )
+        # Ended agents keep their history under the id, which the repository keeps too.
+        moved = f"{repo.git_dir}#forgotten-{uuid.uuid4().hex[:8]}"
+        where = tables.repos.c.id == repo.id
+        writing.connection.execute(sa.update(tables.repos).where(where).values(git_dir=moved))
+        writing.emit("repo.removed", repo=repo.id, root=repo.root)
+
+    context.store.write(change)
+
+
+def forgotten(repo: Repo) -> bool:
+    """Whether a repository was removed from the known ones."""
+    return "#forgotten-" in repo.git_dir
+
+
+def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
+    every = rows.repos(writing.connection)
+    for repo in every:
+        if repo.git_dir == found.git_dir:
+            return repo
+    moved = next((repo for repo in every if repo.id == kept), None)
+    if moved is not None and is_gone(moved):
+        where = tables.repos.c.id == moved.id
+        values = {"root": found.root, "git_dir": found.git_dir}
+        writing.connection.execute(sa.update(tables.repos).where(where).values(values))
+        writing.emit("repo.moved", repo=moved.id, root=found.root, was=moved.root)
+        return Repo(id=moved.id, added_at=moved.added_at, **values)
+    repo = Repo(
+        id=RepoId(uuid.uuid4().hex[:8]),
+        root=found.root,
+        git_dir=found.git_dir,
+        added_at=writing.now,
+    )
+    writing.connection.execute(
+        sa.insert(tables.repos).values(
+            id=repo.id, root=repo.root, git_dir=repo.git_dir, added_at=repo.added_at
+        )
+    )
+    (Path(found.git_dir) / _ID_FILE).write_text(repo.id + "\n")
+    writing.emit("repo.added", repo=repo.id, root=repo.root)
+    return repo
+
+
+def clear_leftovers(context: Context) -> None:
+    """Deletes the temporary folders of git calls that died with an earlier daemon."""
+    for repo in context.store.read(rows.repos):
+        if Path(repo.git_dir).is_dir():
+            workspace_state.clear_leftovers(git(repo))
+
+
+def by_id(context: Context, repo: RepoId) -> Repo:
+    """A repository that an agent or intent names."""
+    for known_repo in context.store.read(rows.repos):
+        if known_repo.id == repo:
+            return known_repo
+    raise NotFound(f"no repository {repo}", "`wl repo list` shows the known ones")

@@ -1,0 +1,1 @@
+"""What a session is started with: request, environment, box, clone, instructions."""

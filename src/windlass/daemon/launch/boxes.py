@@ -1,0 +1,269 @@
+"""Boxes of agents: which level one gets and why, and what its box shows and reaches.
+
+How a box is made is `box`'s; what a session is told is `lodging`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import windlass
+from windlass import drivers
+from windlass.api import places
+from windlass.box import groups, probes, proxy, toolchains, wrapper
+from windlass.core.boxing import Boxing, Isolation, Level, Network, Quota
+from windlass.core.config import Config, confinement
+from windlass.core.crew import Agent
+from windlass.core.driving import SessionRequest
+from windlass.core.errors import ConfigError
+from windlass.core.launch import Launch
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.git import clones
+from windlass.store.rows import Repo
+
+_SHOWN = (
+    *("settings.json", "plugin", "instructions.md", "prompt.md", "policy.json", "fork.jsonl"),
+    # With one of its own making an agent would turn every hook off: measured on Claude Code.
+    "config/remote-settings.json",
+)
+"""Of an agent's folder, read-only: what it is told, and what it may do."""
+_ITS_OWN = ("home", "config")
+_MEBIBYTE = 1 << 20
+
+
+class Choice(NamedTuple):
+    """The level that an agent gets, and where that is not a box, what stands against one."""
+
+    level: Level
+    why: str = ""
+    fix: str = ""
+
+
+def choose(
+    *, wanted: Isolation, network: Network, driver: str, draft: SessionRequest, repo: Repo | None
+) -> Choice:
+    """Finds the level; refuses where a box was asked for that cannot be had.
+
+    `draft` is the session as it would be in a box, as far as it is known; nothing is said of a
+    repository that is not.
+    """
+    if wanted == "hooks":
+        return Choice("hooks", "asked for")
+    try:
+        _require_box(network, draft, repo)
+        drivers.get(driver).require_ready(draft)
+    except ConfigError as error:
+        if wanted == "auto":
+            return Choice("hooks", error.message, error.hint)
+        raise ConfigError(f"no box: {error.message}", error.hint) from None
+    return Choice("box")
+
+
+def _require_box(network: Network, draft: SessionRequest, repo: Repo | None) -> None:
+    if draft.trusted_root is None:
+        raise ConfigError(
+            "an agent in your own checkout works on your files, which a box would hide",
+            "leave --no-worktree out",
+        )
+    _require_usable(network)
+    owner = Path(repo.git_dir).stat().st_uid if repo is not None else os.geteuid()
+    if repo is not None and owner != os.geteuid():
+        raise ConfigError(
+            f"{repo.root} belongs to user {owner}, and a box shows only what is yours",
+            f"run Windlass as that user, or chown -R {os.geteuid()} {repo.root}",
+        )
+
+
+def wrap(context: Context, agent: Agent, request: SessionRequest, launch: Launch) -> Launch:
+    """Puts a session into its agent's box; one with hooks alone stays as it is."""
+    if agent.isolation != "box":
+        return launch
+    _require_still(agent)
+    folder = context.folders.session(agent.uid, agent.session)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    Path(request.hooks.events).touch(mode=0o600)
+    boxing = _boxing(
+        context, agent, request, programs=(launch.argv[0],), more=(request.hooks.events,)
+    )
+    return wrapper.wrap(launch, boxing, folder=folder, sockets=context.folders.sockets(agent.uid))
+
+
+def prefix(
+    context: Context, agent: Agent, request: SessionRequest, *, what: str, terminal: bool = False
+) -> list[str]:
+    """What runs a command beside a session in an agent's box; nothing where it has none.
+
+    The command gets the request's environment, whatever that of its caller is.
+    """
+    if agent.isolation != "box":
+        return []
+    _require_still(agent)
+    return wrapper.prefix(
+        _boxing(context, agent, request),
+        folder=context.folders.boxes(agent.uid) / what,
+        sockets=context.folders.sockets(agent.uid),
+        env={**request.env, **request.extra_env},
+        cwd=agent.workspace,
+        terminal=terminal,
+    )
+
+
+@contextlib.contextmanager
+def way_out(context: Context, agent: Agent) -> Iterator[None]:
+    """Lets a command beside a session reach the domains that its agent may, while it runs.
+
+    Not for while a session runs, whose own way out this would be in the place of.
+    """
+    if agent.isolation != "box" or agent.network != "proxy":
+        yield
+        return
+    config = _config(context, agent)
+    sockets = context.folders.sockets(agent.uid)
+    places.make_private(str(sockets))
+    serving = proxy.Proxy(
+        {
+            "socket": str(sockets / wrapper.PROXY_SOCKET),
+            "domains": config.box.domains,
+            "addresses": (),
+            "log": str(context.folders.agent(agent.uid) / wrapper.PROXY_LOG),
+        }
+    )
+    serving.serve()
+    try:
+        yield
+    finally:
+        serving.close()
+
+
+def clear(context: Context, agent: Agent) -> None:
+    """Removes what limited an agent's boxes, once nothing runs in them."""
+    groups.remove(context.folders.session(agent.uid, agent.session))
+    for folder in context.folders.boxes(agent.uid).glob("*"):
+        groups.remove(folder)
+
+
+def forget(context: Context, agent: Agent) -> None:
+    """Deletes what the boxes beside an agent's sessions were started from, at its ending."""
+    shutil.rmtree(context.folders.boxes(agent.uid), ignore_errors=True)
+
+
+def reading(context: Context, agent: Agent) -> list[str]:
+    """What runs git to read an agent's clone: a box that shows that and what it borrows, alone."""
+    return _around_clone(context, agent, "reading", readable=(agent.workspace,))
+
+
+def changing(context: Context, agent: Agent) -> list[str]:
+    """What runs git to change an agent's clone, in a box of the same kind."""
+    return _around_clone(context, agent, "changing", writable=(agent.workspace,))
+
+
+def _around_clone(
+    context: Context,
+    agent: Agent,
+    what: str,
+    *,
+    readable: tuple[str, ...] = (),
+    writable: tuple[str, ...] = (),
+) -> list[str]:
+    _require_still(agent)
+    borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
+    config = _config(context, agent)
+    boxing = Boxing(
+        readable=(*borrowed, *readable),
+        writable=writable,
+        network="none" if probes.usable().full else "host",
+        quota=_quota(config),
+    )
+    return wrapper.prefix(boxing, folder=context.folders.boxes(agent.uid) / what)
+
+
+def require_as_configured(context: Context, agent: Agent) -> None:
+    """Refuses a new session to an agent whose box is gone, or that has none and must have one."""
+    if agent.isolation == "box":
+        _require_still(agent)
+        return
+    config = _config(context, agent)
+    wanted, _ = confinement(config, agent.role)
+    if wanted in ("required", "box"):
+        raise ConfigError(
+            f"{agent.id} has no box, and isolation is {wanted} by now",
+            f"start another in its place: wl merge {agent.id}, then wl new;"
+            " or lift it: wl config set isolation auto",
+        )
+
+
+def _config(context: Context, agent: Agent) -> Config:
+    return settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+
+
+def _require_still(agent: Agent) -> None:
+    _require_usable(
+        agent.network, before=f"{agent.id} is boxed, and this machine has no box any more: "
+    )
+
+
+def _require_usable(network: Network, *, before: str = "") -> None:
+    usable = probes.usable()
+    if not (usable.full if network != "host" else usable.host_network):
+        more = "`wl doctor` tells more"
+        raise ConfigError(before + usable.why, f"{usable.fix}; {more}" if usable.fix else more)
+
+
+def _boxing(
+    context: Context,
+    agent: Agent,
+    request: SessionRequest,
+    *,
+    programs: tuple[str, ...] = (),
+    more: tuple[str, ...] = (),
+) -> Boxing:
+    repo = repos.by_id(context, agent.repo)
+    config = settings.load(context.folders.home, repo.root)
+    folder = context.folders.agent(agent.uid)
+    for name in _ITS_OWN:
+        (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    shown = [folder / name for name in _SHOWN]
+    script = (agent.script,) if agent.script else ()
+    never = (repo.root, str(context.folders.home), str(context.folders.runtime))
+    tools = _tools(request.env["PATH"], programs, tuple(config.box.toolchains), never)
+    return Boxing(
+        readable=(
+            *(str(path) for path in shown if path.exists()),
+            str(context.folders.sockets(agent.uid)),
+            str(context.folders.mirror(agent.repo)),
+            *clones.borrowed(str(context.folders.mirror(agent.repo))),
+            *script,
+            *tools,
+        ),
+        writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
+        network=agent.network,
+        domains=tuple(config.box.domains) if agent.network == "proxy" else (),
+        addresses=drivers.get(agent.driver).reaches(request),
+        quota=_quota(config),
+    )
+
+
+def _tools(
+    path: str, programs: tuple[str, ...], more: tuple[str, ...], never: tuple[str, ...]
+) -> tuple[str, ...]:
+    ours = (sys.prefix, sys.base_prefix, str(Path(windlass.__file__).parent))
+    named = tuple(os.path.expanduser(folder) for folder in more)  # noqa: PTH111 - as people write it
+    return (*toolchains.find(path, programs=programs, never=never), *ours, *named)
+
+
+def _quota(config: Config) -> Quota:
+    box = config.box
+    return Quota(
+        memory=box.memory_mb * _MEBIBYTE,
+        processes=box.processes,
+        open_files=box.open_files,
+        file_size=box.file_mb * _MEBIBYTE,
+        temp_size=box.temp_mb * _MEBIBYTE,
+    )

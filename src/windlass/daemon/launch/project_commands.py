@@ -1,0 +1,79 @@
+"""The project's own commands around a workspace: setup before its session, teardown after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from windlass.core.config import Config
+from windlass.core.crew import Agent
+from windlass.core.errors import DriverError, WindlassError
+from windlass.daemon.kernel import settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import boxes, session_request
+from windlass.sessions import processes
+from windlass.store.rows import Repo
+
+
+def run(context: Context, agent: Agent, what: str, command: str, config: Config) -> None:
+    """Runs one, its output kept in the agent's folder; a failure carries its last lines.
+
+    What an earlier try left running, before a daemon died, is ended first.
+    """
+    processes.end_run(mark(agent, what))
+    log = context.folders.agent(agent.uid) / f"{what}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    request = session_request.beside_session(context, agent)
+    limit = config.workspace.timeout
+    with boxes.way_out(context, agent):
+        prefix = boxes.prefix(context, agent, request, what=what)
+        done = processes.run(
+            command,
+            cwd=Path(agent.workspace),
+            env={} if prefix else {**request.env, **request.extra_env},
+            log=log,
+            timeout=limit,
+            mark=mark(agent, what),
+            prefix=prefix,
+        )
+    context.store.write(
+        lambda w: w.emit(
+            "workspace.command",
+            repo=agent.repo,
+            agent=agent.uid,
+            what=what,
+            code=done.code,
+            timed_out=done.timed_out,
+        )
+    )
+    if done.code == 0 and not done.timed_out:
+        return
+    how = f"took longer than {limit:g} s" if done.timed_out else f"ended with {done.code}"
+    tail = "\n".join(f"  | {line}" for line in done.tail.splitlines()[-8:])
+    raise DriverError(
+        f"[workspace] {what} of {agent.id} {how}: {command}\n{tail}".rstrip(),
+        f"mend it in {settings.PROJECT_FILE}, or raise workspace.timeout",
+    )
+
+
+def mark(agent: Agent, what: str) -> str:
+    """What marks the processes of an agent's setup or teardown."""
+    return f"{agent.uid}-{what}"
+
+
+def interrupt_setup(agent: Agent) -> None:
+    """Ends a setup that is under way, so that its agent can be ended without waiting for it."""
+    processes.end_run(mark(agent, "setup"))
+
+
+def teardown(context: Context, agent: Agent, repo: Repo) -> None:
+    """Runs teardown; its failure is on record and stops nothing."""
+    config = settings.load(context.folders.home, repo.root)
+    if not config.workspace.teardown or not Path(agent.workspace).is_dir():
+        return
+    try:
+        run(context, agent, "teardown", config.workspace.teardown, config)
+    except WindlassError as error:
+        told = error.message
+        context.store.write(
+            lambda w: w.emit("teardown.failed", repo=repo.id, agent=agent.uid, error=told)
+        )

@@ -1,0 +1,372 @@
+"""What an agent lives in while it lives: its session, its sockets, its environment.
+
+The daemon's main module opens sockets on the event loop; services ask for it through `Doors`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import uuid
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any, Protocol
+
+import msgspec
+
+from windlass import drivers
+from windlass.box import toolchains
+from windlass.core import crew
+from windlass.core.config import Config
+from windlass.core.crew import Agent
+from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.errors import Conflict, Unavailable
+from windlass.core.ids import Uid
+from windlass.core.launch import HOOK_PORT, Mode
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.kernel import repos, settings, untrusted_files
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.launch import boxes, clones, instructions
+from windlass.daemon.launch.environment import for_box, for_session
+from windlass.daemon.policy import decisions
+from windlass.daemon.states import output_source, watcher
+from windlass.git import repository
+from windlass.sessions.session import Facts
+from windlass.store import rows
+from windlass.store.rows import Session
+from windlass.store.store import Writing
+
+_LARGEST_CONVERSATION = 1 << 30
+_BEGINNING = 1 << 20
+"""Bytes of a conversation in which its first message begins."""
+
+
+class Doors(Protocol):
+    """An agent's sockets."""
+
+    def open(self, uid: Uid) -> None:
+        """Opens them; safe to call again."""
+
+    def close(self, uid: Uid) -> None:
+        """Closes them; safe to call again."""
+
+
+def _base(
+    context: Context, agent: Agent, config: Config, *, needed: Iterable[str] = ()
+) -> dict[str, str]:
+    """What the environment of a session, or of a project's command beside it, begins with.
+
+    `needed` are patterns of variables that only the agent CLI gets into a box.
+    """
+    home = context.folders.home
+    if agent.isolation == "box":
+        also = (*needed, *config.box.env)
+        private = context.folders.private_home(agent.uid)
+        env = for_box(context.env, home=home, private=private, also=also)
+        # Their homes lie in the person's, which is another one inside.
+        return {**toolchains.variables(env["PATH"]), **env}
+    temporary = context.folders.temporary(agent.uid)
+    temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return {**for_session(context.env, home=home), "TMPDIR": str(temporary)}
+
+
+def environment(context: Context, agent: Agent) -> dict[str, str]:
+    """What every process of an agent is told about itself."""
+    repo = repos.by_id(context, agent.repo)
+    env = {
+        "WINDLASS_AGENT": agent.id,
+        "WINDLASS_REPO": repo.root,
+        "WINDLASS_SLOT": str(agent.slot),
+        "WINDLASS_PORT_BASE": str(crew.port_base(agent.slot)),
+    }
+    if repository.identity(repos.git(repo)) is None:
+        # Without an identity git refuses to commit; a fresh machine has none.
+        for who in ("AUTHOR", "COMMITTER"):
+            env[f"GIT_{who}_NAME"] = f"{agent.id} (windlass)"
+            env[f"GIT_{who}_EMAIL"] = f"{agent.id}@windlass.invalid"
+    return env
+
+
+def begin_session(context: Context, agent: Agent) -> Agent:
+    """Records a new session of an agent, before it is started."""
+
+    def change(writing: Writing) -> Agent:
+        now = rows.agent(writing.connection, agent.uid) or agent
+        fresh = msgspec.structs.replace(now, session=now.session + 1)
+        rows.put_agent(writing, fresh)
+        before = rows.sessions(writing.connection, agent.uid)
+        session = Session(
+            agent=agent.uid,
+            number=fresh.session,
+            marker=str(uuid.uuid4()),
+            marks=_carried(before[0].marks) if before else {},
+        )
+        rows.put_session(writing, session)
+        seen = Observation(
+            source=Source.WINDLASS,
+            value=State.CREATING,
+            at=writing.now,
+            evidence=f"session {fresh.session} is being started",
+            session=fresh.session,
+        )
+        watcher.observe(writing, fresh, seen)
+        return rows.agent(writing.connection, agent.uid) or fresh
+
+    return context.store.write(change)
+
+
+def start_session(context: Context, doors: Doors, agent: Agent) -> None:
+    """Starts the session that was recorded last; does nothing if it runs already."""
+    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+    folder = context.folders.session(agent.uid, session.number)
+    doors.open(agent.uid)
+    # The files of a session that runs already are its own: they hold the port of its receiver.
+    if not context.sessions.begun(folder, session_name(agent)):
+        decisions.write_policy_file(context, agent)
+        instructions.write(context, agent)
+        request = session_request(context, agent, session)
+        if request.resume and not _is_begun(drivers.get(agent.driver).transcript(request)):
+            request = _anew(context, agent, request)
+        launch = drivers.get(agent.driver).launch(request)
+        context.sessions.start(
+            folder=folder,
+            name=session_name(agent),
+            launch=boxes.wrap(context, agent, request, launch),
+            wake=context.folders.sockets(agent.uid) / "wake",
+            marker=session.marker,
+        )
+
+    def change(writing: Writing) -> None:
+        fresh = rows.sessions(writing.connection, agent.uid)[0]
+        if fresh.started_at is not None:
+            return
+        rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
+        writing.emit(
+            "session.started",
+            repo=agent.repo,
+            agent=agent.uid,
+            session=session.number,
+            mode=agent.mode,
+            driver=agent.driver,
+        )
+
+    context.store.write(change)
+    context.look(agent.uid)  # it may have ended before it counted as started
+
+
+def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
+    """Everything that a driver needs to know to start or find a session."""
+    resume = session.number > 1
+    sockets = context.folders.sockets(agent.uid)
+    repo = repos.by_id(context, agent.repo).root
+    config = settings.load(context.folders.home, repo)
+    return SessionRequest(
+        agent=agent.id,
+        folder=str(context.folders.agent(agent.uid)),
+        workspace=agent.workspace,
+        session_id=agent.conversation,
+        mode=agent.mode,
+        hooks=_hooks(context, agent, session),
+        rewake=_rewake(context, agent, session),
+        prompt=None if resume else agent.goal,
+        resume=resume,
+        system_prompt_file=str(context.folders.instructions(agent.uid)),
+        model=agent.model,
+        allow=agent.policy.allow,
+        deny=agent.policy.deny,
+        yolo=agent.policy.yolo,
+        script=agent.script,
+        fork_of=str(context.folders.fork(agent.uid)) if agent.fork_of else None,
+        max_turns=agent.limits.turns,
+        max_usd=agent.limits.usd,
+        trusted_root=str(context.folders.workspaces) if agent.owns_workspace else None,
+        repo=repo,
+        options=_written_out(context, {**options(config, agent.driver), **agent.options}),
+        env=_base(context, agent, config, needed=drivers.get(agent.driver).variables),
+        extra_env={
+            **environment(context, agent),
+            "WINDLASS_SOCKET": str(sockets / "api"),
+        },
+        boxed=agent.isolation == "box",
+    )
+
+
+def require_ready(context: Context, driver: str, *, mode: Mode, root: str, config: Config) -> None:
+    """Refuses to start what would stop at a question to the person."""
+    drivers.get(driver).require_ready(draft(context, driver, mode=mode, root=root, config=config))
+
+
+def draft(
+    context: Context, driver: str, *, mode: Mode, root: str, config: Config, boxed: bool = False
+) -> SessionRequest:
+    """What is known of a session in or below `root` before there is an agent."""
+    nothing = Hooks(observe=(), policy=(), url="", token="", events="")
+    return SessionRequest(
+        agent="",
+        folder=str(context.folders.home / "agents"),
+        workspace=root,
+        session_id="",
+        mode=mode,
+        hooks=nothing,
+        trusted_root=root if root == str(context.folders.workspaces) else None,
+        boxed=boxed,
+        options=_written_out(context, options(config, driver)),
+        env=for_session(context.env, home=context.folders.home),
+    )
+
+
+def beside_session(context: Context, agent: Agent) -> SessionRequest:
+    """What is to be known to run something else in an agent's place: a setup, a person's command.
+
+    It has no socket: who comes in through that one is the agent.
+    """
+    repo = repos.by_id(context, agent.repo).root
+    config = settings.load(context.folders.home, repo)
+    known = draft(context, agent.driver, mode=agent.mode, root=agent.workspace, config=config)
+    return msgspec.structs.replace(
+        known,
+        agent=agent.id,
+        folder=str(context.folders.agent(agent.uid)),
+        boxed=agent.isolation == "box",
+        env=_base(context, agent, config),
+        extra_env=environment(context, agent),
+    )
+
+
+def transcript(context: Context, agent: Agent) -> str:
+    """Where an agent's conversation is kept."""
+    session = context.store.read(lambda c: rows.sessions(c, agent.uid))
+    if not session:
+        raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
+    return drivers.get(agent.driver).transcript(session_request(context, agent, session[0]))
+
+
+def keep_script(context: Context, agent: Agent, text: str | None) -> None:
+    """Keeps the script that a boxed manager gave."""
+    if text is not None:
+        path = context.folders.script(agent.uid)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def keep_fork(context: Context, agent: Agent) -> None:
+    """Copies the conversation to begin with, as it is now: the other agent goes on talking."""
+    copy = context.folders.fork(agent.uid)
+    if agent.fork_of is None or copy.exists():
+        return
+    copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = copy.with_name(f"{copy.name}.new")
+    try:
+        untrusted_files.copy(agent.fork_of, fresh, most=_LARGEST_CONVERSATION)
+    except OSError as error:
+        raise Conflict(
+            f"the conversation to fork cannot be read: {agent.fork_of}: {error}",
+            "fork an agent that has said something",
+        ) from None
+    fresh.replace(copy)
+
+
+def options(config: Config, driver: str) -> dict[str, str]:
+    """A driver's own part of the configuration: the table of its name, if there is one."""
+    own = getattr(config, driver, None)
+    return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
+
+
+def _written_out(context: Context, told: dict[str, str]) -> dict[str, str]:
+    """Paths below `~` are below the person's home, also where the session has another one."""
+    home = context.env.get("HOME", "/")
+    return {
+        name: home + value[1:] if value.startswith("~/") else value for name, value in told.items()
+    }
+
+
+def _hooks(context: Context, agent: Agent, session: Session) -> Hooks:
+    events = str(context.folders.events(agent.uid, session.number))
+    sockets = context.folders.sockets(agent.uid)
+    wake, api = str(sockets / "wake"), str(sockets / "api")
+    ours = resources.files("windlass.hooks")
+    python = (sys.executable, "-I", "-S")
+    policy = str(context.folders.policy(agent.uid))
+    return Hooks(
+        observe=(*python, str(ours / "observe.py"), events, wake),
+        policy=(*python, str(ours / "policy.py"), events, wake, api, policy),
+        url=f"http://127.0.0.1:{HOOK_PORT}/hook",
+        token=hashlib.sha256(f"hooks of {session.marker}".encode()).hexdigest()[:32],
+        events=events,
+    )
+
+
+def _rewake(context: Context, agent: Agent, session: Session) -> tuple[str, ...]:
+    """The hook that waits for mail while a live session is idle, where the CLI can be woken."""
+    if agent.mode != "live" or not drivers.get(agent.driver).abilities.rewake:
+        return ()
+    program = str(resources.files("windlass.hooks") / "rewake.py")
+    api = str(context.folders.sockets(agent.uid) / "api")
+    return (sys.executable, "-I", "-S", program, api, str(session.number))
+
+
+def _carried(marks: dict[str, Any]) -> dict[str, Any]:
+    """What the next session knows of the last: all but how far that one's own files were read."""
+    return {name: mark for name, mark in marks.items() if name != output_source.MARK}
+
+
+def _is_begun(transcript: str) -> bool:
+    """Whether a conversation has a message: one without cannot be resumed.
+
+    One is written down a moment after it was said, so whoever dies early leaves a file without.
+    """
+    try:
+        begins = untrusted_files.read(transcript, most=_BEGINNING)
+    except OSError:
+        return False
+    return len(begins) == _BEGINNING or any(map(_is_message, begins.splitlines()))
+
+
+def _is_message(line: bytes) -> bool:
+    try:
+        told = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(told, dict) and told.get("type") in ("user", "assistant")
+
+
+def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
+    """Has a conversation start once more, under an id that nothing was kept under yet."""
+    new = str(uuid.uuid4())
+    lost = drivers.get(agent.driver).transcript(request)
+
+    def change(writing: Writing) -> None:
+        fresh = rows.agent(writing.connection, agent.uid) or agent
+        rows.put_agent(writing, msgspec.structs.replace(fresh, conversation=new))
+        writing.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost, now=new)
+
+    context.store.write(change)
+    return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
+
+
+def stop_session(context: Context, agent: Agent) -> None:
+    """Stops an agent's session until its whole process tree is proven gone."""
+    sessions = context.store.read(lambda c: rows.sessions(c, agent.uid))
+    if not sessions:
+        return
+    session = sessions[0]
+    folder = context.folders.session(agent.uid, session.number)
+    report = context.sessions.stop(folder=folder, name=session_name(agent), marker=session.marker)
+    if report.survivors:
+        raise Unavailable(
+            f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
+            "nothing was removed; end them and try again",
+        )
+    facts = context.sessions.facts(folder, session_name(agent))
+    context.store.write(lambda w: watcher.record_end(w, agent, session, facts))
+    context.look(agent.uid)  # what it said and spent last
+    boxes.clear(context, agent)
+    clones.try_to_bring(context, agent)
+
+
+def give_up_session(context: Context, agent: Agent, why: str) -> None:
+    """Records that the session that was begun last could not be started."""
+    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+    if session.started_at is None:
+        facts = Facts(alive=False, reason=why)
+        context.store.write(lambda w: watcher.record_end(w, agent, session, facts))

@@ -1,0 +1,1 @@
+"""Messages, questions and notices: who is meant, what is sent, how it is delivered."""

@@ -1,0 +1,54 @@
+"""What may be sent: text that can be delivered, questions that are wanted, and no floods."""
+
+from __future__ import annotations
+
+from windlass.core.errors import Denied, UserError
+from windlass.core.ids import RepoId
+from windlass.core.mail import messages
+from windlass.core.mail.messages import Limits
+from windlass.daemon.mail.receipts import Party
+from windlass.store import mailbox
+from windlass.store.store import Writing
+
+LONGEST = 100_000
+_MINUTE = 60.0
+
+
+def checked(text: str, hint: str) -> str:
+    """A text that can be delivered, as it is."""
+    if not text.strip():
+        raise UserError("nothing to send", hint)
+    if "\0" in text:
+        raise UserError("the text has a NUL in it", "send text; name files instead of sending them")
+    if len(text) > LONGEST:
+        raise UserError(
+            f"the text has {len(text)} characters, and {LONGEST} is the most",
+            "write it into a file and say where that is",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("the text is not UTF-8", "send text; name files instead") from None
+    return text
+
+
+def refuse_question(*, allowed: bool) -> None:
+    """Refuses a question to a person that does not want to be asked."""
+    if not allowed:
+        raise Denied(
+            "the person does not want to be asked (allow_agent_questions is false)",
+            "decide by yourself, and say in your last message what you decided",
+        )
+
+
+def refuse_flood(
+    writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: Limits
+) -> None:
+    """Refuses a sender that says too much, or a recipient that has too much."""
+    since = writing.now - _MINUTE
+    said = mailbox.sent_since(writing.connection, sender.uid, repo, since)
+    for one in to:
+        waiting = len([m for m in mailbox.queued(writing.connection, one.uid) if m.repo == repo])
+        messages.refuse_flood(
+            one.id, limits=limits, of_sender=said, for_recipient=waiting, adding=len(to)
+        )

@@ -1,0 +1,238 @@
+"""Confirming deliveries: what conversations tell of messages that were offered to them.
+
+Nothing but a conversation proves that a message arrived, and nothing but its silence that one did
+not: what is missing when its session is followed by another, when the call that it went with is
+over, or when an idle session has been silent for long, is queued again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from typing import NamedTuple
+
+import msgspec
+import psutil
+
+from windlass.core.claude import transcript
+from windlass.core.claude.transcript import Told
+from windlass.core.crew import Agent
+from windlass.core.ids import Uid
+from windlass.core.mail.messages import Message
+from windlass.core.states import State
+from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.launch import keyboard, session_request
+from windlass.daemon.mail import receipts
+from windlass.store import mailbox, rows
+from windlass.store.rows import Session
+from windlass.store.store import Writing
+
+RESTING = (State.WAITING, State.COMPLETE)
+_SILENCE = 30.0
+"""Seconds of an idle session after which what it was offered cannot be on its way any more."""
+_AFTERWARDS = 1.0
+"""Seconds after the result of a tool in which what came with its call is surely written."""
+_READ_AT_ONCE = 4 << 20
+_LONGEST_LINE = 64 << 20
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+"""What keeps us from reading a file that is there: nothing is missing in it because of that."""
+
+
+class Reach(NamedTuple):
+    """An agent, its newest session, and whether that goes on."""
+
+    agent: Agent
+    session: Session
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody is there to hear."""
+        return self.session.started_at is not None and self.session.ended_at is None
+
+
+class Confirming:
+    """Reads conversations from where messages were offered; for one thread an agent at a time."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._read: dict[Uid, dict[str, int]] = {}
+        self._over: set[str] = set()
+        self._passed: dict[str, float] = {}
+        self._quiet: dict[str, float] = {}
+        self._paths: dict[Uid, tuple[tuple[int, str], str]] = {}
+
+    def path(self, agent: Agent) -> str:
+        """Where an agent's conversation is."""
+        now = (agent.session, agent.conversation)
+        known = self._paths.get(agent.uid)
+        if known is None or known[0] != now:
+            known = self._paths[agent.uid] = (now, session_request.transcript(self._context, agent))
+        return known[1]
+
+    def settle(self, reach: Reach) -> list[Message]:
+        """Records what the conversation tells; returns what is still under way."""
+        agent = reach.agent
+        watched = self._context.store.read(lambda c: mailbox.watched(c, agent.uid))
+        if not watched:
+            self._read.pop(agent.uid, None)
+            return []
+        numbers = {one.id for one in watched}
+        told_now = self._news(agent, watched)
+        if told_now:
+            watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
+        self._note_results(watched, told_now)
+        under_way = [one for one in watched if one.state == "queued" and one.offer is not None]
+        lost = [(one, why) for one in under_way if (why := self._lost(reach, one))]
+        if lost:
+            self._context.store.write(lambda w: _queue_again(w, lost))
+        gone = {one.id for one, _ in lost}
+        left = [one for one in under_way if one.id not in gone]
+        for number in numbers - {one.id for one in left}:
+            self._forget(number)
+        return left
+
+    def _news(self, agent: Agent, watched: list[Message]) -> list[Told]:
+        """Lines that were not looked at, of every conversation that may tell of these."""
+        begun = self._read.setdefault(agent.uid, {})
+        for offer in (one.offer for one in watched):
+            if offer is not None and offer.path not in begun:
+                begun[offer.path] = offer.offset
+        begun.setdefault(self.path(agent), 0)
+        found: list[Told] = []
+        for path in begun:
+            # To its end: what is missing in a part of it is not missing.
+            while (part := _whole_lines(path, begun[path])).lines:
+                found += transcript.read(part.lines, part.start)
+                begun[path] = part.end
+        return found
+
+    def _note_results(self, watched: list[Message], found: list[Told]) -> None:
+        """Notes whose call of a tool is over, and then whether the model went on without it.
+
+        What went with a call is written after its result: that it is missing there says nothing
+        before the model has been asked again.
+        """
+        for line in found:
+            for one in watched:
+                if one.offer is not None and one.offer.tool in line.result_of:
+                    self._over.add(one.id)
+                elif line.answers and one.id in self._over:
+                    self._passed.setdefault(one.id, time.monotonic())
+
+    def _forget(self, number: str) -> None:
+        self._over.discard(number)
+        self._passed.pop(number, None)
+        self._quiet.pop(number, None)
+
+    def _lost(self, reach: Reach, message: Message) -> str:
+        """Why a message that is under way will not arrive; empty while it may."""
+        offer = message.offer
+        if offer is None:
+            return ""
+        if offer.session < reach.session.number:
+            started = reach.session.started_at is not None
+            return "its session ended before it was there" if started else ""
+        if not reach.alive:
+            return ""
+        now = time.monotonic()
+        passed = self._passed.get(message.id)
+        if passed is not None and now - passed >= _AFTERWARDS:
+            return "the call that it went with went without it"
+        if reach.agent.state not in RESTING:
+            self._quiet.pop(message.id, None)
+            return ""
+        if self._is_held_up(reach):
+            self._quiet.pop(message.id, None)
+            return ""
+        # Not by the wall clock, which goes on while a machine sleeps.
+        if now - self._quiet.setdefault(message.id, now) < _SILENCE:
+            return ""
+        if offer.route == "paste" and not keyboard.is_free(self._context, reach.agent):
+            return ""  # it may stand there still, and be sent off by whoever presses Enter
+        return "the session is idle and has not had it"
+
+    def _is_held_up(self, reach: Reach) -> bool:
+        """Whether a process of the session is stopped: it goes on where it was, and hears then."""
+        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
+        pid = self._context.sessions.facts(folder, session_name(reach.agent)).child_pid
+        try:
+            program = psutil.Process(pid) if pid else None
+            family = [program, *program.children(recursive=True)] if program else []
+            return any(one.status() == psutil.STATUS_STOPPED for one in family)
+        except psutil.Error:
+            return False  # it has just ended, which is told of elsewhere
+
+
+def offer_again(writing: Writing, message: Message, why: str) -> None:
+    """Puts a message that was under way back into its queue."""
+    fresh = mailbox.find(writing.connection, message.id)
+    if fresh is None or fresh.state != "queued":
+        return
+    mailbox.change(writing, fresh, offer=None)
+    whose = Uid(message.recipient)
+    writing.emit("message.requeued", repo=message.repo, agent=whose, id=message.id, why=why)
+
+
+def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:
+    for message, why in lost:
+        offer_again(writing, message, why)
+
+
+def _keep(writing: Writing, watched: list[Message], found: list[Told]) -> list[Message]:
+    """What became of messages, line by line; what was answered is watched no more."""
+    found_again = (mailbox.find(writing.connection, one.id) for one in watched)
+    known = {one.id: one for one in found_again if one is not None}
+    for line in found:
+        for number in line.ids:
+            one = known.get(number)
+            if one is not None and one.state == "queued" and one.offer is not None:
+                after = msgspec.structs.replace(one.offer, offset=line.end)
+                arrived = receipts.delivered(writing, one, one.offer.route)
+                known[number] = mailbox.change(writing, arrived, offer=after)
+        if line.answers:
+            for message in [one for one in known.values() if one.state == "delivered"]:
+                known[message.id] = receipts.seen(writing, message)
+    return [one for one in known.values() if one.offer is not None]
+
+
+class _Part(NamedTuple):
+    """Whole lines of a file: where they begin, where they end, and what is in between."""
+
+    start: int
+    end: int
+    lines: list[bytes]
+
+
+def _whole_lines(path: str, offset: int) -> _Part:
+    """Whole lines from an offset on, some of them at once; a file that became shorter is new."""
+    try:
+        descriptor = untrusted_files.descriptor(path)
+    except OSError as error:
+        if error.errno in _OURS:
+            raise
+        return _Part(offset, offset, [])
+    try:
+        size = os.fstat(descriptor).st_size
+        if size < offset:
+            offset = 0
+        data = os.pread(descriptor, _READ_AT_ONCE, offset) if size > offset else b""
+        while data and b"\n" not in data and len(data) < _LONGEST_LINE:
+            more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
+            if not more:
+                return _Part(offset, offset, [])
+            data += more
+    finally:
+        os.close(descriptor)
+    whole = data[: data.rfind(b"\n") + 1]
+    return _Part(offset, offset + len(whole), whole.split(b"\n")[:-1])
+
+
+def reach(context: Context, uid: Uid) -> Reach | None:
+    """An agent that lives and has a session."""
+    agent = context.store.read(lambda c: rows.agent(c, uid))
+    sessions = context.store.read(lambda c: rows.sessions(c, uid))
+    if agent is None or agent.ended_at is not None or not sessions:
+        return None
+    return Reach(agent, sessions[0])

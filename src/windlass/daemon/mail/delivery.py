@@ -1,0 +1,355 @@
+"""Delivering mail, by the best way that a session has at the moment.
+
+Best first: a waiting hook, which wakes an idle session, is heard by a busy one before its next call
+of a tool, and leaves a person's draft alone; context added to the answer about a tool call, while
+it works; the input of a headless session; typing into an empty prompt, where nothing else will do.
+What is offered is written down first, and one offer at a time is under way for an agent: so order
+is kept, and what a crash swallows is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from windlass.api.server import Caller
+from windlass.api.wire import MailRequest
+from windlass.core.driving import user_line
+from windlass.core.errors import Conflict, Denied, WindlassError
+from windlass.core.ids import Uid
+from windlass.core.mail import messages
+from windlass.core.mail.messages import Message, Offer, Route
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import keyboard
+from windlass.daemon.mail import confirmation, receipts
+from windlass.daemon.mail.confirmation import RESTING, Confirming, Reach
+from windlass.sessions import streams
+from windlass.store import mailbox, rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+_THREADS = 16
+_PAUSE = 0.02
+_WATCHED = 1.5
+"""Seconds that a conversation is watched closely after something was offered to it."""
+_PATIENCE = 2.0
+"""Seconds after which a session that is idle, and for which no hook waits, is told by typing."""
+_STARTING = 10.0
+"""Seconds after its start in which a session is looked at before it is woken."""
+_END: dict[str, Any] = {"text": None}
+
+
+class _Waiter(NamedTuple):
+    """A hook that waits for mail, and where its answer goes."""
+
+    session: int
+    arm: str
+    answer: asyncio.Future[dict[str, Any]]
+
+
+class Delivering:
+    """Gets what is queued into conversations."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._loop: asyncio.AbstractEventLoop
+        self._confirming = Confirming(context)
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mail")
+        self._busy: set[Uid] = set()
+        self._working: dict[Uid, bool] = {}
+        self._guards: dict[Uid, threading.Lock] = {}
+        self._guard = threading.Lock()
+        self._waiting: dict[Uid, _Waiter] = {}
+        self._closed = threading.Event()
+
+    def open(self) -> None:
+        """Begins, on the event loop that runs, with what an earlier daemon left."""
+        self._loop = asyncio.get_running_loop()
+        self._context.store.listen(self._committed)
+        for uid in self._context.store.read(mailbox.busy):
+            self.stir(Uid(uid))
+
+    def close(self) -> None:
+        """Begins nothing more, and ends what only watches."""
+        self._closed.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def stir(self, uid: Uid) -> None:
+        """Has an agent's mail seen to, by and by; from any thread."""
+        with self._guard:
+            self._busy.add(uid)
+            if uid in self._working:
+                self._working[uid] = True
+                return
+            self._working[uid] = False
+        self._submit(uid)
+
+    def pulse(self) -> None:
+        """Sees to what nobody is woken for, and gives up what came too late."""
+        now = self._context.clock.now()
+        if late := self._context.store.read(lambda c: mailbox.expired(c, now)):
+            self._context.store.write(lambda w: receipts.expire(w, late))
+        if self._busy:
+            there = {agent.uid for agent, _ in self._context.store.read(rows.open_sessions)}
+            for uid in self._busy & there:
+                self.stir(uid)
+
+    def look(self, uid: Uid) -> None:
+        """Takes what a conversation tells now; called when an agent was looked at."""
+        if uid not in self._busy:
+            return
+        guard = self._guarding(uid)
+        if guard.acquire(blocking=False):
+            try:
+                reach = confirmation.reach(self._context, uid)
+                if reach is not None:
+                    self._confirming.settle(reach)
+                    if not reach.alive:
+                        self._loop.call_soon_threadsafe(self._release, uid)
+            finally:
+                guard.release()
+        self.stir(uid)
+
+    def context_for(self, uid: Uid, event: Mapping[str, Any]) -> str | None:
+        """What is to be added to the answer about a tool call, written down as offered."""
+        call = event.get("tool_use_id")
+        if uid not in self._busy or event.get("hook_event_name") != "PreToolUse":
+            return None
+        if event.get("agent_id") is not None or not isinstance(call, str) or not call:
+            return None  # a subagent would keep it to itself
+        guard = self._guarding(uid)
+        if not guard.acquire(blocking=False):
+            return None
+        try:
+            reach = confirmation.reach(self._context, uid)
+            if reach is None or not reach.alive or reach.agent.mode != "live":
+                return None
+            if self._confirming.settle(reach):
+                return None
+            taken = messages.batch(self._queued(uid), messages.ROOM)
+            return self._offer(reach, taken, "context", tool=call) or None
+        finally:
+            guard.release()
+
+    async def wait(self, caller: Caller, request: MailRequest) -> dict[str, Any]:
+        """Answers a waiting hook when there is mail; at once where its session is over."""
+        uid = caller.agent
+        if uid is None:
+            raise Denied("only the hooks of an agent ask this", "`wl inbox` shows your mail")
+        session, arm = request["session"], request["arm"]
+        if not await asyncio.to_thread(self._may_wait, uid, session, arm):
+            return _END
+        waiter = _Waiter(session, arm, self._loop.create_future())
+        self._release(uid)
+        self._waiting[uid] = waiter
+        self.stir(uid)
+        try:
+            return await waiter.answer
+        finally:
+            if self._waiting.get(uid) is waiter:
+                del self._waiting[uid]
+
+    def _release(self, uid: Uid) -> None:
+        """Lets a hook go that waits for nothing any more."""
+        older = self._waiting.pop(uid, None)
+        if older is not None and not older.answer.done():
+            older.answer.set_result(_END)
+
+    def _may_wait(self, uid: Uid, session: int, arm: str) -> bool:
+        reach = confirmation.reach(self._context, uid)
+        if reach is None or reach.session.number != session or reach.session.ended_at is not None:
+            return False
+        with self._guarding(uid):
+            left = self._confirming.settle(reach)
+            # It asks again because our answer broke off: it has not had what it was offered.
+            again = [one for one in left if one.offer is not None and one.offer.arm == arm]
+            if again:
+                self._take_back(again, "the hook that was given it asks again")
+        return True
+
+    def _committed(self, events: list[Any]) -> None:
+        for event in events:
+            if event.kind == "message.sent" and (to := event.data.get("recipient")):
+                self.stir(Uid(to))
+            elif event.agent is not None and (
+                # Who had no session yet when it was written to was given up for the time being.
+                event.kind == "session.started"
+                or (event.kind == "session.ended" and event.agent in self._busy)
+            ):
+                self.stir(event.agent)
+
+    def _submit(self, uid: Uid) -> None:
+        try:
+            self._pool.submit(self._work, uid)
+        except RuntimeError:
+            log.debug("mail of %s waits for the next daemon", uid)
+
+    def _work(self, uid: Uid) -> None:
+        # Here and not only in `stir`: the round before may have found nothing and said so since.
+        self._busy.add(uid)
+        try:
+            self._see_to(uid)
+        except Exception as error:
+            # One agent's broken files must not hold up the mail of others.
+            log.exception("cannot deliver to %s", uid)
+            told = str(error)
+            self._context.store.write(lambda w: w.emit("mail.stuck", agent=uid, error=told))
+        finally:
+            with self._guard:
+                again = self._working[uid]
+                if again:
+                    self._working[uid] = False
+                else:
+                    del self._working[uid]
+            if again:
+                self._submit(uid)
+
+    def _see_to(self, uid: Uid) -> None:
+        end = time.monotonic() + _WATCHED
+        while True:
+            with self._guarding(uid):
+                under_way, offered = self._once(uid)
+            if offered:
+                end = time.monotonic() + _WATCHED
+            if not under_way or time.monotonic() > end or self._closed.wait(_PAUSE):
+                return
+
+    def _once(self, uid: Uid) -> tuple[bool, bool]:
+        """Confirms, then offers; returns whether something is under way, and if that is new."""
+        reach = confirmation.reach(self._context, uid)
+        if reach is None:
+            self._busy.discard(uid)
+            return False, False
+        if self._confirming.settle(reach):
+            return True, False
+        queued = self._queued(uid)
+        if not queued:
+            if not self._context.store.read(lambda c: mailbox.watched(c, uid)):
+                self._busy.discard(uid)
+            return False, False
+        offered = reach.alive and self._ladder(reach, queued)
+        return offered, offered
+
+    def _ladder(self, reach: Reach, queued: list[Message]) -> bool:
+        """Offers what is queued by the best way there is; False where it has to wait."""
+        agent, batch = reach.agent, messages.batch(queued, messages.BATCH)
+        if agent.mode == "headless":
+            return self._by_stdin(reach, batch)
+        waiter = self._waiting.get(agent.uid)
+        if waiter is not None and waiter.session == reach.session.number:
+            return self._is_up(reach) and self._by_hook(reach, batch, waiter)
+        rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
+        if agent.state in RESTING and rested >= _PATIENCE:
+            return self._by_typing(reach, batch[:1])
+        return False
+
+    def _is_up(self, reach: Reach) -> bool:
+        """Whether a session can be woken: a hook that ends before its screen is drawn may fail."""
+        age = self._context.clock.now() - (reach.session.started_at or 0.0)
+        return age > _STARTING or keyboard.is_up(self._context, reach.agent)
+
+    def _by_stdin(self, reach: Reach, batch: list[Message]) -> bool:
+        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
+        if not streams.is_open(folder):
+            return False  # not yet, or no more
+        text = self._offer(reach, batch, "stdin")
+        if not text:
+            return False
+        try:
+            streams.write(folder, user_line(text).encode())
+        except Conflict:
+            return False  # it has ended: the next session gets it
+        return True
+
+    def _by_hook(self, reach: Reach, batch: list[Message], waiter: _Waiter) -> bool:
+        text = self._offer(reach, batch, "rewake", arm=waiter.arm)
+        if not text:
+            return False
+        giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
+        try:
+            given = giving.result(_PATIENCE)
+        except TimeoutError:
+            return True  # the daemon ends, or has much to do: it may be given yet
+        if given:
+            return True
+        self._take_back(batch, "the hook that was to have it was gone")
+        return False
+
+    def _by_typing(self, reach: Reach, batch: list[Message]) -> bool:
+        if not keyboard.is_free(self._context, reach.agent):
+            return False
+        text = self._offer(reach, batch, "paste")
+        if not text:
+            return False
+        try:
+            keyboard.say(self._context, reach.agent, keyboard.harmless(text))
+        except WindlassError as error:
+            # It may stand there, or have been taken before its terminal went: the conversation
+            # will tell, and never this.
+            log.info("typing into %s: %s", reach.agent.id, error.message)
+        return True
+
+    def _offer(self, reach: Reach, batch: list[Message], route: Route, **more: str) -> str:
+        """Writes down what is about to be offered; returns it as one text.
+
+        What was outdated, acknowledged or given up since it was read is left out: empty where
+        that is all.
+        """
+        path = self._confirming.path(reach.agent)
+        offer = Offer(
+            route=route,
+            session=reach.session.number,
+            at=self._context.clock.now(),
+            path=path,
+            offset=_size(path),
+            **more,
+        )
+
+        def change(writing: Writing) -> list[Message]:
+            fresh = (mailbox.find(writing.connection, one.id) for one in batch)
+            return [
+                mailbox.change(writing, one, offer=offer)
+                for one in fresh
+                if one is not None and one.state == "queued" and one.offer is None
+            ]
+
+        offered = self._context.store.write(change)
+        if offered:
+            self._context.failpoints.reached(f"mail.{route}.offered")
+        return messages.together(offered)
+
+    def _take_back(self, batch: list[Message], why: str) -> None:
+        def change(writing: Writing) -> None:
+            for message in batch:
+                confirmation.offer_again(writing, message, why)
+
+        self._context.store.write(change)
+
+    def _queued(self, uid: Uid) -> list[Message]:
+        found = self._context.store.read(lambda c: mailbox.queued(c, uid))
+        return [one for one in found if one.offer is None]
+
+    def _guarding(self, uid: Uid) -> threading.Lock:
+        with self._guard:
+            return self._guards.setdefault(uid, threading.Lock())
+
+
+async def _give(waiter: _Waiter, text: str) -> bool:
+    if waiter.answer.done():
+        return False
+    waiter.answer.set_result({"text": text})
+    return True
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - one call, no object
+    except OSError:
+        return 0

@@ -1,0 +1,21 @@
+"""What Windlass itself says to agents, in the transaction of its caller."""
+
+from __future__ import annotations
+
+import msgspec
+
+from windlass.core.crew import Agent
+from windlass.core.mail.messages import Message
+from windlass.daemon.mail import receipts
+from windlass.daemon.mail.receipts import OURSELVES, Party
+from windlass.store.store import Writing
+
+
+def say(writing: Writing, to: Agent, text: str, *, topic: str) -> Message:
+    """Sends a message of our own; a newer one of its topic takes the place of one that waits.
+
+    No limit of a sender holds for it: news that is refused would be lost.
+    """
+    party = Party(to.uid, to.id)
+    made = receipts.draft(to.repo, OURSELVES, party, text, kind="note", now=writing.now)
+    return receipts.post(writing, msgspec.structs.replace(made, topic=topic))

@@ -1,0 +1,162 @@
+"""Notices: posted by agents, states and questions. Who waits for them is in `listening`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from windlass.core import crew
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.core.mail import notices, reports
+from windlass.core.mail.messages import USER, WINDLASS, Message
+from windlass.core.mail.notices import Type
+from windlass.core.mail.reports import Report
+from windlass.core.states import State
+from windlass.store import noticeboard, rows
+from windlass.store.noticeboard import ENDED, POSTED, SUPERSEDED, Notice, Unread
+from windlass.store.store import Writing
+
+_STOPPING = ("end", "merge", "pause", "resume", "spawn")
+"""Where one of these is under way, its session was not ended by itself."""
+
+
+def on_message(writing: Writing, message: Message) -> None:
+    """Posts a notice of a message to the person, unless it only tells how things are.
+
+    Nor of what the person says to itself: it knows.
+    """
+    kind = notices.BY_KIND.get(message.kind)
+    if message.recipient != USER or kind is None or message.state != "queued":
+        return
+    if message.sender == USER:
+        return
+    text = notices.of_message(message.sender_id, message.kind, message.body)
+    whose = Uid(message.sender) if message.sender != WINDLASS else None
+    post(writing, message.repo, message.sender_id, kind, text, message.id, agent=whose)
+
+
+def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
+    writing: Writing,
+    repo: RepoId,
+    sender_id: str,
+    type: Type,  # noqa: A002 - as the line of JSON calls it
+    text: str,
+    message: str | None = None,
+    *,
+    agent: Uid | None = None,
+    state: State | None = None,
+    by_hand: bool = False,
+) -> Notice:
+    """Posts a notice in the caller's transaction; with its commit whoever waits is woken.
+
+    `agent` puts it into that agent's log; `state` says that a change of state is all that it tells.
+    What was written `by_hand` is no news of a state, and outlives its agent.
+    """
+    text = text if len(text) <= notices.LONGEST else text[: notices.LONGEST] + "…"
+    posted = noticeboard.put(writing, repo, sender=sender_id, kind=type, text=text, message=message)
+    told: dict[str, Any] = {"state": state} if state else {}
+    told |= {"by_hand": True} if by_hand else {}
+    writing.emit(
+        POSTED,
+        repo=repo,
+        agent=agent,
+        number=posted.number,
+        sender=sender_id,
+        type=type,
+        text=text,
+        **told,
+    )
+    return posted
+
+
+def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> None:
+    """Posts at once what a change of a root's state is worth telling."""
+    if after.parent is None:
+        failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
+        _tell_of_state(writing, after, evidence=evidence, failed=failed)
+
+
+def on_report(writing: Writing, agent: Agent, report: Report) -> None:
+    """Posts what became of an agent below another; for those who want the notices of all."""
+    manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
+    if manager is not None:
+        then = msgspec.structs.replace(agent, state=report.state)
+        failed = report.ending == "failed"
+        _tell_of_state(writing, then, evidence=report.evidence, failed=failed, manager=manager.id)
+
+
+def _tell_of_state(
+    writing: Writing, agent: Agent, *, evidence: str, failed: bool, manager: str | None = None
+) -> None:
+    """Posts a state in place of what nobody has read of earlier ones, and of the work then.
+
+    What was told since an agent was at work last is not told again, however its state wavers. Who
+    waits for agents below it is not told of: what becomes of them sets it going.
+    """
+    told = notices.news(agent, evidence=evidence, failed=failed, manager=manager)
+    live = rows.agents(writing.connection, repo=agent.repo)
+    below = crew.below(agent, live)
+    if told is None or (agent.state is State.WAITING and reports.at_work(below)):
+        return
+    if agent.state in noticeboard.told_since_work(writing.connection, agent.uid):
+        return
+    kind, text = told
+    text += reports.undone_below(agent, [one for one in live if one.parent == agent.uid])
+    unread = noticeboard.unread_of(writing.connection, agent)
+    older = [one.notice.number for one in unread if _is_ours(one)]
+    noticeboard.take(writing, older, by=SUPERSEDED)
+    post(writing, agent.repo, agent.id, kind, text, agent=agent.uid, state=agent.state)
+
+
+def on_deaf_manager(writing: Writing, question: Message, manager: Agent) -> None:
+    """Posts a question to a manager that does not hear it: nobody else would know of it."""
+    if manager.state not in (State.PAUSED, State.STOPPED) or question.state != "queued":
+        return
+    asker, whose = question.sender_id, Uid(question.sender)
+    text = notices.to_deaf(asker, question.body, manager=manager.id, state=manager.state)
+    post(writing, question.repo, asker, "question", text, question.id, agent=whose)
+
+
+def forget(writing: Writing, agent: Agent) -> None:
+    """Takes from the queue what nobody has to know of an agent that has ended.
+
+    That is what we wrote of its states and its work; what it asked went with its question. What it
+    said otherwise stays.
+    """
+    unread = noticeboard.unread_of(writing.connection, agent)
+    over = [one.notice.number for one in unread if _is_ours(one)]
+    noticeboard.take(writing, over, by=ENDED)
+
+
+def _is_ours(unread: Unread) -> bool:
+    """Whether we wrote it, of an agent's state or its work: it said nothing of that itself."""
+    return unread.notice.message is None and "by_hand" not in unread.told
+
+
+def line(notice: Notice) -> str:
+    """A notice as its readers get it, in the machine's own time zone."""
+    at = datetime.fromtimestamp(notice.at).astimezone()
+    return notices.line(at=at, sender=notice.sender, type=notice.type, text=notice.text)
+
+
+def _failed_by_itself(writing: Writing, agent: Agent) -> bool:
+    if agent.session == 0 or agent.ended_at is not None:
+        return False
+    if rows.session(writing.connection, agent.uid, agent.session).exit_code == 0:
+        return False
+    return is_nobodys_doing(writing, agent)
+
+
+def is_nobodys_doing(writing: Writing, agent: Agent) -> bool:
+    """Whether nothing that we do at the moment ends the session of an agent."""
+    under_way = rows.open_intents(writing.connection)
+    return not any(
+        intent.kind in _STOPPING and agent.uid in _concerned(intent.data) for intent in under_way
+    )
+
+
+def _concerned(data: dict[str, Any]) -> set[str]:
+    return {str(data.get("uid")), *data.get("agents", ())}

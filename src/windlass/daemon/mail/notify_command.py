@@ -1,0 +1,138 @@
+"""`[notify] command`: the person's own program, run once for each notice.
+
+Only the person's own configuration names it, never a repository's. It is run when the notice is
+there, and not again: a daemon that dies before its turn has come leaves it out, because a phone
+that rings for the news of yesterday is worse than one that does not. The notice itself stays.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from windlass.core.errors import WindlassError
+from windlass.core.mail import notices
+from windlass.daemon.kernel import settings
+from windlass.daemon.kernel.context import Context
+from windlass.store import rows
+from windlass.store.store import Event
+
+LIMIT = 30.0
+AT_ONCE = 4
+MOST_WAITING = 100
+_LONGEST_VARIABLE = 16_384
+"""The system bounds what one variable holds; the whole text is on stdin."""
+_KEPT_LINES = 8
+_KEPT_BYTES = 4000
+
+
+class Ended(NamedTuple):
+    """How the command ended; without a code it was ended by us, or never began."""
+
+    code: int | None
+    how: str
+    tail: str = ""
+
+
+class Bell:
+    """Runs the command, a few at once, on threads of its own."""
+
+    def __init__(self, context: Context, *, limit: float = LIMIT) -> None:
+        self._context = context
+        self._limit = limit
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notify")
+        self._waiting = 0
+        self._closed = False
+        self._guard = threading.Lock()
+
+    def ring(self, event: Event) -> None:
+        """Has the command run for the notice that an event tells of; returns at once."""
+        with self._guard:
+            if not self._closed:
+                self._waiting += 1
+                self._pool.submit(self._run, event, full=self._waiting > MOST_WAITING)
+
+    def close(self) -> None:
+        """Runs none of those that wait."""
+        with self._guard:
+            self._closed = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, event: Event, *, full: bool) -> None:
+        try:
+            command = settings.load(self._context.folders.home, None).notify.command
+            if not command:
+                return
+            left_out = Ended(None, f"left out: {MOST_WAITING} notices wait for it")
+            ended = left_out if full else self._ended(command, event)
+        except (WindlassError, OSError, ValueError) as error:
+            ended = Ended(None, f"could not be run: {error}")
+        finally:
+            with self._guard:
+                self._waiting -= 1
+        if ended.code != 0:
+            self._complain(event, ended)
+
+    def _ended(self, command: str, event: Event) -> Ended:
+        data = event.data
+        at = datetime.fromtimestamp(event.at).astimezone()
+        line = notices.line(at=at, sender=data["sender"], type=data["type"], text=data["text"])
+        # Files, not pipes: what the command leaves running may hold its streams for ever.
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+            given.write(line.encode() + b"\n")
+            given.seek(0)
+            program = subprocess.Popen(
+                ["/bin/sh", "-c", command],
+                cwd=self._folder(),
+                env={**self._context.env, **self._variables(event)},
+                stdin=given,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code: int | None = program.wait(self._limit)
+                how = f"ended with {code}"
+            except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
+                    os.killpg(program.pid, signal.SIGKILL)
+                program.wait()
+                code, how = None, f"took longer than {self._limit:g} s"
+            return Ended(code, how, _tail(said))
+
+    def _folder(self) -> str:
+        home = self._context.env.get("HOME", "/")
+        return home if Path(home).is_dir() else "/"
+
+    def _variables(self, event: Event) -> dict[str, str]:
+        found = self._context.store.read(rows.repos)
+        root = next((repo.root for repo in found if repo.id == event.repo), "")
+        told = {
+            "WINDLASS_NOTICE_TYPE": event.data["type"],
+            "WINDLASS_NOTICE_FROM": event.data["sender"],
+            "WINDLASS_NOTICE_TEXT": event.data["text"][:_LONGEST_VARIABLE],
+            "WINDLASS_REPO": root,
+        }
+        return {name: text.replace("\0", "") for name, text in told.items()}
+
+    def _complain(self, event: Event, ended: Ended) -> None:
+        data: dict[str, Any] = {"code": ended.code, "how": ended.how, "tail": ended.tail}
+        number = event.data["number"]
+        self._context.store.write(
+            lambda w: w.emit("notify.failed", repo=event.repo, notice=number, **data)
+        )
+
+
+def _tail(said: Any) -> str:
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - _KEPT_BYTES))
+    lines = said.read().decode(errors="replace").splitlines()
+    return "\n".join(lines[-_KEPT_LINES:])

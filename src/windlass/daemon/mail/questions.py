@@ -1,0 +1,138 @@
+"""Questions of agents: asked with `wl ask`, or by a dialog that nobody would have seen.
+
+A question blocks nothing. It is a message: a root agent's to the person, another's to its parent.
+It is open until somebody answers or acknowledges it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from windlass.api.server import Caller
+from windlass.api.wire import AskRequest, QuestionsRequest
+from windlass.core.crew import Agent
+from windlass.core.errors import Denied
+from windlass.core.ids import Uid
+from windlass.core.mail.messages import Limits, Message
+from windlass.daemon.kernel import lookup, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Operation, Work
+from windlass.daemon.mail import admission, messages, notices, receipts, recipients
+from windlass.daemon.mail.receipts import PERSON, Party
+from windlass.store import mailbox, rows
+from windlass.store.store import Writing
+
+
+class Questions:
+    """Records and lists them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operation(self) -> Operation:
+        """A question is asked when it is recorded."""
+        return Operation("ask", (), lambda _: [], _asked)
+
+    def begin(self, caller: Caller, request: AskRequest) -> Begin:
+        """Records a question of the calling agent."""
+        where = lookup.scope(self._context, caller, request)
+        agent = where.caller
+        if agent is None:
+            raise Denied("questions are asked by agents", "say it to one: wl send AGENT '...'")
+        text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
+        repo = where.require_repo()
+        given = settings.load(self._context.folders.home, repo.root)
+        to = self._context.store.read(lambda c: receipts.above(c, agent))
+        if to == PERSON:
+            admission.refuse_question(allowed=given.allow_agent_questions)
+        limits = Limits(given.mail.rate, given.mail.inbox)
+        return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
+
+    def view(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
+        """What `listed` finds, for somebody who reads it: the person has then seen it."""
+        where = lookup.scope(self._context, caller, request)
+        found = self._found(where, request)
+        if where.caller is None:
+            messages.shown_to_person(self._context, found)
+        return self._all_told(found)
+
+    def listed(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
+        """The questions that wait for an answer, oldest first: the person's, or a manager's own.
+
+        For whoever only looks whether there are any: no receipt says that somebody has seen them.
+        """
+        where = lookup.scope(self._context, caller, request)
+        return self._all_told(self._found(where, request))
+
+    def _found(self, where: lookup.Scope, request: QuestionsRequest) -> list[Message]:
+        me = recipients.caller(where).uid
+        repo = where.repo.id if where.repo else None
+
+        def find(connection: sa.Connection) -> list[Message]:
+            if not request.get("all"):
+                return mailbox.questions(connection, repo=repo, recipient=me)
+            return mailbox.inbox(connection, repo=repo, recipient=me, kind="question")
+
+        return self._context.store.read(find)
+
+    def _all_told(self, found: list[Message]) -> list[dict[str, Any]]:
+        now = self._context.clock.now()
+        return [_told(one, now) for one in found]
+
+
+def record(
+    writing: Writing, agent: Agent, text: str, limits: Limits | None = None
+) -> dict[str, Any]:
+    """Keeps a question, and says whose it is to answer."""
+    to = receipts.above(writing.connection, agent)
+    asker = Party(agent.uid, agent.id)
+    if limits is not None:
+        admission.refuse_flood(writing, agent.repo, asker, [to], limits)
+    made = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
+    kept = receipts.post(writing, made)
+    notices.on_message(writing, kept)
+    manager = rows.agent(writing.connection, Uid(to.uid))
+    if manager is not None:
+        notices.on_deaf_manager(writing, kept, manager)
+    return {
+        "message": kept.id,
+        "agent": agent.id,
+        "to": to.id,
+        "state": manager.state if manager else None,
+        "asked": text,
+    }
+
+
+def spelled(given: object) -> str:
+    """What a dialog would have asked, in words; the input is the agent's, and may be anything."""
+    asked = given.get("questions") if isinstance(given, dict) else None
+    lines = []
+    for one in asked if isinstance(asked, list) else []:
+        if not isinstance(one, dict):
+            continue
+        options = one.get("options")
+        labels = [
+            str(option.get("label"))
+            for option in (options if isinstance(options, list) else [])
+            if isinstance(option, dict)
+        ]
+        lines.append(str(one.get("question", "")) + (f" ({' / '.join(labels)})" if labels else ""))
+    return "\n".join(line for line in lines if line) or "(a question without words)"
+
+
+def _told(message: Message, now: float) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "repo": message.repo,
+        "agent": message.sender_id,
+        "text": message.body,
+        "state": message.state,
+        "at": message.created_at,
+        "age": now - message.created_at,
+    }
+
+
+def _asked(work: Work) -> dict[str, Any]:
+    return dict(work.data)

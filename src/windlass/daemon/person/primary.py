@@ -1,0 +1,174 @@
+"""Answers the hooks of the person's own agent session: instructions, news of the crew, one guard.
+
+Everything here is guidance: what cannot be understood gets no answer, and the session goes on as if
+there were no hook. What a session was told last is kept in memory; a new daemon tells it again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from windlass.api.server import Caller
+from windlass.api.wire import HookInput
+from windlass.core.errors import Denied
+from windlass.core.ids import RepoId
+from windlass.core.person import briefing
+from windlass.core.person.briefing import Gist
+from windlass.core.shell import cd
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail.questions import Questions
+from windlass.daemon.person import primary_hooks
+from windlass.daemon.views.agents import Views
+from windlass.store import rows
+from windlass.store.rows import Repo
+
+_PERSON = Caller(None)
+_MOST_SESSIONS = 256
+_LONGEST = 20_000
+_NEWS_AT = ("UserPromptSubmit", "PostToolUse")
+
+
+class _Known(NamedTuple):
+    """A crew as it was when an event was the last one."""
+
+    event: int
+    gist: Gist
+    active: bool
+
+
+class Primary:
+    """The verb `primary`: a hook's input as it came, and the hook's output as it is printed."""
+
+    def __init__(
+        self,
+        context: Context,
+        views: Views,
+        questions: Questions,
+        armed: Callable[[RepoId], bool],
+    ) -> None:
+        self._context = context
+        self._views = views
+        self._questions = questions
+        self._armed = armed
+        self._told: OrderedDict[tuple[str, RepoId], Gist] = OrderedDict()
+        self._known: dict[RepoId, _Known] = {}
+        self._guard = threading.Lock()
+
+    def answer(self, caller: Caller, request: HookInput) -> dict[str, Any]:
+        """Answers one hook; no opinion is an empty answer."""
+        if caller.agent is not None:
+            raise Denied("only the person's own session asks this", "`wl list` shows the crew")
+        event, cwd = request.get("hook_event_name"), request.get("cwd")
+        if not isinstance(event, str) or not isinstance(cwd, str) or not cwd.startswith("/"):
+            return {}
+        if event == "PreToolUse":
+            return self._guarded(request, cwd)
+        if request.get("agent_id") is not None:
+            return {}  # a subagent's: the crew is not its business
+        repo = repos.known(self._context, cwd)
+        session = str(request.get("session_id"))
+        if event == "SessionStart":
+            return self._welcome(session, repo, cwd)
+        if event in _NEWS_AT and repo is not None:
+            return self._news(event, session, repo)
+        return {}
+
+    def _welcome(self, session: str, repo: Repo | None, cwd: str) -> dict[str, Any]:
+        if repo is None:
+            return _context("SessionStart", primary_hooks.instructions()) if _has_ours(cwd) else {}
+        agents, questions = self._crew(repo)
+        self._is_news(session, repo, briefing.gist(agents, questions))
+        status = briefing.status(repo.root, agents, questions)
+        return _context("SessionStart", f"{primary_hooks.instructions()}\n{status}")
+
+    def _news(self, event: str, session: str, repo: Repo) -> dict[str, Any]:
+        crew = self._glance(repo)
+        texts = []
+        if self._is_news(session, repo, crew.gist):
+            texts.append(briefing.status(repo.root, *self._crew(repo)))
+        if event == "PostToolUse" and crew.active and not self._armed(repo.id):
+            texts.append(briefing.REMINDER)
+        return _context(event, "\n".join(texts)) if texts else {}
+
+    def _glance(self, repo: Repo) -> _Known:
+        """The crew, looked at only where something has happened: this runs at every tool call."""
+        latest = self._context.store.read(lambda c: rows.events(c, last=1))
+        event = latest[-1].id if latest else 0
+        known = self._known.get(repo.id)
+        if known is None or known.event != event:
+            agents, questions = self._crew(repo)
+            gist = briefing.gist(agents, questions)
+            known = self._known[repo.id] = _Known(event, gist, briefing.active(agents))
+        return known
+
+    def _crew(self, repo: Repo) -> tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]]]:
+        asked: Any = {"cwd": repo.root}
+        agents: Any = self._views.agents(_PERSON, asked)
+        return agents, self._questions.listed(_PERSON, asked)
+
+    def _is_news(self, session: str, repo: Repo, gist: Gist) -> bool:
+        """Whether a session was told something else last; it is told this now."""
+        key = (session, repo.id)
+        with self._guard:
+            before = self._told.pop(key, ())
+            self._told[key] = gist
+            while len(self._told) > _MOST_SESSIONS:
+                self._told.popitem(last=False)
+        return gist != before
+
+    def _guarded(self, request: HookInput, cwd: str) -> dict[str, Any]:
+        """Denies going into the workspace of an agent, and says what does without."""
+        given = request.get("tool_input")
+        line = given.get("command") if isinstance(given, dict) else None
+        if request.get("tool_name") != "Bash" or not isinstance(line, str) or len(line) > _LONGEST:
+            return {}
+        home = self._context.folders.home
+        known = {"HOME": self._context.env.get("HOME", ""), "WINDLASS_HOME": str(home)}
+        found = cd.entered(line, cwd=cwd, known=known)
+        here = self._workspace(cwd)
+        entered = {self._workspace(folder) for folder in found.folders} - {here, None}
+        names = [self._whose(place) for place in sorted(entered, key=str) if place is not None]
+        names += sorted(found.agents)
+        return _denial(names[0]) if names else {}
+
+    def _workspace(self, folder: str) -> Path | None:
+        """The workspace that a folder lies in."""
+        top = Path(os.path.realpath(self._context.folders.workspaces))
+        try:
+            below = Path(os.path.realpath(folder)).relative_to(top).parts
+        except ValueError:  # elsewhere, or no name that a folder could have
+            return None
+        return top.joinpath(*below[:2]) if len(below) >= 2 else None
+
+    def _whose(self, workspace: Path) -> str:
+        live = self._context.store.read(rows.agents)
+        owners = [a.id for a in live if os.path.realpath(a.workspace) == str(workspace)]
+        return owners[0] if owners else workspace.name
+
+
+def _has_ours(cwd: str) -> bool:
+    """Whether a folder is in a repository that is meant for Windlass, though nobody said so yet."""
+    for folder in (Path(cwd), *Path(cwd).parents):
+        if (folder / ".git").exists():
+            return (folder / ".windlass").is_dir()
+    return False
+
+
+def _context(event: str, text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _denial(name: str) -> dict[str, Any]:
+    reason = (
+        f"This is the workspace of the agent {name}, which is at work there: do not cd into it. "
+        f"`wl exec {name} -- COMMAND` runs a command in it, `wl path {name}` prints where it is, "
+        f"`wl diff {name}` shows what it changed; files there may be read by their full path."
+    )
+    said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}

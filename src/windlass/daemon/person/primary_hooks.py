@@ -1,0 +1,293 @@
+"""`wl hooks`: what makes the person's own agent session a part of the crew, put in and taken out.
+
+Hooks go into a settings file of the agent CLI, the project's or the person's own; for CLIs without
+hooks, which nothing wakes, instructions go into a marked block of CLAUDE.md or AGENTS.md. What is
+done to the texts is `core.hook_settings`' and `core.marked_block`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from windlass.api import places
+from windlass.api.server import Caller
+from windlass.api.wire import HooksRequest
+from windlass.core.claude import hook_settings
+from windlass.core.claude.hook_settings import Hook
+from windlass.core.errors import ConfigError, Denied, UserError, WindlassError
+from windlass.core.person import briefing, marked_block
+from windlass.daemon.kernel import lookup, person_files, repos
+from windlass.daemon.kernel.context import Context
+
+PROJECT_FILE = ".claude/settings.local.json"
+"""The person's own in this clone: what is shared with others is not ours to decide."""
+USER_FILE = "settings.json"
+INSTRUCTIONS = {"claude-md": "CLAUDE.md", "agents-md": "AGENTS.md"}
+
+
+class PrimaryHooks:
+    """Installs, uninstalls, and says what is installed where."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._changing = threading.Lock()
+
+    def install(self, caller: Caller, request: HooksRequest) -> dict[str, Any]:
+        """Puts hooks into a settings file, or instructions into a file of the repository, or both.
+
+        The repository becomes known: in one that is not, hooks have nothing to say.
+        """
+        _only_a_person(caller)
+        where, instructions = request.get("where"), request.get("instructions")
+        if instructions is None:
+            where = where or "project"
+        if where != "user" or instructions is not None:
+            repos.require(self._context, str(self._top(caller, request)))
+        files = []
+        with self._changing:
+            if where is not None:
+                files.append(_install_hooks(self._settings(caller, request, where)))
+            if instructions is not None:
+                path = self._top(caller, request) / INSTRUCTIONS[instructions]
+                files.append(_install_block(path))
+        return {"files": files}
+
+    def uninstall(self, caller: Caller, request: HooksRequest) -> dict[str, Any]:
+        """Takes hooks out of a settings file; with the project's go the blocks of instructions.
+
+        What cannot be taken out keeps nothing else in, and is an error in the end.
+        """
+        _only_a_person(caller)
+        where = request.get("where") or "project"
+        settings = self._settings(caller, request, where)
+        blocks: list[Path] = []
+        if where == "project":
+            top = self._top(caller, request)
+            # Nothing was ever written through a link, and one of them is often the other's.
+            paths = [top / name for name in INSTRUCTIONS.values()]
+            blocks = [path for path in paths if not path.is_symlink()]
+        with self._changing:
+            done = [_tried(_uninstall_hooks, settings)]
+            done += [_tried(_uninstall_block, path) for path in blocks]
+        files = [one for one in done if not isinstance(one, WindlassError)]
+        _raise_rest([one for one in done if isinstance(one, WindlassError)], files)
+        return {"files": [files[0], *(file for file in files[1:] if file["changed"])]}
+
+    def status(self, caller: Caller, request: HooksRequest) -> list[dict[str, Any]]:
+        """Every place where something of ours may be, and what is there."""
+        _only_a_person(caller)
+        found = []
+        top = self._known_top(caller, request)
+        if top is not None:
+            found.append(_hooks_in("project", top / PROJECT_FILE))
+        found.append(_hooks_in("user", self._settings(caller, request, "user")))
+        if top is not None:
+            found += [_block_in(name, top / file) for name, file in INSTRUCTIONS.items()]
+        return found
+
+    def _settings(self, caller: Caller, request: HooksRequest, where: str) -> Path:
+        if where == "project":
+            return self._top(caller, request) / PROJECT_FILE
+        folder = Path(request.get("config_folder", ""))
+        if not folder.is_absolute():
+            raise UserError("where your agent CLI has its settings is not said", "set HOME")
+        return folder / USER_FILE
+
+    def _top(self, caller: Caller, request: HooksRequest) -> Path:
+        top = self._known_top(caller, request)
+        if top is None:
+            raise UserError("not in a git repository", "cd into one, or use --user")
+        return top
+
+    def _known_top(self, caller: Caller, request: HooksRequest) -> Path | None:
+        repo = lookup.scope(self._context, caller, request).repo
+        root = repo.root if repo else repos.root_of(request.get("cwd", ""))
+        return Path(root) if root else None
+
+
+def instructions() -> str:
+    """What the person's own agent is told about the crew and its commands, where it has hooks."""
+    return _shipped("primary.md")
+
+
+def instructions_without_hooks() -> str:
+    """The same for a CLI without hooks: there it has to wait for notices by itself."""
+    return briefing.with_section(instructions(), _shipped("primary_listening.md"))
+
+
+def _shipped(name: str) -> str:
+    return (resources.files("windlass.data") / name).read_text("utf-8")
+
+
+def hook() -> Hook:
+    """The hook of this version, on this machine."""
+    program = str(resources.files("windlass.hooks") / hook_settings.PROGRAM)
+    told = str(resources.files("windlass.data") / "primary.md")
+    return Hook((sys.executable, "-I", "-S", program), (places.person_socket(), told))
+
+
+def _install_hooks(path: Path) -> dict[str, Any]:
+    with _folder(path) as made:
+
+        def edit(was: bytes | None) -> bytes:
+            text = None if was is None else _text(path, was)
+            with _explained(path):
+                return hook_settings.install(text, hook(), folder=made).encode()
+
+        return _told(path, person_files.change(path, edit))
+
+
+def _uninstall_hooks(path: Path) -> dict[str, Any]:
+    bare = hook_settings.Bare(None, folder=False)
+
+    def edit(was: bytes | None) -> bytes | None:
+        nonlocal bare
+        if was is None:
+            return None
+        with _explained(path):
+            bare = hook_settings.take_out(_text(path, was))
+        return None if bare.text is None else bare.text.encode()
+
+    changed = person_files.change(path, edit)
+    if changed and bare.text is None and bare.folder:
+        with contextlib.suppress(OSError):  # something else is in it by now
+            path.parent.rmdir()
+    return _told(path, changed)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[bool]:
+    """Makes the folder of a settings file, and says whether it did; takes it back on failure."""
+    folder = path.parent
+    if path.match(PROJECT_FILE) and folder.is_symlink():
+        raise ConfigError(
+            f"{folder} is a symbolic link, and links are not followed",
+            "put a folder in its place, or use --user",
+        )
+    try:
+        folder.mkdir()
+        made = True
+    except FileExistsError:
+        made = False
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be made: {error.strerror}", "mend that") from None
+    try:
+        yield made
+    except BaseException:
+        if made:
+            with contextlib.suppress(OSError):  # something else is in it by now
+                folder.rmdir()
+        raise
+
+
+def _install_block(path: Path) -> dict[str, Any]:
+    body = f"<windlass>\n{instructions_without_hooks().strip()}\n</windlass>"
+
+    def edit(was: bytes | None) -> bytes:
+        with _explained(path):
+            return marked_block.put(None if was is None else _text(path, was), body).encode()
+
+    return _told(path, person_files.change(path, edit))
+
+
+def _uninstall_block(path: Path) -> dict[str, Any]:
+    def edit(was: bytes | None) -> bytes | None:
+        if was is None:
+            return None
+        with _explained(path):
+            left = marked_block.take(_text(path, was))
+        return None if left is None else left.encode()
+
+    return _told(path, person_files.change(path, edit))
+
+
+def _hooks_in(name: str, path: Path) -> dict[str, Any]:
+    def look(text: str) -> dict[str, Any]:
+        found = hook_settings.found(text)
+        current = found == hook_settings.expected(hook())
+        why = hook_settings.refusal(text, hook())
+        problem = None if why is None else _unusable(path, why)
+        return {
+            "installed": bool(found),
+            "current": current,
+            "events": list(found),
+            "problem": problem,
+        }
+
+    return _looked_at(name, path, look)
+
+
+def _block_in(name: str, path: Path) -> dict[str, Any]:
+    def look(text: str) -> dict[str, Any]:
+        current = marked_block.says(text, instructions_without_hooks())
+        return {"installed": marked_block.block(text) is not None, "current": current}
+
+    return _looked_at(name, path, look)
+
+
+def _looked_at(name: str, path: Path, look: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What is in a file; that it cannot be used is told, and keeps nobody from seeing the rest."""
+    seen = {"where": name, "path": str(path), "installed": False, "current": False, "problem": None}
+    if name in ("project", "user"):
+        seen["events"] = []
+    try:
+        held = person_files.read(path)
+        with _explained(path):
+            return seen if held is None else {**seen, **look(_text(path, held))}
+    except WindlassError as error:
+        return {**seen, "problem": error.message}
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (hook_settings.Unusable, marked_block.Unending) as why:
+        raise ConfigError(_unusable(path, why), "mend it; nothing was touched") from None
+
+
+def _unusable(path: Path, why: object) -> str:
+    return f"{path} cannot be used: {why}"
+
+
+def _tried(
+    take_out: Callable[[Path], dict[str, Any]], path: Path
+) -> dict[str, Any] | WindlassError:
+    try:
+        return take_out(path)
+    except WindlassError as error:
+        return error
+
+
+def _raise_rest(problems: list[WindlassError], files: list[dict[str, Any]]) -> None:
+    """Raises what went wrong, as one; it says what was done all the same."""
+    if not problems:
+        return
+    changed = [file["path"] for file in files if file["changed"]]
+    if len(problems) == 1 and not changed:
+        raise problems[0]
+    done = f"; out of {' and '.join(changed)} it was taken" if changed else ""
+    said = "; ".join(problem.message for problem in problems)
+    raise type(problems[0])(f"{said}{done}", "mend that, then wl hooks uninstall again")
+
+
+def _text(path: Path, held: bytes) -> str:
+    try:
+        return held.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text", "mend it; nothing was touched") from None
+
+
+def _told(path: Path, changed: bool) -> dict[str, Any]:
+    return {"path": str(path), "changed": changed}
+
+
+def _only_a_person(caller: Caller) -> None:
+    if caller.agent is not None:
+        raise Denied("agents do not install hooks for a person", "ask the person")

@@ -1,0 +1,204 @@
+"""Deciding about calls of tools: the verb that the policy hook asks, and its file for without us.
+
+Who asks is known by the socket. What is decided is `core.policy`'s; here is which agent, which
+policy and which places. Mail for the agent goes with the answer. Nothing else is written: denials
+are recorded by the hook, in the session's events, so that those made without a daemon are told of
+in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import HookInput
+from windlass.core.boxing import Level
+from windlass.core.crew import Agent, Policy, Role
+from windlass.core.errors import Denied
+from windlass.core.ids import RepoId, Uid
+from windlass.core.policy import tool_calls, tool_policy
+from windlass.core.policy.tool_calls import Decision
+from windlass.core.shell.reach import Places
+from windlass.daemon.kernel.context import Context
+from windlass.store import rows
+
+_OURS = ("settings.json", "plugin", "sessions")
+"""In an agent's folder, but not the agent's to touch: what it may do, and what it did."""
+
+
+Mail = Callable[[Uid, Mapping[str, Any]], str | None]
+"""What is to be said to an agent with the answer about a call."""
+
+
+class Deciding:
+    """Answers the policy hook."""
+
+    def __init__(self, context: Context, mail: Mail | None = None) -> None:
+        self._context = context
+        self._mail = mail
+
+    def decide(self, caller: Caller, request: HookInput) -> dict[str, Any]:
+        """Decides about one call, in the form that the hook prints."""
+        uid = caller.agent
+        if uid is None:
+            raise Denied("only the hooks of an agent ask this", "`wl info` shows what one may use")
+        agent = self._context.store.read(lambda c: rows.agent(c, uid))
+        if agent is None or agent.ended_at is not None:
+            raise Denied("the calling agent has ended", "its socket means nothing any more")
+        answer = tool_calls.answer(request, about(self._context, agent, request))
+        if self._mail is not None and (said := self._mail(uid, request)):
+            told = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
+            told["additionalContext"] = said
+        return answer
+
+
+def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
+    """Decides about a call of an agent, as its hook's event tells of it."""
+    temp = "/tmp" if agent.isolation == "box" else str(context.folders.temporary(agent.uid))  # noqa: S108
+    home = context.folders.private_home(agent.uid) if agent.isolation == "box" else None
+    return _decide(
+        event,
+        agent.policy,
+        around=places(context, agent),
+        workspace=agent.workspace,
+        home=str(home or context.env.get("HOME", "/")),
+        temp=temp,
+        role=agent.role,
+        level=agent.isolation,
+        told=_told(context, agent.repo),
+    )
+
+
+def about_anybody(
+    context: Context, event: Mapping[str, Any], *, role: Role, level: Level, given: Policy
+) -> Decision:
+    """Decides about a call of somebody who works in the call's own folder."""
+    cwd = event.get("cwd")
+    workspace = cwd if isinstance(cwd, str) else "/"
+    return _decide(
+        event,
+        given,
+        around=_around(context, level, (workspace,), ()),
+        workspace=workspace,
+        home=context.env.get("HOME", "/"),
+        temp="",
+        role=role,
+        level=level,
+        told=_told(context, None),
+    )
+
+
+def _decide(
+    event: Mapping[str, Any],
+    given: Policy,
+    *,
+    around: Places,
+    workspace: str,
+    home: str,
+    temp: str,
+    role: Role,
+    level: Level,
+    told: Mapping[str, str],
+) -> Decision:
+    call = tool_calls.read(event)
+    if call is None:
+        return Decision(
+            verdict="deny",
+            reason="no call of a tool: it needs tool_name, tool_input and cwd",
+            rule="unclear",
+        )
+    reach = tool_policy.Reach(
+        inside=partial(inside, around),
+        closed=partial(_shut, around),
+        workspace=workspace,
+        home=home,
+        temp=temp,
+        told=told,
+        boxed=level == "box",
+        real=os.path.normpath if level == "box" else os.path.realpath,
+    )
+    return tool_policy.decide(call, given, inside=reach, role=role)
+
+
+def _told(context: Context, repo: RepoId | None) -> dict[str, str]:
+    """What the variables of every agent say about places that are not its own."""
+    home, runtime = str(context.folders.home), str(context.folders.runtime)
+    found = {"WINDLASS_HOME": home, "XDG_RUNTIME_DIR": context.env.get("XDG_RUNTIME_DIR", runtime)}
+    roots = [one.root for one in context.store.read(rows.repos) if one.id == repo]
+    return {**found, **({"WINDLASS_REPO": roots[0]} if roots else {})}
+
+
+def places(context: Context, agent: Agent) -> Places:
+    """An agent's workspace, its folder and its temporary one; not the crew's, nor the main tree.
+
+    In a box what is there may be read: the box is the limit, and hides the rest.
+    """
+    folder = context.folders.agent(agent.uid)
+    own = (agent.workspace, str(folder))
+    ours = (*(str(folder / name) for name in _OURS), str(context.folders.policy(agent.uid)))
+    return _around(context, agent.isolation, own, ours)
+
+
+def _around(context: Context, level: Level, own: tuple[str, ...], ours: tuple[str, ...]) -> Places:
+    repos = context.store.read(rows.repos)
+    roots = (*own, "/") if level == "box" else own
+    closed = (str(context.folders.home), *(repo.root for repo in repos), *ours)
+    return Places(
+        roots=tuple(map(os.path.realpath, roots)),
+        closed=tuple(map(os.path.realpath, closed)),
+        folded=_takes_any_case(context.folders.home),
+    )
+
+
+def _takes_any_case(home: Path) -> bool:
+    """Whether a and A are the same here, as on the usual file systems of macOS."""
+    other = home.with_name(home.name.swapcase())
+    return other.name != home.name and other.exists() and other.samefile(home)
+
+
+def inside(around: Places, path: str) -> bool:
+    """Whether a path is in one of the places, whatever links and `..` it goes through."""
+    # Agent CLIs may compose accents before they open: both names have to be inside.
+    found = [_real(name) for name in {path, unicodedata.normalize("NFC", path)}]
+    return all(real is not None and around.inside(real) for real in found)
+
+
+def _shut(around: Places, path: str) -> bool:
+    """Whether a path is in a place that is not the agent's."""
+    real = _real(path)
+    return real is not None and around.shut(real)
+
+
+def _real(path: str) -> str | None:
+    """A path with every link followed, also through folders that do not exist."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # a NUL, or a name that this system cannot have
+        return None
+
+
+def write_policy_file(context: Context, agent: Agent) -> Path:
+    """Writes what the policy hook decides by when no daemon answers it."""
+    around = places(context, agent)
+    path = context.folders.policy(agent.uid)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    told = {
+        "workspace": agent.workspace,
+        **around._asdict(),
+        **msgspec.to_builtins(agent.policy),
+    }
+    fresh = path.with_name(f"{path.name}.new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
+        json.dump(told, file, indent=1)
+    fresh.replace(path)
+    return path

@@ -1,0 +1,52 @@
+"""What agents were not allowed: read from the log, with what would allow each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windlass.api.server import Caller
+from windlass.api.wire import DenialsRequest
+from windlass.core.crew import Agent
+from windlass.core.policy import tool_calls, tool_policy
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.store import rows
+from windlass.store.store import Event
+
+DENIED = "hook.PolicyDecision"
+_MOST = 10_000
+
+
+class Denials:
+    """Answers `wl denials`."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def view(self, caller: Caller, request: DenialsRequest) -> list[dict[str, Any]]:
+        """What one agent was denied, oldest first."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.any_agent(self._context, where, request.get("agent"))
+        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        found = self._context.store.read(
+            lambda c: rows.events(c, agent=agent.uid, kind=DENIED, limit=_MOST)
+        )
+        told = [_told(agent, event) for event in found]
+        wanted = request.get("hook")
+        return [one for one in told if wanted in (None, one["hook"])]
+
+
+def _told(agent: Agent, event: Event) -> dict[str, Any]:
+    data = event.data
+    asked = {name: data.get(name) for name in ("tool_name", "tool_input", "cwd")}
+    call = tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
+    lines = tool_policy.suggestion(call, agent.policy, role=agent.role) if call is not None else ""
+    return {
+        "at": event.at,
+        "hook": data.get("hook") or "PreToolUse",
+        "by": data.get("by") or "daemon",
+        "tool": data.get("tool_name"),
+        "input": data["tool_input"] if "tool_input" in data else data.get("asked"),
+        "reason": data.get("reason") or "",
+        "suggest": lines.splitlines(),
+    }

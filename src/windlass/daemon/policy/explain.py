@@ -1,0 +1,65 @@
+"""`wl explain tool`: what would be decided about a call, for an agent or for one like it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from windlass.api.server import Caller
+from windlass.api.wire import ExplainToolRequest
+from windlass.core.boxing import Level
+from windlass.core.crew import Agent, Policy, Role
+from windlass.core.errors import Denied
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.policy import decisions, grants
+
+
+class Explaining:
+    """Answers it; nothing is recorded, and nobody's hook was asked."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def tool(self, caller: Caller, request: ExplainToolRequest) -> dict[str, Any]:
+        """The decision, its reason and the rule that made it."""
+        where = lookup.scope(self._context, caller, request)
+        event = _read(request["input"])
+        if wanted := request.get("agent"):
+            agent = lookup.agent(self._context, where, wanted)
+            lookup.reachable(where, agent, lookup.live(self._context, where), doing="ask about")
+            decision = decisions.about(self._context, agent, event)
+        else:
+            _refuse_in_a_box(where.caller)
+            role, level = request.get("role") or "worker", request.get("level") or "hooks"
+            root = where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
+            decision = decisions.about_anybody(
+                self._context,
+                event,
+                role=role,
+                level=level,
+                given=self._policy(root, role, level),
+            )
+        return {"decision": decision.verdict, "reason": decision.reason, "rule": decision.rule}
+
+    def _policy(self, root: str | None, role: Role, level: Level) -> Policy:
+        config = settings.load(self._context.folders.home, root)
+        return grants.configured(config, role, level)
+
+
+def _refuse_in_a_box(caller: Agent | None) -> None:
+    """To judge a call in any folder its links are followed, and those its box does not show."""
+    if caller is not None and caller.isolation == "box":
+        raise Denied(
+            f"{caller.id} is boxed, and asks about itself and those below it alone",
+            "name one: --agent self",
+        )
+
+
+def _read(text: str) -> dict[str, Any]:
+    """A hook's input; what is none says nothing, and is denied as such."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

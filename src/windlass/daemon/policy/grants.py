@@ -1,0 +1,34 @@
+"""What an agent may use: by its role's configuration, by what was asked for, below its caller."""
+
+from __future__ import annotations
+
+from windlass.api.wire import SpawnRequest
+from windlass.core.boxing import Level
+from windlass.core.config import Config, Tools
+from windlass.core.crew import Agent, Policy, Role
+from windlass.core.policy import tool_policy
+
+
+def configured(config: Config, role: Role, level: Level) -> Policy:
+    """What agents of a role may use by configuration, and what everybody may."""
+    given: Tools = getattr(config.permissions, role)
+    lists = Policy(allow=tuple(given.allow), deny=tuple(given.deny))
+    commands = (config.workspace.setup, config.workspace.teardown, *config.gate.commands)
+    return tool_policy.with_mandatory(lists, level=level, commands=[one for one in commands if one])
+
+
+def wanted(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
+    """What the role gives, what was asked for, and every limit of the agent that asks."""
+    limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
+    asked = request.get("allow", [])
+    # What is denied to everybody by default a person may allow to one agent, by its name.
+    lifted = set(asked) & set(tool_policy.DENIED) if caller is None else set()
+    return Policy(
+        allow=tuple(dict.fromkeys([*configured.allow, *asked])),
+        deny=tuple(
+            pattern
+            for pattern in dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])
+            if pattern not in lifted
+        ),
+        yolo=request.get("yolo", False),
+    )

@@ -1,0 +1,158 @@
+"""`wl doctor`: what this machine has, what it lacks, and what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from windlass import __version__, drivers
+from windlass.box import probes
+from windlass.box.probes import Probe
+from windlass.core.boxing import Level
+from windlass.core.config import Config, confinement
+from windlass.core.errors import WindlassError
+from windlass.daemon.kernel import settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import boxes, session_request
+from windlass.daemon.launch.environment import for_session
+from windlass.git import runner
+from windlass.store.rows import Repo
+
+_ROOM_WANTED = 1 << 30
+
+
+class _Start(NamedTuple):
+    """Whether a new agent of a driver would start, and what would confine it."""
+
+    driver: str
+    level: Level | Literal["none"]
+    version: str = ""
+    why: str = ""
+    fix: str = ""
+
+
+def examine(
+    context: Context, root: str | None, repo: Repo | None, *, driver: str | None
+) -> dict[str, Any]:
+    """Looks at everything that an agent needs; `ok` is about what agents cannot do without.
+
+    `driver` is the one that the caller's environment names, as for `wl new`. Where configuration
+    cannot be read, the rest is looked at as if there were none: that is said once, not everywhere.
+    """
+    config, configuration = _config(context, root)
+    needed = [
+        Probe(
+            name="windlass", works=True, detail=f"{__version__}, Python {sys.version.split()[0]}"
+        ),
+        _checked("git", _git, "install git 2.38 or newer"),
+        _checked("tmux", lambda: _tmux(context), "install tmux 3.2 or newer"),
+        _wl(context),
+        _room(context.folders.home),
+        configuration,
+    ]
+    configured = config.roles.worker.driver or config.driver
+    chosen = driver or context.env.get("WINDLASS_DRIVER") or configured
+    tried = [*probes.box(), probes.landlock()]
+    starts = [
+        _start(context, name, config, repo) for name in dict.fromkeys([*drivers.known(), chosen])
+    ]
+    ready = any(start.driver == chosen and start.level != "none" for start in starts)
+    return {
+        "ok": ready and all(probe.works for probe in needed),
+        "needed": [msgspec.to_builtins(probe) for probe in needed],
+        "driver": chosen,
+        "drivers": [msgspec.to_builtins(_driver(start)) for start in starts],
+        "isolation": {
+            "available": "box" if probes.usable().host_network else "hooks",
+            "agents": [_level(start) for start in starts],
+            "probes": [msgspec.to_builtins(probe) for probe in tried],
+        },
+        "home": str(context.folders.home),
+        "sockets": str(context.folders.runtime),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _Start:
+    """Goes the way of a worker's spawn as far as it can be gone without one."""
+    wanted, network = confinement(config, "worker")
+    where = str(context.folders.workspaces)
+    try:
+        version = drivers.get(name).check()
+        draft = session_request.draft(
+            context, name, mode="live", root=where, config=config, boxed=True
+        )
+        choice = boxes.choose(
+            wanted=wanted,
+            network=network,
+            driver=name,
+            draft=draft,
+            repo=repo,
+        )
+        if choice.level == "hooks":
+            session_request.require_ready(context, name, mode="live", root=where, config=config)
+    except WindlassError as error:
+        return _Start(name, "none", why=error.message, fix=error.hint)
+    return _Start(name, choice.level, version, choice.why, choice.fix)
+
+
+def _driver(start: _Start) -> Probe:
+    if start.level == "none":
+        return Probe(name=start.driver, works=False, detail=start.why, fix=start.fix)
+    return Probe(name=start.driver, works=True, detail=start.version)
+
+
+def _level(start: _Start) -> dict[str, Any]:
+    return {"driver": start.driver, "level": start.level, "why": start.why, "fix": start.fix}
+
+
+def _checked(name: str, look: Callable[[], str], fix: str) -> Probe:
+    try:
+        return Probe(name=name, works=True, detail=look())
+    except WindlassError as error:
+        return Probe(name=name, works=False, detail=error.message, fix=error.hint or fix)
+
+
+def _git() -> str:
+    runner.require_version()
+    return ".".join(map(str, runner.version()))
+
+
+def _tmux(context: Context) -> str:
+    context.sessions.tmux.require_version()
+    return str(context.sessions.tmux.version())
+
+
+def _wl(context: Context) -> Probe:
+    path = for_session(context.env, home=context.folders.home)["PATH"]
+    found = shutil.which("wl", path=path)
+    fix = "" if found else "install Windlass so that `wl` lies beside its Python"
+    return Probe(
+        name="wl in sessions", works=found is not None, detail=found or "not found", fix=fix
+    )
+
+
+def _room(home: Path) -> Probe:
+    free = shutil.disk_usage(home).free
+    return Probe(
+        name="disk",
+        works=free > _ROOM_WANTED,
+        detail=f"{free / (1 << 30):.1f} GiB free under {home}",
+        fix="" if free > _ROOM_WANTED else "free some disk space: workspaces live there",
+    )
+
+
+def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
+    try:
+        config = settings.load(context.folders.home, root)
+    except WindlassError as error:
+        return Config(), Probe(
+            name="configuration", works=False, detail=error.message, fix=error.hint
+        )
+    return config, Probe(name="configuration", works=True, detail="valid")

@@ -1,0 +1,67 @@
+"""`wl init`: makes a repository known and gives it a configuration file to start from.
+
+What agents without a box may run is a person's to say: the commands of the toolchains found here
+are proposed, and written only where that was accepted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from windlass.core import config
+from windlass.core.policy import proposals
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+
+_ROLES = ("manager", "worker")
+
+
+def init(context: Context, cwd: str, *, accept: bool) -> dict[str, Any]:
+    """Registers the repository; writes `.windlass/config.toml` unless there is one."""
+    repo = repos.require(context, cwd)
+    path = Path(repo.root) / settings.PROJECT_FILE
+    made = not path.exists()
+    if made:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(template())
+    else:
+        settings.load(context.folders.home, repo.root)
+    found = proposals.propose(one.name for one in Path(repo.root).iterdir())
+    given = settings.load(context.folders.home, repo.root).permissions
+    lists = {role: getattr(given, role).allow for role in _ROLES}
+    wanted = [one for one in found.allow if any(one not in allow for allow in lists.values())]
+    if accept:
+        for role, pattern in ((role, one) for role in _ROLES for one in wanted):
+            settings.add(path, f"permissions.{role}.allow", pattern)
+    return {
+        "id": repo.id,
+        "root": repo.root,
+        "config": str(path),
+        "made": made,
+        "toolchains": found.files,
+        "proposed": wanted,
+        "accepted": accept,
+    }
+
+
+def template() -> str:
+    """Every key, commented out, with what it is for and its default."""
+    lines = ["# Windlass: what this repository wants. Every key is optional.", ""]
+    default = config.Config()
+    section = ""
+    for key in sorted(config.ABOUT, key=lambda key: ("." in key, list(config.ABOUT).index(key))):
+        table, _, name = key.rpartition(".")
+        if table != section:
+            lines += ["", f"[{table}]"]
+            section = table
+        lines += [f"# {config.ABOUT[key]}", f"# {name} = {_toml(config.value(default, key))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if value is None:
+        return "10"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value)

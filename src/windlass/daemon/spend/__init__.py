@@ -1,0 +1,1 @@
+"""What agents use up: money, time and disk, and what follows when it is too much."""

@@ -1,0 +1,337 @@
+"""Counting what agents spend, and showing it.
+
+A conversation is read by offset, and the offset is kept in the transaction that keeps what was
+read. Every answer of a model counts once per agent, wherever its lines turn up again. What headless
+sessions report of themselves is kept beside it: `store/spending.py` says which of the two counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from windlass import drivers
+from windlass.api.server import Caller
+from windlass.api.wire import CostsRequest
+from windlass.core import ages, pricing
+from windlass.core.claude import usage
+from windlass.core.claude.usage import Message, Usage
+from windlass.core.crew import Agent
+from windlass.core.errors import ConfigError, UserError, WindlassError
+from windlass.core.ids import RepoId, Uid
+from windlass.core.pricing import Table
+from windlass.daemon.kernel import line_reader, lookup
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import session_request
+from windlass.store import rows, spending
+from windlass.store.rows import Session
+from windlass.store.spending import Spent
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+MARK = "costs"
+"""The mark that holds, per agent: `files` with their offsets, `seen` answers, and `metered`."""
+OWN_PRICES = "pricing.json"
+_REMEMBERED = 4096
+"""Compacting repeats the last answers of a conversation, never this many."""
+_NO_TASK = "(no task)"
+
+
+class Source(NamedTuple):
+    """Where a session keeps its conversation, and whether somebody pays for its tokens."""
+
+    transcript: str
+    metered: bool
+
+
+Find = Callable[[Context, Agent, Session], Source]
+
+
+def find(context: Context, agent: Agent, session: Session) -> Source:
+    """Asks the agent's driver."""
+    driver = drivers.get(agent.driver)
+    request = session_request.session_request(context, agent, session)
+    return Source(driver.transcript(request), driver.metered(request))
+
+
+class Costs:
+    """Counts, and answers `costs`."""
+
+    def __init__(self, context: Context, find: Find = find) -> None:
+        self._context = context
+        self._find = find
+        self._sources: dict[Uid, tuple[tuple[int, str], Source]] = {}
+        self._bundled: Table | None = None
+        self._complained: object = None
+
+    def count(self, agent: Agent, session: Session) -> bool:
+        """Reads what is new in an agent's conversation and its subagents'; says whether there was.
+
+        Files that are missing, cut off, replaced or not files at all are no reason to fail.
+        """
+        try:
+            source = self._source(agent, session)
+        except WindlassError as error:
+            log.warning("cannot count what %s spends: %s", agent.id, error.message)
+            return False
+        anything = False
+        while self._count_some(agent, session, source):
+            anything = True
+        return anything
+
+    def take_result(
+        self, writing: Writing, agent: Agent, session: Session, result: Mapping[str, Any]
+    ) -> None:
+        """Keeps what a headless session says at the end of a turn that it has used since it began.
+
+        Only what goes beyond earlier results is added, so the same result twice changes nothing.
+        """
+        table = self._in_force()
+        # As counted: to ask a driver now could take long, and everybody waits for the writer.
+        metered = spending.mark(writing.connection, agent.uid, MARK).get("metered")
+        if metered is None:
+            metered = self._source(agent, session).metered
+        before = spending.reported(writing.connection, agent.uid, session.number)
+        for report in usage.from_result(result):
+            known, paid = before.get(report.model, (Usage(), 0.0))
+            used = _beyond(report.usage, known)
+            cost = max(0.0, table.cost_reported(report) - paid)
+            if used == Usage() and not cost:
+                continue
+            spending.add(
+                writing,
+                agent.uid,
+                session.number,
+                day=day_of(writing.now),
+                model=report.model,
+                source="result",
+                used=used,
+                cost=cost,
+                notional=not metered,
+            )
+
+    def view(self, caller: Caller, request: CostsRequest) -> dict[str, Any]:
+        """What was spent, grouped, with its sum; outside of any repository in all of them."""
+        self.prices()  # a table that is wrong is told here, where somebody looks
+        where = lookup.scope(self._context, caller, request)
+        everywhere = request.get("all_repos") and where.caller is None
+        repo = None if everywhere or where.repo is None else where.repo.id
+        by = request.get("by") or "agent"
+        since = _since(request.get("since"), self._context.clock.now())
+
+        def read(connection: Any) -> tuple[list[Spent], list[Agent]]:
+            live = rows.agents(connection, repo=repo)
+            ended = rows.agents(connection, repo=repo, ended=True)
+            return spending.spent(connection, repo=repo, since=since), [*live, *ended]
+
+        found, agents = self._context.store.read(read)
+        return {
+            "by": by,
+            "since": since,
+            "repo": repo,
+            "rows": _grouped(found, agents, by),
+            "total": _summed("total", found),
+        }
+
+    def prices(self) -> Table:
+        """The prices in force; a person's own file that is wrong is an error that says where."""
+        if self._bundled is None:
+            data = (resources.files("windlass.data") / "pricing.json").read_bytes()
+            self._bundled = pricing.parse(data, "the built-in prices")
+        path = self._context.folders.home / OWN_PRICES
+        try:
+            own = path.read_bytes()
+        except FileNotFoundError:
+            return self._bundled
+        except OSError as error:
+            raise ConfigError(
+                f"{path}: {error.strerror}", "make it readable, or remove it"
+            ) from None
+        return self._bundled.overlaid(pricing.parse(own, str(path)))
+
+    def _in_force(self) -> Table:
+        """The prices to count with: spending goes on whatever is wrong with a file."""
+        try:
+            return self.prices()
+        except ConfigError as error:
+            if self._bundled is None:
+                raise
+            if self._complained != error.message:
+                self._complained = error.message
+                log.warning("counting with the built-in prices: %s", error.message)
+            return self._bundled
+
+    def _source(self, agent: Agent, session: Session) -> Source:
+        """Asks once a session: the answer takes a git, and we are asked at every look."""
+        known = (session.number, agent.conversation)  # a person may clear it within a session
+        asked, source = self._sources.get(agent.uid, (None, None))
+        if source is None or asked != known:
+            source = self._find(self._context, agent, session)
+            self._sources[agent.uid] = (known, source)
+        return source
+
+    def _count_some(self, agent: Agent, session: Session, source: Source) -> bool:
+        uid, metered = agent.uid, source.metered
+        kept = self._context.store.read(lambda c: spending.mark(c, uid, MARK))
+        files, lines = line_reader.read(Path(source.transcript), kept.get("files", {}))
+        if not files and kept.get("metered") == metered:
+            return False
+        seen = dict.fromkeys(kept.get("seen", ()))
+        messages = [one for one in _unseen(lines, seen) if not _inherited(one, agent)]
+        table = self._in_force()
+        fresh = {
+            "metered": metered,
+            "files": {**kept.get("files", {}), **files},
+            "seen": list(seen)[-_REMEMBERED:],
+        }
+
+        def change(writing: Writing) -> None:
+            if spending.mark(writing.connection, uid, MARK) != kept:
+                return  # somebody else has read them meanwhile; the next round sees how far
+            for (day, model), parts in _by_day(messages, agent, writing.now).items():
+                spending.add(
+                    writing,
+                    uid,
+                    session.number,
+                    day=day,
+                    model=model,
+                    source="transcript",
+                    used=usage.total(parts),
+                    cost=sum(table.cost(model, part) for part in parts),
+                    notional=not metered,
+                )
+            spending.put_mark(writing, uid, session.number, MARK, fresh)
+
+        self._context.store.write(change)
+        return bool(files)
+
+
+def spent_today(context: Context, repo: RepoId) -> dict[str, float]:
+    """What a repository's agents spent today: owed, and notional."""
+    day = day_of(context.clock.now())
+
+    def read(connection: Any) -> dict[str, float]:
+        owed = spending.total(connection, repo=repo, day=day, notional=False)
+        notional = spending.total(connection, repo=repo, day=day, notional=True)
+        return {"usd": round(owed, 6), "notional_usd": round(notional, 6)}
+
+    return context.store.read(read)
+
+
+def day_of(moment: float) -> str:
+    """The day of a moment, as the person's calendar has it."""
+    return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def _by_day(
+    messages: list[Message], agent: Agent, now: float
+) -> dict[tuple[str, str], list[Usage]]:
+    """Usage by day and model; of the day of a message that which can be true."""
+    found: dict[tuple[str, str], list[Usage]] = {}
+    for message in messages:
+        at = message.at
+        moment = at if at is not None and agent.created_at <= at <= now else now
+        found.setdefault((day_of(moment), message.model), []).append(message.usage)
+    return found
+
+
+def _inherited(message: Message, agent: Agent) -> bool:
+    """Whether another agent paid for it: a fork begins with a copy of what that one was told."""
+    return agent.fork_of is not None and message.at is not None and message.at < agent.created_at
+
+
+def _unseen(lines: list[bytes], seen: dict[str, None]) -> list[Message]:
+    """The answers that these lines tell of for the first time; their marks are added."""
+    found = []
+    for line in lines:
+        message = usage.from_transcript(line)
+        if message is None or message.usage == Usage():
+            continue
+        if message.mark not in seen:
+            seen[message.mark] = None
+            found.append(message)
+    return found
+
+
+def _beyond(now: Usage, before: Usage) -> Usage:
+    return Usage(
+        input_tokens=max(0, now.input_tokens - before.input_tokens),
+        output_tokens=max(0, now.output_tokens - before.output_tokens),
+        cache_creation_input_tokens=max(
+            0, now.cache_creation_input_tokens - before.cache_creation_input_tokens
+        ),
+        cache_read_input_tokens=max(
+            0, now.cache_read_input_tokens - before.cache_read_input_tokens
+        ),
+    )
+
+
+def _since(text: str | None, now: float) -> str | None:
+    if not text:
+        return None
+    try:
+        return time.strftime("%Y-%m-%d", time.strptime(text, "%Y-%m-%d"))
+    except ValueError:
+        pass
+    try:
+        return day_of(max(0.0, now - ages.seconds(text)))
+    except (UserError, OverflowError):
+        raise UserError(
+            f"{text!r} is no day and no duration", "write 2026-01-31, or 7d for a week ago"
+        ) from None
+
+
+def _grouped(found: list[Spent], agents: list[Agent], by: str) -> list[dict[str, Any]]:
+    known = {agent.uid: agent for agent in agents}
+    groups: dict[str, list[Spent]] = {}
+    if by == "agent":  # who is at work is shown even before it has spent anything
+        groups = {agent.uid: [] for agent in agents if agent.ended_at is None}
+    for one in found:
+        groups.setdefault(_group(one, known, by), []).append(one)
+    if by == "agent":
+        shown = [
+            {
+                **_summed(known[Uid(uid)].id, spent),
+                "uid": uid,
+                "repo": known[Uid(uid)].repo,
+                "role": known[Uid(uid)].role,
+                "ended": known[Uid(uid)].ended_at is not None,
+            }
+            for uid, spent in groups.items()
+        ]
+    else:
+        shown = [_summed(name, spent) for name, spent in groups.items()]
+    if by == "day":
+        return sorted(shown, key=lambda row: row["name"])
+    return sorted(shown, key=lambda row: (-row["usd"] - row["notional_usd"], row["name"]))
+
+
+def _group(one: Spent, known: Mapping[Uid, Agent], by: str) -> str:
+    match by:
+        case "day":
+            return one.day
+        case "model":
+            return one.model
+        case "role":
+            return known[one.agent].role
+        case "task":
+            return _NO_TASK  # there is no board yet that an agent could work for
+        case _:
+            return one.agent
+
+
+def _summed(name: str, spent: list[Spent]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "input_tokens": sum(one.input_tokens for one in spent),
+        "output_tokens": sum(one.output_tokens for one in spent),
+        "cache_creation_input_tokens": sum(one.cache_creation_input_tokens for one in spent),
+        "cache_read_input_tokens": sum(one.cache_read_input_tokens for one in spent),
+        "usd": round(sum((one.cost for one in spent if not one.notional), 0.0), 6),
+        "notional_usd": round(sum((one.cost for one in spent if one.notional), 0.0), 6),
+    }

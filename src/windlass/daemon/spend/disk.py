@@ -1,0 +1,86 @@
+"""Disk: what a boxed agent's workspace and folder have grown to; who takes too much is paused.
+
+No file system of an ordinary user counts for us, so it is looked at now and then, while they run:
+one file may not grow beyond `box.file_mb` at any time, and all of them not for long.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+from typing import Any
+
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.ids import Uid
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Begin, Intents
+from windlass.store import rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 60.0
+
+
+class Disk:
+    """Looks at every boxed agent that works."""
+
+    def __init__(self, context: Context, intents: Intents) -> None:
+        self._context = context
+        self._intents = intents
+        self._uncounted: set[Uid] = set()
+
+    def check(self) -> None:
+        """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
+        for agent, _ in self._context.store.read(rows.open_sessions):
+            if agent.isolation == "box":
+                self._judge(agent)
+
+    def _judge(self, agent: Agent) -> None:
+        root = repos.by_id(self._context, agent.repo).root
+        try:
+            limit = settings.load(self._context.folders.home, root).box.disk_mb
+        except WindlassError as error:
+            log.warning("no limit for the disk of %s: %s", agent.id, error.message)
+            return
+        taken = self._taken(agent) if limit else None
+        if taken is None or taken <= limit:
+            return
+        why = f"paused: it takes {taken} MiB of disk, and box.disk_mb is {limit}"
+        try:
+            key = f"disk-{agent.uid}-{agent.session}"
+            self._intents.perform("pause", key, lambda: _begin(agent, why))
+        except WindlassError as error:
+            log.warning("cannot pause %s: %s", agent.id, error.message)
+
+    def _taken(self, agent: Agent) -> int | None:
+        """MiB; None for what could not be counted, which is told once and tried again."""
+        try:
+            taken = _count(agent.workspace, str(self._context.folders.agent(agent.uid)))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            if agent.uid not in self._uncounted:
+                log.warning("not known how much disk %s takes: %s", agent.id, error)
+            self._uncounted.add(agent.uid)
+            return None
+        self._uncounted.discard(agent.uid)
+        return taken
+
+
+def _count(*folders: str) -> int:
+    done = subprocess.run(
+        ["du", "-sxm", "--", *folders], capture_output=True, timeout=_PATIENCE, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
+    if len(lines) < len(folders):
+        raise ValueError(done.stderr.decode(errors="replace").strip() or "du says nothing")
+    return sum(int(line.split(b"\t")[0]) for line in lines)
+
+
+def _begin(agent: Agent, why: str) -> Begin:
+    def prepare(writing: Writing) -> dict[str, Any]:
+        writing.emit("agent.overgrown", repo=agent.repo, agent=agent.uid, id=agent.id, why=why)
+        return {"uid": agent.uid, "number": agent.session, "why": why}
+
+    return Begin(agent.repo, None, prepare)

@@ -1,0 +1,1 @@
+"""What agents are doing: where that is read from, the state that follows, who is told."""

@@ -1,0 +1,149 @@
+"""Reminding agents that are idle and not done, ever more seldom, and giving up after a few times.
+
+Nothing is remembered but what is in the store: the reminders are messages, that we gave up is an
+event. So a daemon that comes after goes on where this one was.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Literal
+
+import sqlalchemy as sa
+
+from windlass.core import crew, states
+from windlass.core.config import Nudges
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.ids import RepoId, Uid
+from windlass.core.mail import messages as mail
+from windlass.core.mail import nudges, reports
+from windlass.core.mail.nudges import Moment, Rest
+from windlass.core.states import State
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail import from_windlass, notices
+from windlass.store import mailbox, rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+OVER = "nudges.over"
+_BACK = 50
+_ARRIVED = ("delivered", "read", "acked")
+_DEAF = (State.PAUSED, State.STOPPED)
+
+
+class Nudging:
+    """Looks for idle agents now and then. One of them costs some queries, none costs one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def look(self) -> None:
+        """Reminds whoever is due."""
+        live = self._context.store.read(rows.agents)
+        for agent in live:
+            if agent.state is State.WAITING and agent.parent is not None:
+                self._see_to(agent)
+
+    def _see_to(self, agent: Agent) -> None:
+        given = self._given(agent.repo)
+        if given is None or self._context.clock.now() - agent.state_at < given.first:
+            return
+        now = self._context.clock.now()
+        if self._context.store.read(lambda c: _step(c, agent.uid, given, now)) is not None:
+            self._context.store.write(partial(_take_step, uid=agent.uid, given=given))
+
+    def _given(self, repo: RepoId) -> Nudges | None:
+        try:
+            root = repos.by_id(self._context, repo).root
+            return settings.load(self._context.folders.home, root).nudges
+        except WindlassError as error:
+            log.warning("nobody is reminded in %s: %s", repo, error.message)
+            return None
+
+
+def tried(connection: sa.Connection, uid: Uid) -> list[Moment]:
+    """The reminders since something else set an agent going."""
+    messages = mailbox.inbox(connection, recipient=uid, last=_BACK)
+    sent = [Moment(one.created_at, "nudge") for one in messages if _is_nudge(one)]
+    if not sent:
+        return []
+    arrived = [one for one in messages if not _is_ours(one) and one.state in _ARRIVED]
+    woken = [Moment(one.delivered_at or one.created_at, "other") for one in arrived]
+    return nudges.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
+
+
+def _is_nudge(message: mail.Message) -> bool:
+    return _is_ours(message) and message.state not in ("failed", "expired", "collapsed")
+
+
+def _is_ours(message: mail.Message) -> bool:
+    """Whether it is a reminder: anybody may call a topic like that."""
+    return message.sender == mail.WINDLASS and message.topic == nudges.TOPIC
+
+
+def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
+    """When an agent said that it was done or waited, and when a person typed something."""
+    said = rows.events(connection, agent=uid, kind="agent.state", last=_BACK)
+    typed = rows.events(connection, agent=uid, kind="hook.UserPromptSubmit", last=_BACK)
+    claims = [one for one in said if reports.is_claim(State(one.data["now"]), one.data["evidence"])]
+    others = [one for one in typed if "[sent by " not in str(one.data.get("prompt", ""))]
+    return [Moment(one.at, "other") for one in (*claims, *others)]
+
+
+def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
+    found = rows.events(connection, agent=uid, kind=OVER, last=1)
+    return [Moment(one.at, "over") for one in found]
+
+
+def _step(
+    connection: sa.Connection, uid: Uid, given: Nudges, now: float
+) -> Literal["nudge", "over"] | None:
+    agent = rows.agent(connection, uid)
+    if agent is None or agent.ended_at is not None:
+        return None
+    return nudges.step(_rest(connection, agent, now), now=now, first=given.first, most=given.most)
+
+
+def _rest(connection: sa.Connection, agent: Agent, now: float) -> Rest:
+    verdict = states.fold(rows.observations(connection, agent.uid), now=now)
+    return Rest(
+        state=agent.state if verdict.state is agent.state else State.UNKNOWN,
+        evidence=verdict.winner.evidence if verdict.winner else "",
+        since=agent.state_at,
+        root=agent.parent is None,
+        expects=_expects(connection, agent),
+        moments=tried(connection, agent.uid),
+    )
+
+
+def _expects(connection: sa.Connection, agent: Agent) -> bool:
+    """Whether something will set it going by itself: mail, an answer, or agents below it."""
+    if mailbox.queued(connection, agent.uid):
+        return True
+    asked = mailbox.inbox(connection, sender=agent.uid, states=mail.OPEN)
+    if any(one.kind == "question" for one in asked):
+        return True
+    return reports.at_work(crew.below(agent, rows.agents(connection, repo=agent.repo)))
+
+
+def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
+    """Does what is due now, which may be less than what was due before this transaction."""
+    step = _step(writing.connection, uid, given, writing.now)
+    agent = rows.agent(writing.connection, uid)
+    if step is None or agent is None:
+        return
+    if step == "nudge":
+        evidence = _rest(writing.connection, agent, writing.now).evidence
+        from_windlass.say(writing, agent, nudges.reminder(evidence), topic=nudges.TOPIC)
+        return
+    writing.emit(OVER, repo=agent.repo, agent=uid, reminders=given.most)
+    text = nudges.unmoved(agent, given.most)
+    manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
+    if manager is None or manager.ended_at is not None or manager.state in _DEAF:
+        notices.post(writing, agent.repo, agent.id, "waiting", text, agent=uid)
+    else:
+        from_windlass.say(writing, manager, text, topic=mail.state_of(agent.uid))

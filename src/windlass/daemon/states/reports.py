@@ -1,0 +1,258 @@
+"""News of states, sent as messages: to managers, and to agents that claim too much.
+
+Which state is news is decided where the state changes, and kept as an intent in that transaction;
+it is told after the commit, because what is not committed has to be counted, and git is slow. A
+daemon that dies in between is followed by one that tells it. Notices of roots are posted at once;
+what git or the configuration has to be asked for comes after.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core import crew, shapes
+from windlass.core.config import Config
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.ids import Uid
+from windlass.core.mail import messages, nudges, reports
+from windlass.core.mail.messages import Message
+from windlass.core.mail.reports import Report, Uncommitted
+from windlass.core.states import State
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents, Operation, Step, Work
+from windlass.daemon.mail import from_windlass, notices
+from windlass.daemon.states import reminders
+from windlass.git import status
+from windlass.store import mailbox, rows
+from windlass.store.noticeboard import STATES_BACK
+from windlass.store.rows import Intent
+from windlass.store.store import Event, Writing
+
+log = logging.getLogger(__name__)
+
+KIND = "report"
+REPORTED = "agent.reported"
+_AT_ONCE = 4
+
+
+class Flowing:
+    """Tells what states mean to others, soon after they changed."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._intents: Intents
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="flow")
+
+    def operation(self) -> Operation:
+        """Telling is two steps, so that git is asked once and outside of any transaction."""
+        steps = (Step("count", self._count), Step("tell", self._tell))
+        return Operation(KIND, steps, lambda _: [], lambda work: {"told": work.data["told"]})
+
+    def open(self, intents: Intents) -> None:
+        """Begins; what an earlier daemon left is taken up with its other intents."""
+        self._intents = intents
+        self._context.store.listen(self._committed)
+
+    def close(self) -> None:
+        """Begins nothing more; what is left is the next daemon's."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _committed(self, events: list[Event]) -> None:
+        for event in events:
+            if event.kind == "intent.open" and event.data["what"] == KIND:
+                try:
+                    self._pool.submit(self._perform, event.data["intent"])
+                except RuntimeError:
+                    log.debug("%s waits for the next daemon", event.data["intent"])
+
+    def _perform(self, key: str) -> None:
+        intent = self._context.store.read(lambda c: rows.intent(c, key))
+        if intent is not None:
+            self._intents.resume(intent)
+
+    def _count(self, work: Work) -> None:
+        agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
+        if agent is None:
+            return
+        given = _given(self._context, agent)
+        found: dict[str, Any] = {"everyone": given is not None and given.notices == "all"}
+        if reports.counts_files(agent, _report(work)):
+            found["left"] = msgspec.to_builtins(uncommitted(self._context, agent))
+            found["reminds"] = given is None or given.nudges.uncommitted
+        work.keep(**found)
+
+    def _tell(self, work: Work) -> None:
+        self._context.store.write(lambda w: _tell(w, work))
+
+
+def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> None:
+    """Posts the notices of a change of state, and sets out to tell others what they should know.
+
+    What was told since an agent was at work last is not told again, however its state wavers.
+    """
+    notices.on_state(writing, before, after, evidence)
+    report = Report(state=after.state, evidence=evidence, ending=_ending(writing, before, after))
+    if not reports.is_news(after, report):
+        return
+    since = _last_at_work(writing.connection, after.uid)
+    if _is_told(writing.connection, after, since):
+        return
+    if nudges.is_idle(after.state, evidence) and reminders.tried(writing.connection, after.uid):
+        return  # a reminder set it going: who is told of that is decided by how many there were
+    said = rows.events(writing.connection, after=since, agent=after.uid, kind="hook.Stop", last=1)
+    if said and reports.is_said(report):
+        words = str(said[0].data.get("last_assistant_message", ""))
+        report = msgspec.structs.replace(report, said=words)
+    writing.emit(REPORTED, repo=after.repo, agent=after.uid, state=after.state)
+    _set_out(writing, after, report)
+
+
+def uncommitted(context: Context, agent: Agent) -> Uncommitted:
+    """What is not committed in an agent's workspace. Runs git: not for a loop or a transaction."""
+    try:
+        git = repos.git(repos.by_id(context, agent.repo))
+        return reports.uncommitted(msgspec.to_builtins(status.status(git, agent.workspace)))
+    except WindlassError as error:
+        return Uncommitted(problem=error.message)
+
+
+def _given(context: Context, agent: Agent) -> Config | None:
+    """What is configured where an agent is; a broken file is no reason to be mute."""
+    try:
+        root = repos.by_id(context, agent.repo).root
+        return settings.load(context.folders.home, root)
+    except WindlassError as error:
+        how = f"cannot read the configuration: {error.message}"
+        context.store.write(
+            lambda w: w.emit("notify.failed", repo=agent.repo, agent=agent.uid, how=how)
+        )
+        return None
+
+
+def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
+    key = f"{KIND}:{writing.events[-1].id}"
+    intent = Intent(
+        id=key,
+        kind=KIND,
+        repo=agent.repo,
+        caller=None,
+        data={"uid": agent.uid, "since": writing.events[-1].id, **msgspec.to_builtins(report)},
+        step=0,
+        status="open",
+        created_at=writing.now,
+        updated_at=writing.now,
+    )
+    rows.put_intent(writing, intent)
+    writing.emit("intent.open", repo=agent.repo, intent=key, what=KIND)
+
+
+def _tell(writing: Writing, work: Work) -> None:
+    """Sends everything, in one transaction; a second time it finds that it did."""
+    if "told" in work.data:
+        return
+    agent = rows.agent(writing.connection, _uid(work))
+    told: list[str] = []
+    if agent is not None and not _has_gone_on(writing, agent, work.data["since"]):
+        reminds = work.data.get("reminds", True)
+        told = _tell_all(writing, agent, _report(work), _left(work), reminds=reminds)
+        if work.data.get("everyone"):
+            notices.on_report(writing, agent, _report(work))
+    work.keep_in(writing, told=told)
+
+
+def _tell_all(
+    writing: Writing, agent: Agent, report: Report, left: Uncommitted, *, reminds: bool
+) -> list[str]:
+    live = rows.agents(writing.connection, repo=agent.repo)
+    children = [one for one in live if one.parent == agent.uid]
+    if report.state is State.COMPLETE or report.ending == "quit":
+        _tell_of_left(writing, agent, report, left, reminds=reminds)
+    sent = []
+    own = left if reminds else Uncommitted()
+    if report.state is State.COMPLETE and (claim := reports.to_itself(left=own, children=children)):
+        sent.append(_unless_repeated(writing, agent, claim))
+    manager = next((one for one in live if one.uid == agent.parent), None)
+    news = reports.to_manager(
+        agent, report, left=left, children=crew.below(agent, live), asked=reminds
+    )
+    if manager is not None and news is not None:
+        sent.append(from_windlass.say(writing, manager, news, topic=messages.state_of(agent.uid)))
+    return [one.id for one in sent if one is not None]
+
+
+def _tell_of_left(
+    writing: Writing, agent: Agent, report: Report, left: Uncommitted, *, reminds: bool
+) -> None:
+    """Points uncommitted work out to the person: of roots, and of a session that it left."""
+    if left.files == 0:
+        return
+    writing.emit(
+        "work.uncommitted",
+        repo=agent.repo,
+        agent=agent.uid,
+        state=report.state,
+        files=left.files,
+        names=list(left.names),
+    )
+    if report.ending == "quit":
+        text = reports.left_in_session(agent.id, left)
+        notices.post(writing, agent.repo, agent.id, "waiting", text, agent=agent.uid)
+    elif agent.parent is None:
+        text = reports.left_at_completion(agent, left, asked=reminds)
+        notices.post(writing, agent.repo, agent.id, "complete", text, agent=agent.uid)
+
+
+def _unless_repeated(writing: Writing, agent: Agent, claim: str) -> Message | None:
+    """Tells an agent what its claim leaves open, unless that is what it was told last.
+
+    It has heard that, and claims the same again: to repeat it would go on for ever.
+    """
+    last = mailbox.inbox(writing.connection, recipient=agent.uid, last=1)
+    if last and last[0].topic == reports.CLAIM and last[0].body == claim:
+        return None
+    return from_windlass.say(writing, agent, claim, topic=reports.CLAIM)
+
+
+def _ending(writing: Writing, before: Agent, after: Agent) -> reports.Ending:
+    if after.state is not State.STOPPED or before.session == 0:
+        return ""
+    if not notices.is_nobodys_doing(writing, before):
+        return ""
+    code = rows.session(writing.connection, before.uid, before.session).exit_code
+    return "quit" if code == 0 else "failed"
+
+
+def _last_at_work(connection: sa.Connection, uid: Uid) -> int:
+    """The event with which an agent was set to work last."""
+    found = rows.events(connection, agent=uid, kind="agent.state", last=STATES_BACK)
+    running = [one.id for one in found if one.data["now"] == State.RUNNING]
+    return running[-1] if running else 0
+
+
+def _is_told(connection: sa.Connection, agent: Agent, since: int) -> bool:
+    told = rows.events(connection, after=since, agent=agent.uid, kind=REPORTED, last=STATES_BACK)
+    return any(one.data["state"] == agent.state for one in told)
+
+
+def _has_gone_on(writing: Writing, agent: Agent, since: int) -> bool:
+    """Whether what was to be told is over: it works again, which will end with news, or is gone."""
+    return agent.ended_at is not None or _last_at_work(writing.connection, agent.uid) > since
+
+
+def _uid(work: Work) -> Uid:
+    return Uid(work.data["uid"])
+
+
+def _report(work: Work) -> Report:
+    return shapes.convert(work.data, Report)
+
+
+def _left(work: Work) -> Uncommitted:
+    return shapes.convert(work.data.get("left", Uncommitted()), Uncommitted)

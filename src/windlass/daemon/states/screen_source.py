@@ -1,0 +1,149 @@
+"""Glances at what hooks do not tell: a live session's status file, and its screen.
+
+An interrupted turn fires no hook, nor does a dialog at the start, nor a model that asks for
+patience. The status file is read when it changes. The screen is a picture, taken seldom: often only
+while an agent starts or shows something that only a screen shows, and believed when two pictures a
+second apart agree.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from windlass.core import states
+from windlass.core.claude import screen
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.ids import Uid
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.sessions import boxed, record
+from windlass.store.rows import Session
+
+SETTLES = 1.0
+SELDOM = 5.0
+OFTEN = 1.0
+_TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit")
+_LARGEST_STATUS = 1 << 16
+
+
+class Eye(msgspec.Struct):
+    """What was seen of one session so far."""
+
+    number: int
+    status_file: str | None = None
+    status_stamp: tuple[int, int] = (0, 0)
+    began: float = 0.0
+    printed: int = 0
+    pictured_at: float = 0.0
+    again: bool = False
+    state: State | None = None
+    since: float = 0.0
+    told: tuple[State, str] | None = None
+
+
+class Glancing:
+    """Keeps an eye on each live session; remembers nothing that a restart would miss."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._eyes: dict[Uid, Eye] = {}
+
+    def glance(self, agent: Agent, session: Session, *, status_file: Any) -> list[Observation]:
+        """What is new since the last glance. `status_file` finds the file of a process."""
+        eye = self._eyes.get(agent.uid)
+        if eye is None or eye.number != session.number:
+            eye = self._eyes[agent.uid] = Eye(number=session.number)
+        folder = self._context.folders.session(agent.uid, session.number)
+        if eye.status_file is None:
+            facts = self._context.sessions.facts(folder, session_name(agent))
+            pid = boxed.INSIDE if agent.isolation == "box" else facts.child_pid
+            eye.status_file = status_file(pid) if pid else None
+            eye.began = _written_at(f"{folder}/{record.SPEC}")
+        now = self._context.clock.now()
+        found = [_read_status(eye, session, now), self._picture(eye, agent, str(folder), now)]
+        return [seen for seen in found if seen is not None]
+
+    def forget(self, uid: Uid) -> None:
+        """Lets go of an agent that has ended."""
+        self._eyes.pop(uid, None)
+
+    def _picture(self, eye: Eye, agent: Agent, folder: str, now: float) -> Observation | None:
+        printed = _size(f"{folder}/{record.SCREEN}")
+        fresh, eye.printed = _tail(f"{folder}/{record.SCREEN}", eye.printed, printed), printed
+        telling = any(word in fresh for word in _TELLTALES)
+        starting = agent.state is State.CREATING
+        unsure = starting or agent.state in (State.RATE_LIMITED, State.ASKING)
+        pause = OFTEN if unsure or eye.again or telling else SELDOM
+        if not (fresh or eye.again or starting) or now - eye.pictured_at < pause:
+            eye.again = eye.again or telling or (bool(fresh) and unsure)
+            return None
+        eye.pictured_at = now
+        try:
+            text = self._context.sessions.tmux.capture(session_name(agent))
+        except WindlassError:
+            return None  # it just ended; its exit says more than its screen
+        return _judge(eye, text, now)
+
+
+def _judge(eye: Eye, text: str, now: float) -> Observation | None:
+    reading = screen.read(text)
+    if reading.state is not eye.state:
+        eye.state, eye.since, eye.again = reading.state, now, True
+        return None
+    eye.again = False
+    if reading.state is State.UNKNOWN or eye.told == (reading.state, reading.rule):
+        return None
+    eye.told = (reading.state, reading.rule)
+    return Observation(
+        source=Source.SCREEN,
+        value=reading.state,
+        at=eye.since,
+        evidence=f"{reading.rule}: {reading.evidence}"[:500],
+        session=eye.number,
+    )
+
+
+def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
+    if eye.status_file is None:
+        return None
+    try:
+        found = os.stat(eye.status_file)  # noqa: PTH116 - a thousand times a second
+        stamp = (found.st_mtime_ns, found.st_size)
+        if stamp == eye.status_stamp or found.st_size > _LARGEST_STATUS:
+            return None
+        status = msgspec.json.decode(untrusted_files.read(eye.status_file, most=_LARGEST_STATUS))
+    except (OSError, ValueError, RecursionError):
+        return None  # not there yet, gone, or half written: the next glance sees
+    seen = states.from_status(status, session=session.number) if isinstance(status, dict) else None
+    if seen is not None and 0 <= now - seen.at < SETTLES:
+        return None  # a hook about the same moment may be on its way, and says more
+    eye.status_stamp = stamp
+    # In a box every session has the same number: one that was killed left this file to the next.
+    return seen if seen is None or seen.at >= eye.began else None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - as above
+    except FileNotFoundError:
+        return 0
+
+
+def _written_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - as above
+    except FileNotFoundError:
+        return 0.0
+
+
+def _tail(path: str, before: int, now: int) -> bytes:
+    if now <= before:
+        return b""
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        file.seek(max(before, now - _LARGEST_STATUS))
+        return file.read()

@@ -1,0 +1,133 @@
+"""Everything by which a session is watched, beside its hooks: wired together for `watching`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from windlass import drivers
+from windlass.api.server import Caller
+from windlass.core.ages import age
+from windlass.core.crew import Agent
+from windlass.core.ids import Uid
+from windlass.core.states import FADES_AFTER, Observation, Source
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.launch import session_request
+from windlass.daemon.launch.clones import Homing
+from windlass.daemon.mail.delivery import Delivering
+from windlass.daemon.policy.decisions import Deciding
+from windlass.daemon.spend.budgets import Budgets
+from windlass.daemon.spend.costs import Costs
+from windlass.daemon.states.output_source import Hearing, Printed
+from windlass.daemon.states.screen_source import Glancing
+from windlass.sessions import record
+from windlass.store import rows
+from windlass.store.rows import Session
+
+
+class Senses:
+    """Hears, sees, counts, and looks for signs of life."""
+
+    def __init__(
+        self,
+        context: Context,
+        costs: Costs,
+        budgets: Budgets,
+        homing: Homing,
+        delivering: Delivering,
+    ) -> None:
+        self._context = context
+        self._costs = costs
+        self._budgets = budgets
+        self._homing = homing
+        self._delivering = delivering
+        self._hearing = Hearing(context, costs, self._decide)
+        self._glancing = Glancing(context)
+        self._deciding = Deciding(context)
+
+    def printed(self, agent: Agent, session: Session) -> Printed:
+        """How much a headless session has said by now."""
+        return self._hearing.printed(agent, session)
+
+    def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Reads what a headless session had said by then."""
+        return self._hearing.hear(agent, session, printed)
+
+    def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Reads that as far as the end of a turn."""
+        return self._hearing.hear_ahead(agent, session, printed)
+
+    def waiting(self, agent: Agent, session: Session) -> bool:
+        """Whether there is something to hear."""
+        return self._hearing.behind(agent, session)
+
+    def glance(self, agent: Agent, session: Session) -> list[Observation]:
+        """Sees what a live session shows."""
+        driver = drivers.get(agent.driver)
+
+        def status_file(pid: int) -> str | None:
+            request = session_request.session_request(self._context, agent, session)
+            return driver.status_file(request, pid)
+
+        return self._glancing.glance(agent, session, status_file=status_file)
+
+    def signs(self, agent: Agent, session: Session) -> str | None:
+        """A tool's process that lives while its call is open, or something printed lately."""
+        folder = self._context.folders.session(agent.uid, session.number)
+        if self._tool_is_open(agent.uid, session):
+            facts = self._context.sessions.facts(folder, session_name(agent))
+            if facts.child_pid and (tool := _newest_below(facts.child_pid)):
+                return f"its tool still runs: {tool}"
+        printed = record.SCREEN if agent.mode == "live" else record.OUTPUT
+        quiet = self._context.clock.now() - _written_at(folder / printed)
+        return f"printed something {age(quiet)} ago" if quiet <= FADES_AFTER else None
+
+    def count(self, agent: Agent, session: Session) -> None:
+        """Counts what it has spent, and stops it where that is too much."""
+        if self._costs.count(agent, session):
+            self._budgets.judge(agent, session)
+
+    def bring(self, agent: Agent) -> None:
+        """Has brought home what it has committed, without waiting for it."""
+        self._homing.begin(agent)
+
+    def post(self, agent: Agent) -> None:
+        """Sees what became of its mail, and has more delivered, without waiting for it."""
+        self._delivering.look(agent.uid)
+
+    def time(self, agent: Agent, session: Session) -> None:
+        """Stops it where its time is over."""
+        self._budgets.judge_time(agent, session)
+
+    def _tool_is_open(self, uid: Uid, session: Session) -> bool:
+        seen = self._context.store.read(lambda c: rows.observations(c, uid))
+        return any(
+            o.source is Source.HOOK and o.session == session.number and o.evidence[:7] == "called "
+            for o in seen
+        )
+
+    def _decide(self, agent: Agent, call: Any) -> Mapping[str, Any]:
+        answer = self._deciding.decide(Caller(agent.uid), call)
+        decided = answer.get("hookSpecificOutput", {}).get("decision")
+        return decided or {"behavior": "deny", "message": "nobody is there to be asked"}
+
+
+def _newest_below(pid: int) -> str | None:
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(pid).children(recursive=True)
+        if below:
+            newest = max(below, key=lambda process: process.create_time())
+            return f"{' '.join(newest.cmdline())[:80]} (pid {newest.pid})"
+    return None
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - one call, no object
+    except FileNotFoundError:
+        return 0.0

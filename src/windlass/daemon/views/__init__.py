@@ -1,0 +1,1 @@
+"""What faces read: agents, logs, screens, trash, archives, the event stream."""

@@ -1,0 +1,462 @@
+"""What faces see: agents, logs, screens and reasons, as plain data. Reads only."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.api.server import Caller
+from windlass.api.wire import (
+    AgentRequest,
+    AgentView,
+    DiffRequest,
+    EventView,
+    ListRequest,
+    LogRequest,
+    LookRequest,
+    PlaceRequest,
+    WhyRequest,
+)
+from windlass.core import crew, ids, states
+from windlass.core.claude import stream
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, NotFound, WindlassError
+from windlass.core.ids import RepoId, Uid
+from windlass.core.printable import keep_colour, printable, without_escapes
+from windlass.core.states import State
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.launch import boxes, clones, instructions, session_request
+from windlass.git import changes, repository, status
+from windlass.git.repository import Commit, Repository
+from windlass.git.status import WorkStatus
+from windlass.sessions import record
+from windlass.store import rows
+from windlass.store.store import Event
+
+_TAIL_BYTES = 1 << 20
+_LEAST_LINES = 40
+
+
+class Views:
+    """Answers every question that changes nothing."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
+        """Lists agents in the order of the tree."""
+        where = lookup.scope(self._context, caller, request)
+        if request.get("all_repos") and where.caller is None:
+            where = where._replace(repo=None)
+        repo = where.repo.id if where.repo else None
+        if where.repo is None and request.get("cwd") and not request.get("all_repos"):
+            repo = self._none_unless_outside(request.get("cwd", ""))
+        ended = request.get("ended", False)
+        return self._context.store.read(
+            lambda c: self._listed(c, repo=repo, ended=ended, manager=request.get("manager"))
+        )
+
+    def _none_unless_outside(self, cwd: str) -> RepoId | None:
+        """In an unknown repository nothing is listed; outside of any, everything is."""
+        inside = any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
+        return RepoId("unknown") if inside else None
+
+    def _listed(
+        self, connection: sa.Connection, *, repo: RepoId | None, ended: bool, manager: str | None
+    ) -> list[AgentView]:
+        live = rows.agents(connection, repo=repo)
+        chosen = list(live)
+        if ended:
+            chosen += rows.agents(connection, repo=repo, ended=True)
+        if manager is not None:
+            top = ids.match(manager, [a.id for a in live], what="agent", hint=lookup.HINT)
+            chosen = crew.below(next(a for a in live if a.id == top), live)
+        names = rows.names(connection)
+        now = self._context.clock.now()
+        said = rows.all_observations(connection)
+        return [
+            view(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            for _, agent in crew.forest(chosen)
+        ]
+
+    def info(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """Everything about one agent."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        seen = self._context.store.read(lambda c: self._one(c, agent))
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        return {
+            **seen,
+            "base": agent.base,
+            "base_from": agent.base_from,
+            "policy": msgspec.to_builtins(agent.policy),
+            "script": agent.script,
+            "conversation": agent.conversation,
+            "folder": str(self._context.folders.agent(agent.uid)),
+            "port_base": crew.port_base(agent.slot),
+            "tmux": session_name(agent),
+            "transcript": self._transcript(agent),
+            "pid": self._pid(agent),
+            "limits": msgspec.to_builtins(agent.limits),
+            "sessions": [_session(session) for session in sessions],
+        }
+
+    def prompt(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """What an agent was told about itself and its crew."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        return {"id": agent.id, "prompt": instructions.kept(self._context, agent)}
+
+    def status(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """An agent's commits and uncommitted work, or those of the whole crew."""
+        where = lookup.scope(self._context, caller, request)
+        wanted = request.get("agent")
+        if wanted is None and where.caller is None:
+            live = lookup.live(self._context, where)
+        else:
+            live = [self._own(where, lookup.agent(self._context, where, wanted))]
+        repo = where.repo
+        return {
+            "repo": repo.root if repo else None,
+            "head": self._head(where),
+            "agents": [self._work(agent) for _, agent in crew.forest(live)],
+        }
+
+    def _head(self, where: lookup.Scope) -> dict[str, Any] | None:
+        if where.repo is None:
+            return None
+        git = repos.git(where.repo)
+        return {
+            "branch": repository.head_branch(git),
+            "commit": repository.resolve(git, "HEAD"),
+            "green": repository.resolve(git, "refs/windlass/green"),
+        }
+
+    def _work(self, agent: Agent) -> dict[str, Any]:
+        seen = self._context.store.read(lambda c: self._one(c, agent))
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        try:
+            found, commits = self._changes(git, agent)
+        except WindlassError as error:
+            # One agent whose repository is gone must not hide the others.
+            return {**seen, "commits": [], "work": None, "error": error.message}
+        return {
+            **seen,
+            "commits": [
+                {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
+            ],
+            "work": {**msgspec.to_builtins(found), "clean": found.clean},
+            "error": None,
+        }
+
+    def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
+        clones.try_to_bring(self._context, agent)
+        found = status.status(git, agent.workspace)
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
+        return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
+
+    def why(self, caller: Caller, request: WhyRequest) -> dict[str, Any]:
+        """The state of an agent, what decided it, and what else was said."""
+        where = lookup.scope(self._context, caller, request)
+        agent = lookup.any_agent(self._context, where, request.get("agent"))
+        if request.get("history"):
+            self._own(where, agent)
+        if request.get("home") and agent.ended_at is None:
+            clones.try_to_bring(self._context, agent)
+        now = self._context.clock.now()
+        seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
+        verdict = states.fold(seen, now=now)
+        found = {
+            "id": agent.id,
+            "state": "ended" if agent.ended_at else verdict.state,
+            "ended_by": agent.ended_by,
+            "winner": _observation(verdict.winner, now),
+            "losers": [_observation(loser, now) for loser in verdict.losers],
+        }
+        return {**found, "history": self._history(agent)} if request.get("history") else found
+
+    def _history(self, agent: Agent) -> list[dict[str, Any]]:
+        """Every state that an agent has been in, oldest first, each with what said so."""
+        first = {
+            "at": agent.created_at,
+            "state": State.CREATING,
+            "source": states.Source.WINDLASS,
+            "evidence": "created",
+            "session": 0,
+        }
+        found = self._context.store.read(
+            lambda c: rows.events(c, agent=agent.uid, kind="agent.state", limit=100_000)
+        )
+        later = [
+            {
+                "at": event.at,
+                "state": event.data["now"],
+                "source": event.data["source"],
+                "evidence": printable(event.data["evidence"]),
+                "session": event.data.get("session", 0),
+            }
+            for event in found
+        ]
+        return [first, *later]
+
+    def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
+        """What is on an agent's screen, or the last of what a stopped one printed."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        colour = request.get("colour", False)
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if not sessions:
+            raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
+        live = sessions[0].ended_at is None
+        folder = self._folder(agent, sessions[0].number)
+        lines = request.get("lines", 0)
+        if agent.mode == "headless":
+            return {"id": agent.id, "live": live, "mode": agent.mode, **_said(folder, lines)}
+        if live:
+            text = self._context.sessions.tmux.capture(
+                session_name(agent), scrollback=lines, colour=colour
+            )
+        else:
+            text = _tail(folder, lines)
+        shown = keep_colour(text) if colour else without_escapes(text)
+        return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
+
+    def _own(self, where: lookup.Scope, agent: Agent) -> Agent:
+        """Shows agents what they and those below them do; of the others only who and how."""
+        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        return agent
+
+    def _folder(self, agent: Agent, number: int) -> Path:
+        if agent.archive is None:
+            return self._context.folders.session(agent.uid, number)
+        return self._context.folders.archive / agent.archive / "sessions" / str(number)
+
+    def log(self, caller: Caller, request: LogRequest) -> list[EventView]:
+        """The log of an agent, or of the repository."""
+        where = lookup.scope(self._context, caller, request)
+        wanted = request.get("agent")
+        if wanted is None and where.caller is not None:
+            wanted = where.caller.id
+        agent = None
+        if wanted:
+            agent = self._own(where, lookup.any_agent(self._context, where, wanted))
+        repo = where.repo.id if where.repo and agent is None else None
+        found = self._context.store.read(
+            lambda c: rows.events(
+                c,
+                after=request.get("after", 0),
+                repo=repo,
+                agent=agent.uid if agent else None,
+                last=request.get("last"),
+                limit=10_000,
+            )
+        )
+        names = self.names()
+        return [event_view(event, names) for event in found]
+
+    def names(self) -> dict[Uid, str]:
+        """What each agent, live or ended, is called."""
+        return self._context.store.read(rows.names)
+
+    def diff(self, caller: Caller, request: DiffRequest) -> dict[str, Any]:
+        """What an agent changed since its base, committed or not."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        git = repos.git(repos.by_id(self._context, agent.repo))
+        clones.try_to_bring(self._context, agent)
+        base = self._fork_point(git, agent)
+        if request.get("folders"):
+            config = settings.load(self._context.folders.home, git.root)
+            into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
+            try:
+                changes.materialise(git, agent.workspace, base, into)
+            except BaseException:
+                shutil.rmtree(into, ignore_errors=True)
+                raise
+            return {"id": agent.id, "base": base, "folder": into, "tool": config.diff_tool}
+        made = changes.diff(
+            git,
+            agent.workspace,
+            base,
+            stat=request.get("stat", False),
+            color=request.get("colour", False),
+        )
+        return {"id": agent.id, "base": base, "diff": base64.b64encode(made).decode()}
+
+    def _fork_point(self, git: Repository, agent: Agent) -> str:
+        """Where the agent's branch left its parent's or the person's branch, as of now."""
+        if agent.branch is None:
+            return agent.base
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}")
+        above = None
+        if agent.parent is not None:
+            uid = agent.parent
+            above = self._context.store.read(lambda c: rows.agent(c, uid))
+        onto = above.branch if above and above.branch else "HEAD"
+        target = repository.resolve(git, onto)
+        if tip is None or target is None:
+            return agent.base
+        fork = repository.merge_base(git, tip, target)
+        if fork is None or not repository.is_ancestor(git, agent.base, fork):
+            return agent.base
+        return fork
+
+    def place(self, caller: Caller, request: PlaceRequest) -> dict[str, Any]:
+        """Where an agent works, and what a command run there should be told."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        if not Path(agent.workspace).is_dir():
+            raise NotFound(
+                f"{agent.workspace}, {agent.id}'s workspace, is gone",
+                f"`wl resume {agent.id}` makes it again from its branch",
+            )
+        beside = session_request.beside_session(self._context, agent)
+        terminal = request.get("terminal", False)
+        box = boxes.prefix(self._context, agent, beside, what="exec", terminal=terminal)
+        # Without a box the command has the person's own environment, and what an agent is told.
+        env = beside.extra_env
+        return {"id": agent.id, "path": agent.workspace, "env": env, "box": box}
+
+    def attachment(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+        """How a terminal attaches to an agent's session."""
+        where = lookup.scope(self._context, caller, request)
+        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        if agent.mode == "headless":
+            raise Conflict(
+                f"{agent.id} is headless: there is no terminal to join",
+                f"wl look {agent.id} shows what it says, wl log {agent.id} --follow what happens;"
+                f" wl send {agent.id} '...' tells it more",
+            )
+        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
+        if not sessions or sessions[0].ended_at is not None:
+            raise Conflict(
+                f"{agent.id} is {agent.state}: there is no session to attach to",
+                f"wl resume {agent.id} first, or wl look {agent.id} for the last of it",
+            )
+        tmux = self._context.sessions.tmux
+        name = session_name(agent)
+        return {
+            "id": agent.id,
+            "attach": tmux.attach_argv(name),
+            "window": tmux.window_argv(name),
+        }
+
+    def _one(self, connection: sa.Connection, agent: Agent) -> AgentView:
+        said = rows.observations(connection, agent.uid)
+        live = rows.agents(connection, repo=agent.repo)
+        names = rows.names(connection)
+        return view(agent, said, live=live, names=names, now=self._context.clock.now())
+
+    def _pid(self, agent: Agent) -> int | None:
+        """The agent CLI's own process, while it runs."""
+        folder = self._context.folders.session(agent.uid, agent.session)
+        facts = self._context.sessions.facts(folder, session_name(agent))
+        return facts.child_pid if facts.alive else None
+
+    def _transcript(self, agent: Agent) -> str | None:
+        if agent.session == 0 or agent.ended_at is not None:
+            return None
+        return session_request.transcript(self._context, agent)
+
+
+def _session(session: rows.Session) -> dict[str, Any]:
+    told = msgspec.to_builtins(session)
+    del told["marks"]  # how far our own readers are is nobody else's
+    return dict(told)
+
+
+def view(
+    agent: Agent,
+    said: list[states.Observation],
+    *,
+    live: list[Agent],
+    names: Mapping[Uid, str],
+    now: float,
+) -> AgentView:
+    """One agent as listings show it."""
+    verdict = states.fold(said, now=now)
+    winner = verdict.winner
+    return AgentView(
+        id=agent.id,
+        uid=agent.uid,
+        repo=agent.repo,
+        role=agent.role,
+        state="ended" if agent.ended_at else verdict.state if winner else agent.state,
+        state_age=now - (winner.at if winner else agent.state_at),
+        evidence=printable(winner.evidence) if winner else "",
+        source=winner.source if winner else "none",
+        parent=names.get(agent.parent) if agent.parent else None,
+        parent_uid=agent.parent,
+        children=sum(other.parent == agent.uid for other in live),
+        branch=agent.branch,
+        workspace=agent.workspace,
+        driver=agent.driver,
+        model=agent.model,
+        mode=agent.mode,
+        isolation=agent.isolation,
+        network=agent.network,
+        goal=agent.goal,
+        slot=agent.slot,
+        age=now - agent.created_at,
+        created_at=agent.created_at,
+        ended_at=agent.ended_at,
+        ended_by=agent.ended_by,
+    )
+
+
+def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
+    """One event as faces see it: the agent by the name that people know."""
+    return EventView(
+        id=event.id,
+        at=event.at,
+        kind=event.kind,
+        repo=event.repo,
+        agent=names.get(event.agent, event.agent) if event.agent else None,
+        data=event.data,
+    )
+
+
+def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] | None:
+    if seen is None:
+        return None
+    return {**msgspec.to_builtins(seen), "age": now - seen.at}
+
+
+def _tail(folder: Path, lines: int | None) -> str:
+    """The last lines of what a session wrote; of a live one's log only what a screen would show."""
+    path = next((p for p in (folder / record.SCREEN, folder / record.OUTPUT) if p.exists()), None)
+    wanted = _end_of(path)[0].splitlines() if path else []
+    return "\n".join(_last(wanted, lines))
+
+
+def _said(folder: Path, lines: int | None) -> dict[str, str]:
+    """What a headless session said, for people and as it stands."""
+    path = folder / record.OUTPUT
+    text, cut = _end_of(path) if path.exists() else ("", False)
+    if cut:
+        text = text.partition("\n")[2]
+    raw = text.removesuffix("\n").split("\n")
+    return {
+        "screen": "\n".join(_last(stream.shown(text), lines)),
+        "raw": without_escapes("\n".join(_last(raw, lines))),
+    }
+
+
+def _last(lines: list[str], wanted: int | None) -> list[str]:
+    return lines if wanted is None else lines[-max(wanted, _LEAST_LINES) :]
+
+
+def _end_of(path: Path) -> tuple[str, bool]:
+    """The end of a file, and whether there is more before it."""
+    with path.open("rb") as file:
+        start = max(0, path.stat().st_size - _TAIL_BYTES)
+        file.seek(start)
+        return file.read().decode(errors="replace"), start > 0

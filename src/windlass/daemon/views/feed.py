@@ -1,0 +1,111 @@
+"""The event stream: what the log holds already, then what is committed, without a gap."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.core import crew
+from windlass.core.errors import UserError
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.views.agents import Views, event_view
+from windlass.store import rows
+from windlass.store.store import Event
+
+_PAGE = 500
+_PUBLIC = frozenset(("agent.created", "agent.state", "agent.ended"))
+_OUTLINE = ("id", "was", "now", "how")
+_DIGITS = 18
+"""Of the largest event id that the database can hold there are nineteen."""
+
+
+class Feed:
+    """Wakes its readers on every commit; each reads the log at its own pace."""
+
+    def __init__(self, context: Context, views: Views, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._views = views
+        self._loop = loop
+        self._news = asyncio.Event()
+        self._closed = False
+        context.store.listen(self._committed)
+
+    def close(self) -> None:
+        """Ends every stream."""
+        self._closed = True
+        self._wake()
+
+    async def __call__(
+        self, caller: Caller, asked: Mapping[str, str]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Finds out what somebody may see and asked for, or refuses; gives the stream of it."""
+        repo, agent = await asyncio.to_thread(self._meant, caller, asked)
+        after = await asyncio.to_thread(self._first, asked)
+        return self._stream(caller, after, repo, agent)
+
+    async def _stream(
+        self, caller: Caller, after: int, repo: RepoId | None, agent: Uid | None
+    ) -> AsyncIterator[dict[str, Any]]:
+        while not self._closed:
+            news = self._news
+            found = await asyncio.to_thread(self._page, after, repo, agent)
+            if found:
+                after = found[-1].id
+                names = await asyncio.to_thread(self._views.names)
+                for event in await asyncio.to_thread(self._shown, caller, found):
+                    yield dict(event_view(event, names))
+                continue
+            await news.wait()
+
+    def _meant(self, caller: Caller, asked: Mapping[str, str]) -> tuple[RepoId | None, Uid | None]:
+        where = lookup.scope(self._context, caller, asked)
+        if wanted := asked.get("agent"):
+            agent = lookup.any_agent(self._context, where, wanted)
+            lookup.reachable(where, agent, lookup.live(self._context, where), doing="follow")
+            return None, agent.uid
+        return (where.repo.id if where.repo else None), None
+
+    def _shown(self, caller: Caller, found: list[Event]) -> list[Event]:
+        """What the caller may see: agents see their own tree, and of others who comes and goes."""
+        uid = caller.agent
+        if uid is None:
+            return found
+        itself = self._context.store.read(lambda c: rows.agent(c, uid))
+        if itself is None:
+            return []
+        live = self._context.store.read(rows.agents)
+        own = {uid, *(agent.uid for agent in crew.below(itself, live))}
+        public = (event for event in found if event.agent in own or event.kind in _PUBLIC)
+        return [event if event.agent in own else _outline(event) for event in public]
+
+    def _first(self, asked: Mapping[str, str]) -> int:
+        given = asked.get("after")
+        if given is None:
+            last = self._context.store.read(lambda c: rows.events(c, last=1))
+            return last[0].id if last else 0
+        if not given.isdecimal() or len(given) > _DIGITS:
+            raise UserError(f"after={given[:40]!r} is not an event id", "ids are whole numbers")
+        return int(given)
+
+    def _page(self, after: int, repo: RepoId | None, agent: Uid | None) -> list[Event]:
+        return self._context.store.read(
+            lambda c: rows.events(c, after=after, repo=repo, agent=agent, limit=_PAGE)
+        )
+
+    def _committed(self, _events: list[Event]) -> None:
+        self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def _outline(event: Event) -> Event:
+    told = {name: event.data[name] for name in _OUTLINE if name in event.data}
+    return msgspec.structs.replace(event, data=told)

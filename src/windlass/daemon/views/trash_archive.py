@@ -1,0 +1,118 @@
+"""What was kept, and the repositories that it was kept for: trash, archives, repos. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.api.server import Caller
+from windlass.api.wire import ArchiveRequest, RepoView, TrashRequest
+from windlass.api.wire import Scope as ScopeRequest
+from windlass.core import ids
+from windlass.core.errors import Denied
+from windlass.daemon.kernel import lookup, repos, untrusted_files
+from windlass.daemon.kernel.context import Context
+from windlass.git import trash
+from windlass.git.trash import TrashEntry
+from windlass.store import rows
+
+
+class Kept:
+    """Answers questions about what outlives agents."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def trash(self, caller: Caller, request: TrashRequest) -> list[dict[str, Any]]:
+        """What was salvaged and can be restored."""
+        where = self._persons(caller, request)
+        git = repos.git(where.require_repo())
+        now = self._context.clock.now()
+        return [
+            {**_entry(entry), "age": now - entry.time, "how": entry.meta.get("how")}
+            for entry in trash.entries(git)
+        ]
+
+    def trash_entry(self, caller: Caller, request: TrashRequest) -> dict[str, Any]:
+        """What one trash entry holds."""
+        where = self._persons(caller, request)
+        git = repos.git(where.require_repo())
+        entry = trash.find(git, request.get("entries", [""])[0])
+        return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
+
+    def archives(self, caller: Caller, request: ArchiveRequest) -> list[dict[str, Any]]:
+        """What was archived, newest first; one of them with its files."""
+        where = self._persons(caller, request)
+        repo = where.repo.id if where.repo else None
+        found = [
+            seen
+            for folder in sorted(self._context.folders.archive.glob("*-*"), reverse=True)
+            if (seen := _archived(folder)) and repo in (None, seen["repo"])
+        ]
+        wanted = request.get("archive")
+        if wanted is None:
+            return found
+        by_agent = [one for one in found if one["agent"] == wanted]
+        name = (
+            by_agent[0]["id"]
+            if by_agent
+            else ids.match(
+                wanted, [one["id"] for one in found], what="archive", hint="`wl archive list`"
+            )
+        )
+        one = next(one for one in found if one["id"] == name)
+        folder = Path(one["path"])
+        files = sorted(str(path.relative_to(folder)) for path in untrusted_files.files(folder))
+        return [{**one, "files": files}]
+
+    def _persons(self, caller: Caller, request: Mapping[str, Any]) -> lookup.Scope:
+        """Where a person asks from: what others left behind is none of an agent's business."""
+        where = lookup.scope(self._context, caller, request)
+        if where.caller is not None:
+            raise Denied("agents do not look into trash and archive", "ask the person")
+        return where
+
+    def repos(self, caller: Caller, request: ScopeRequest) -> list[RepoView]:
+        """The known repositories."""
+        self._persons(caller, request)
+        live = self._context.store.read(rows.agents)
+        return [
+            RepoView(
+                id=repo.id,
+                root=repo.root,
+                agents=sum(agent.repo == repo.id for agent in live),
+                added_at=repo.added_at,
+            )
+            for repo in self._context.store.read(rows.repos)
+            if not repos.forgotten(repo)
+        ]
+
+
+def _entry(entry: TrashEntry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "agent": entry.agent,
+        "ref": entry.ref,
+        "commit": entry.commit,
+        "at": entry.time,
+        "summary": msgspec.to_builtins(entry.summary),
+    }
+
+
+def _archived(folder: Path) -> dict[str, Any] | None:
+    try:
+        row = msgspec.json.decode((folder / "agent.json").read_bytes())
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    return {
+        "id": folder.name,
+        "agent": row["id"],
+        "repo": row["repo"],
+        "how": row["how"],
+        "goal": row["goal"],
+        "at": folder.stat().st_mtime,
+        "path": str(folder),
+    }

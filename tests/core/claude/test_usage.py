@@ -1,0 +1,192 @@
+"""What sessions say that they used, as real lines and as garbage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windlass.core.claude import usage
+from windlass.core.claude.usage import Message, Usage
+
+LINE = (
+    b'{"parentUuid":"05ca","isSidechain":false,"message":{"id":"msg_2","type":"message",'
+    b'"role":"assistant","model":"claude-sonnet-4-5-20250929","content":[{"type":"text",'
+    b'"text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1000,'
+    b'"cache_creation_input_tokens":50,"cache_read_input_tokens":7,"output_tokens":77,'
+    b'"server_tool_use":{"web_search_requests":1,"web_fetch_requests":0},'
+    b'"service_tier":"standard","cache_creation":{"ephemeral_1h_input_tokens":20,'
+    b'"ephemeral_5m_input_tokens":30},"inference_geo":"","iterations":[],"speed":"standard"}},'
+    b'"type":"assistant","uuid":"70f0","timestamp":"2026-11-15T22:45:41.942Z"}'
+)
+"""As Claude Code 2.1.197 writes it."""
+
+
+def read(**changed: Any) -> Message | None:
+    """Reads that line with parts of its message replaced; None takes a part out."""
+    record = msgspec.json.decode(LINE)
+    record["message"] |= changed
+    return usage.from_transcript(msgspec.json.encode(record))
+
+
+def counted(**used: Any) -> Usage:
+    message = read(usage=used)
+    assert message is not None
+    return message.usage
+
+
+def test_a_line_says_which_model_used_what_and_when() -> None:
+    found = usage.from_transcript(LINE)
+    assert found is not None
+    assert found.model == "claude-sonnet-4-5"
+    assert found.at == pytest.approx(1794782741.942)
+    assert found.usage == Usage(
+        input_tokens=1000,
+        output_tokens=77,
+        cache_creation_input_tokens=50,
+        cache_read_input_tokens=7,
+        cache_1h_tokens=20,
+        web_searches=1,
+    )
+
+
+def test_lines_of_one_answer_have_one_mark_and_those_of_another_another() -> None:
+    same, other = read(content=[]), read(id="msg_3")
+    first = usage.from_transcript(LINE)
+    assert first is not None
+    assert same is not None
+    assert other is not None
+    assert first.mark == same.mark != other.mark
+
+
+def test_what_the_cli_says_itself_costs_nothing() -> None:
+    assert read(model="<synthetic>") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        LINE[:200],
+        LINE[:-1],
+        b'"usage"',
+        b'{"usage":1}',
+        b'\xff\xfe\x00 "usage"',
+        b'{"type":"assistant","message":{"usage":3}}',
+        b'{"type":"assistant","message":{"usage":{}}}',
+        b'{"type":"user","message":{"id":"m","usage":{"input_tokens":5}}}',
+        b'{"type":"assistant","message":["usage"]}',
+        b"[" * 100_000 + b'"usage"',
+    ],
+)
+def test_a_line_that_makes_no_sense_says_nothing(line: bytes) -> None:
+    assert usage.from_transcript(line) is None
+
+
+@pytest.mark.parametrize(
+    "number", [-1, 10**12, 1e308, "7", None, True, [1], {"a": 1}, float(10**10)]
+)
+def test_a_number_that_cannot_be_true_counts_as_none(number: Any) -> None:
+    assert counted(input_tokens=number, output_tokens=3) == Usage(output_tokens=3)
+
+
+def test_no_more_is_kept_for_an_hour_than_is_kept_at_all() -> None:
+    kept = counted(cache_creation_input_tokens=5, cache_creation={"ephemeral_1h_input_tokens": 9})
+    assert kept.cache_1h_tokens == 5
+
+
+def test_a_line_without_a_time_a_model_or_an_id_still_counts() -> None:
+    record = msgspec.json.decode(LINE)
+    del record["timestamp"], record["message"]["model"], record["message"]["id"]
+    found = usage.from_transcript(msgspec.json.encode(record))
+    assert found is not None
+    assert (found.at, found.model, found.usage.input_tokens) == (None, "unknown", 1000)
+
+
+@given(
+    st.binary()
+    | st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["type", "message", "usage", "id", "model", "timestamp", "modelUsage"]
+                ),
+                inner,
+            )
+        ),
+    ).map(msgspec.json.encode)
+)
+def test_no_line_whatsoever_fails(line: bytes) -> None:
+    usage.from_transcript(line + b'"usage"')
+    usage.from_transcript(line)
+    try:
+        decoded = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return
+    if isinstance(decoded, dict):
+        usage.from_result(decoded)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("claude-opus-4-8[1m]", "claude-opus-4-8"),
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4-1"),
+        ("claude-opus-4-1@20250805", "claude-opus-4-1"),
+        ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("claude-sonnet-4-20250514", "claude-sonnet-4-0"),
+        ("claude-3-5-haiku-latest", "claude-3-5-haiku"),
+        ("claude-sonnet-5", "claude-sonnet-5"),
+        ("GPT-5", "gpt-5"),
+        ("", "unknown"),
+        (None, "unknown"),
+        ("x" * 500, "x" * 128),
+    ],
+)
+def test_one_model_has_one_name(said: Any, name: str) -> None:
+    assert usage.canonical(said) == name
+
+
+def test_a_result_says_what_each_model_was_used_for_since_the_start() -> None:
+    spent = {
+        "inputTokens": 5,
+        "outputTokens": 4,
+        "cacheReadInputTokens": 3,
+        "cacheCreationInputTokens": 2,
+        "webSearchRequests": 1,
+        "costUSD": 0.5,
+    }
+    found = usage.from_result(
+        {"modelUsage": {"claude-opus-4-8[1m]": spent, "claude-opus-4-8": spent, "other": spent}}
+    )
+    assert [(one.model, one.cost, one.usage.input_tokens) for one in found] == [
+        ("claude-opus-4-8", 1.0, 10),
+        ("other", 0.5, 5),
+    ]
+
+
+def test_a_result_without_models_still_says_what_it_cost() -> None:
+    (one,) = usage.from_result({"total_cost_usd": 0.25, "modelUsage": None})
+    assert (one.model, one.cost) == ("unknown", 0.25)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"modelUsage": []},
+        {"modelUsage": {"m": 3}},
+        {"total_cost_usd": "much"},
+        {"total_cost_usd": -1},
+        {"total_cost_usd": 1e300},
+        {"total_cost_usd": 0},
+    ],
+)
+def test_a_result_that_makes_no_sense_says_nothing(result: dict[str, Any]) -> None:
+    assert usage.from_result(result) == []

@@ -1,0 +1,117 @@
+"""When an idle agent is reminded, and who never is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.agents import an_agent
+
+from windlass.core.mail import nudges
+from windlass.core.mail.nudges import Moment, Rest
+from windlass.core.states import State
+
+FIRST, MOST = 120.0, 4
+
+
+def idle(*moments: Moment, **more: Any) -> Rest:
+    given_rest = {"state": State.WAITING, "evidence": "idle", "since": 0.0, "moments": moments}
+    return Rest(**{**given_rest, **more})
+
+
+def step(rest: Rest, now: float, most: int = MOST) -> str | None:
+    return nudges.step(rest, now=now, first=FIRST, most=most)
+
+
+def played(most: int, *, turn: float, until: float) -> list[tuple[float, str]]:
+    """What an agent gets that answers each reminder with a turn and is idle again."""
+    since, moments, got = 0.0, list[Moment](), list[tuple[float, str]]()
+    now = 0.0
+    while now < until:
+        due = step(idle(*moments, since=since), now, most)
+        if due is not None:
+            got.append((now, due))
+            moments.append(Moment(now, "nudge" if due == "nudge" else "over"))
+            since = now + turn if due == "nudge" else since
+        now += 5.0
+    return got
+
+
+def test_reminders_come_ever_later_and_end_with_somebody_else() -> None:
+    assert played(4, turn=0.0, until=90_000) == [
+        (120, "nudge"), (360, "nudge"), (840, "nudge"), (1800, "nudge"), (1920, "over"),
+    ]  # fmt: skip
+    assert [at for at, _ in played(4, turn=30.0, until=90_000)] == [120, 390, 900, 1890, 2040]
+    assert [what for _, what in played(1, turn=0.0, until=9_000)] == ["nudge", "over"]
+    assert played(0, turn=0.0, until=9_000) == []
+
+
+def test_the_count_starts_anew_when_something_else_set_it_going() -> None:
+    sent = [Moment(float(at), "nudge") for at in (120, 360, 840)]
+    assert len(nudges.streak(sent)) == 3
+    assert nudges.streak([*sent, Moment(900.0, "other")]) == []
+    later = [*sent, Moment(500.0, "other")]
+    assert nudges.streak(later) == [sent[2]]
+    assert step(idle(*later, since=1000.0), 1239.0) is None
+    assert step(idle(*later, since=1000.0), 1240.0) == "nudge"
+    over = [*sent, Moment(900.0, "over")]
+    assert step(idle(*over, since=950.0), 90_000.0) is None
+    assert step(idle(*over, Moment(1000.0, "other"), since=1100.0), 1220.0) == "nudge"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "due"),
+    [
+        ("idle", True), ("turn ended by an error: 500", True), ("WAITING", False),
+        ("idle; in the background: make", False), ("interrupted", False),
+        ("its status file says idle", False), ("idle: session start (resume)", False),
+        ("says that it is done, but has not called a single tool (x)", False),
+    ],
+)  # fmt: skip
+def test_only_who_is_idle_for_no_reason_is_reminded(evidence: str, *, due: bool) -> None:
+    assert (step(idle(evidence=evidence), 1e6) == "nudge") is due
+
+
+rests = st.builds(
+    Rest,
+    state=st.sampled_from(State),
+    evidence=st.sampled_from(["idle", "WAITING", "turn ended by an error: x", "took a prompt"]),
+    since=st.floats(0, 1e6),
+    root=st.booleans(),
+    expects=st.booleans(),
+    moments=st.lists(
+        st.builds(Moment, at=st.floats(0, 1e6), what=st.sampled_from(["nudge", "over", "other"])),
+        max_size=8,
+    ),
+)
+
+
+@given(rests, st.floats(0, 1e7), st.integers(0, 6))
+def test_nobody_is_reminded_who_is_busy_or_expects_something_or_is_a_root(
+    rest: Rest, now: float, most: int
+) -> None:
+    due = step(rest, now, most)
+    if due is None:
+        return
+    assert rest.state is State.WAITING
+    assert rest.evidence != "WAITING"
+    assert not rest.root
+    assert not rest.expects
+    assert now - rest.since >= FIRST
+    tried = nudges.streak(rest.moments)
+    assert all(one.what == "nudge" for one in tried)
+    assert len(tried) < most if due == "nudge" else len(tried) >= most > 0
+
+
+def test_the_words_fit_the_reason() -> None:
+    assert nudges.reminder("idle").startswith("You are idle and have not said that you are done.")
+    assert nudges.reminder("turn ended by an error: 529").startswith(
+        "Your turn ended by an error: 529. Go on;"
+    )
+    for word in ("WAITING", "I HAVE COMPLETED THE GOAL"):
+        assert word in nudges.reminder("idle")
+    told = nudges.unmoved(an_agent("fox"), 4)
+    assert told.startswith("fox is idle and not done, and 4 reminders changed nothing.")
+    assert "1 reminder changed" in nudges.unmoved(an_agent("fox"), 1)

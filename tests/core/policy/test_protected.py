@@ -1,0 +1,66 @@
+"""Which paths are protected, and what `wl init` proposes."""
+
+from __future__ import annotations
+
+import pytest
+
+from windlass.core.policy import proposals, protected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".windlass/config.toml",
+        ".windlass/pipelines/default.json",
+        ".windlass/roles/worker.md",
+        ".github/workflows/ci.yml",
+        ".GitHub/Workflows/ci.yml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        "CODEOWNERS",
+        "docs/CODEOWNERS",
+        "CLAUDE.md",
+        "sub/AGENTS.md",
+        ".claude/settings.json",
+        "sub/.claude/skills/x/SKILL.md",
+        ".mcp.json",
+        ".gitattributes",
+        ".gitmodules",
+    ],
+)
+def test_what_steers_what_comes_after_is_always_protected(path: str) -> None:
+    assert protected.among([path, "src/main.py"]) == [path]
+
+
+def test_a_project_protects_files_folders_and_patterns_of_its_own() -> None:
+    paths = ["infra/a.tf", "infra/deep/b.tf", "infrared.py", "schema.sql", "db/x.sql"]
+    assert protected.among(paths, ["infra", "*.sql"]) == [
+        "infra/a.tf",
+        "infra/deep/b.tf",
+        "schema.sql",
+        "db/x.sql",
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml"]
+)
+def test_what_only_looks_alike_is_not(path: str) -> None:
+    assert protected.among([path]) == []
+
+
+def test_toolchains_are_known_by_their_files() -> None:
+    found = proposals.propose(["pyproject.toml", "Makefile", "README.md", "App.sln", "src"])
+    assert found.files == ["App.sln", "Makefile", "pyproject.toml"]
+    assert "Bash(make:*)" in found.allow
+    assert "Bash(pytest:*)" in found.allow
+    assert "Bash(dotnet test:*)" in found.allow
+    assert len(found.allow) == len(set(found.allow))
+
+
+def test_nothing_is_proposed_that_publishes_or_where_nothing_is_known() -> None:
+    assert proposals.propose(["README.md"]) == ([], [])
+    everything = proposals.propose(["package.json", "Cargo.toml", "go.mod"]).allow
+    assert not [
+        one for one in everything if "publish" in one or one in ("Bash(npm:*)", "Bash(go:*)")
+    ]

@@ -1,0 +1,211 @@
+"""Counting what agents spend, from real files into a real store: everything once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
+
+from windlass.daemon.kernel import line_reader
+from windlass.store import rows, tables
+
+
+def result(usd: float, tokens: int = 0, model: str = "claude-opus-4-8[1m]") -> dict[str, Any]:
+    used = {"inputTokens": tokens, "outputTokens": 0, "costUSD": usd}
+    return {"type": "result", "total_cost_usd": usd, "modelUsage": {model: used}}
+
+
+def test_every_answer_counts_once_however_often_its_lines_turn_up(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"), line("m1"), b'{"type":"user"}\n', line("m2"), line("m1"))
+    assert bench.count(fox)
+    bench.say(fox, line("m2"), line("m1"), line("m3"))
+    assert bench.count(fox)
+    assert not bench.count(fox)
+    assert bench.spent(fox) == 30
+
+
+def test_subagents_count_and_their_answers_only_once_too(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"))
+    bench.say(fox, line("s1"), line("s1"), line("m1"), where="one")
+    bench.say(fox, line("s2"), where="two")
+    bench.count(fox)
+    bench.say(fox, line("s3"), where="one")
+    bench.count(fox)
+    assert bench.spent(fox) == 40
+
+
+def test_half_a_line_waits_for_its_other_half(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    whole = line("m2")
+    bench.say(fox, line("m1"), whole[:30])
+    bench.count(fox)
+    assert bench.spent(fox) == 10
+    bench.say(fox, whole[30:])
+    bench.count(fox)
+    assert bench.spent(fox) == 20
+
+
+def test_garbage_is_passed_over(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, b"\x00\xff\n", line("m0")[:50] + b"\n", b"{}\n\n", line("m1"))
+    bench.count(fox)
+    assert bench.spent(fox) == 10
+
+
+def test_a_missing_conversation_counts_as_nothing(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    assert not bench.count(fox)
+    assert bench.spent(fox) == 0
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_not_read(bench: Bench, kind: str) -> None:
+    fox = bench.agent("fox")
+    path = bench.transcript(fox)
+    path.parent.mkdir(parents=True)
+    if kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    assert not bench.count(fox)
+
+
+def test_a_shorter_file_in_its_place_is_read_anew_and_nothing_counts_twice(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    path = bench.say(fox, line("m1"), line("m2"), line("m3"))
+    bench.count(fox)
+    path.write_bytes(line("m3") + line("m4"))
+    bench.count(fox)
+    assert bench.spent(fox) == 40
+
+
+def test_a_longer_file_in_its_place_is_read_anew_and_nothing_counts_twice(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    path = bench.say(fox, line("m1"), line("m2"))
+    bench.count(fox)
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(line("m0") + line("m1") + line("m2") + line("m3"))
+    fresh.replace(path)
+    bench.count(fox)
+    assert bench.spent(fox) == 40
+
+
+def test_a_resumed_session_counts_only_what_is_new(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"), line("m2"))
+    bench.count(fox)
+    bench.session(fox, 2)
+    bench.count(fox)
+    bench.say(fox, line("m2"), line("m3"))
+    bench.count(fox)
+    assert bench.spent(fox) == 30
+    found = bench.store.read(lambda c: c.execute(sa.select(tables.usage)).all())
+    assert sorted((row.session, row.input_tokens) for row in found) == [(1, 2 * TENTH), (2, TENTH)]
+
+
+def test_a_daemon_that_comes_after_goes_on_where_the_other_was(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"))
+    bench.count(fox)
+    bench.restart()
+    bench.say(fox, line("m1"), line("m2"))
+    bench.count(fox)
+    assert bench.spent(fox) == 20
+
+
+def test_what_cannot_be_kept_whole_is_not_kept_at_all(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"), line("m2"))
+    forbid = "CREATE TRIGGER no BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END"
+    bench.store.write(lambda w: w.connection.exec_driver_sql(forbid))
+    with pytest.raises(sa.exc.IntegrityError):
+        bench.count(fox)
+    assert bench.spent(fox) == 0
+    bench.store.write(lambda w: w.connection.exec_driver_sql("DROP TRIGGER no"))
+    bench.count(fox)
+    assert bench.spent(fox) == 20
+
+
+def test_many_who_count_at_once_count_once(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, *(line(f"m{number}") for number in range(50)))
+    threads = [threading.Thread(target=bench.count, args=(fox,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bench.spent(fox) == 500
+
+
+def test_more_than_is_read_at_once_is_read_whole(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line_reader, "_READ_AT_ONCE", 100)
+    fox = bench.agent("fox")
+    bench.say(fox, *(line(f"m{number}") for number in range(10)), line("s1"))
+    bench.say(fox, line("s2"), where="one")
+    bench.count(fox)
+    assert bench.spent(fox) == 120
+
+
+def test_other_marks_of_the_session_stay(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    kept = msgspec.structs.replace(bench.newest(fox), marks={"output": 5}, events_offset=9)
+    bench.store.write(lambda w: rows.put_session(w, kept))
+    bench.say(fox, line("m1"))
+    bench.count(fox)
+    after = bench.newest(fox)
+    assert (after.marks["output"], after.events_offset) == (5, 9)
+
+
+def test_a_fork_does_not_pay_for_what_it_was_told(bench: Bench) -> None:
+    fox = bench.agent("fox", fork_of="/somewhere/else.jsonl")
+    bench.say(fox, line("old", at=NOON - 7200), line("new"))
+    bench.count(fox)
+    assert bench.spent(fox) == 10
+
+
+def test_a_result_told_twice_counts_once_and_a_later_one_by_what_it_adds(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.count(fox)
+    bench.result(fox, result(0.1, 5))
+    bench.result(fox, result(0.1, 5))
+    bench.clock.time += 86400
+    bench.result(fox, result(0.4, 9))
+    bench.result(fox, result(0.2, 1))
+    assert bench.spent(fox) == 40
+    days = bench.view(by="day")["rows"]
+    assert [(row["usd"], row["input_tokens"]) for row in days] == [(0.1, 5), (0.3, 4)]
+
+
+def test_results_of_a_resumed_session_begin_anew(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.count(fox)
+    bench.result(fox, result(0.4))
+    bench.session(fox, 2)
+    bench.result(fox, result(0.1))
+    assert bench.spent(fox) == 50
+
+
+def test_the_same_spending_from_both_sources_counts_once(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"), line("m2"))
+    bench.count(fox)
+    bench.result(fox, result(0.1, TENTH))
+    assert bench.spent(fox) == 20
+    bench.result(fox, result(0.25, 2 * TENTH))
+    assert bench.spent(fox) == 25
+
+
+def test_results_that_make_no_sense_are_passed_over(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    for garbage in ({}, {"modelUsage": 3}, {"modelUsage": {"m": {"costUSD": -4}}}):
+        bench.result(fox, garbage)
+    assert bench.spent(fox) == 0

@@ -1,0 +1,151 @@
+"""Parts of the daemon with a real store and real files, at moments that no session can be made to.
+
+What depends on the order of two clocks, or on minutes that pass.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.agents import an_agent
+from tests.support.contexts import NOW, REPO, Turned
+
+from windlass.core.crew import Agent
+from windlass.core.ids import Uid
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import clones
+from windlass.daemon.states.output_source import Hearing, Printed
+from windlass.daemon.states.watcher import Watching
+from windlass.store import rows
+from windlass.store.rows import Session
+
+UID = Uid("0123456789ab")
+
+
+@pytest.fixture
+def clock() -> Turned:
+    """It stands still: what is tested is the order of moments."""
+    return Turned()
+
+
+def agent(context: Context, **more: Any) -> tuple[Agent, Session]:
+    """A headless agent in its first session."""
+    workspace = context.folders.workspace(REPO, "fox")
+    workspace.mkdir(parents=True)
+    made = an_agent(
+        "fox",
+        uid=UID,
+        repo=REPO,
+        branch="agent/fox",
+        workspace=str(workspace),
+        state_at=NOW,
+        created_at=NOW,
+        **more,
+    )
+    session = Session(agent=UID, number=1, marker="m", started_at=NOW)
+    context.store.write(lambda w: rows.put_agent(w, made))
+    context.store.write(lambda w: rows.put_session(w, session))
+    return made, session
+
+
+class NoResults:
+    """Nobody counts."""
+
+    def take_result(self, *_: Any) -> None:
+        """Takes none."""
+
+
+def hook_said(context: Context, value: State, *, at: float) -> None:
+    seen = Observation(source=Source.HOOK, value=value, at=at, evidence="a hook", session=1)
+    context.store.write(lambda w: rows.put_observation(w, UID, seen))
+
+
+def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at: float) -> None:
+    folder = context.folders.session(UID, 1)
+    folder.mkdir(parents=True)
+    text = "".join(line.rstrip("\n") + "\n" for line in lines)
+    (folder / "output").write_text(text)
+    hearing = Hearing(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
+    hearing.hear(fox, session, Printed(len(text), printed_at))
+
+
+def state_of_fox(context: Context) -> State:
+    now = context.store.read(lambda c: rows.agent(c, UID))
+    assert now is not None
+    return now.state
+
+
+def test_a_request_is_in_the_history_though_its_file_seems_older_than_the_hook_before_it(
+    context: Context, clock: Turned
+) -> None:
+    """Files are stamped by a coarser clock than hooks: by some milliseconds."""
+    fox, session = agent(context)
+    hook_said(context, State.RUNNING, at=NOW + 1)
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}
+    line = json.dumps({"type": "control_request", "request_id": "r", "request": request}) + "\n"
+    clock.time = NOW + 1.01
+    hear(context, fox, session, line, printed_at=NOW + 0.996)
+    assert state_of_fox(context) is State.ASKING
+
+
+def test_the_end_of_a_turn_that_is_read_late_says_nothing_about_the_next(
+    context: Context, clock: Turned
+) -> None:
+    """Both are printed by then, and the file tells the time of its last line alone."""
+    fox, session = agent(context)
+    hook_said(context, State.RUNNING, at=NOW + 1)
+    said = (
+        {"type": "result", "subtype": "success", "result": "I HAVE COMPLETED THE GOAL"},
+        {"type": "system", "subtype": "init"},
+    )
+    clock.time = NOW + 1.01
+    hear(context, fox, session, *map(json.dumps, said), printed_at=NOW + 1.005)
+    assert state_of_fox(context) is State.RUNNING
+    assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
+
+
+def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(
+    context: Context, clock: Turned
+) -> None:
+    (context.folders.home / "shop" / ".git" / "HEAD").touch()
+    fox, _ = agent(context, isolation="box")
+    tried = []
+    for second in range(300):
+        clock.time = NOW + second
+        clones.try_to_bring(context, fox)
+        if context.stuck[UID].at == clock.time:
+            tried.append(second)
+    assert tried == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
+    git_dir = Path(fox.workspace) / ".git"
+    git_dir.mkdir()
+    (git_dir / "packed-refs").touch()
+    clones.try_to_bring(context, fox)
+    assert context.stuck[UID].at == clock.time
+    assert context.stuck[UID].pause == 1.0
+    told = context.store.read(lambda c: rows.events(c, kind="branch.stuck", limit=100))
+    assert len(told) == 1  # always for the same reason
+
+
+def test_who_looks_with_an_old_session_in_hand_hears_nothing_twice(context: Context) -> None:
+    made, session = agent(context, mode="live", state=State.CREATING)
+    events = context.folders.events(UID, 1)
+    events.parent.mkdir(parents=True)
+    told = [
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit"},
+        {"hook_event_name": "PreToolUse", "tool_name": "Bash"},
+    ]
+    lines = [json.dumps({"at": NOW, "event": event}) + "\n" for event in told]
+    watching = Watching(context, senses=None)  # type: ignore[arg-type]
+    for count in (2, 3):
+        events.write_text("".join(lines[:count]))
+        watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session
+    found = context.store.read(rows.events)
+    assert [one.kind for one in found if one.kind.startswith("hook.")] == [
+        "hook.SessionStart", "hook.UserPromptSubmit", "hook.PreToolUse",
+    ]  # fmt: skip
+    assert [one.data["now"] for one in found if one.kind == "agent.state"] == ["running"]
