@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 from tests.support.ground import Ground
 
-from windlass.daemon.agents.endings import Ending
-from windlass.daemon.agents.merge import Merging
-from windlass.daemon.agents.restore import Restoring
-from windlass.daemon.agents.spawn import Spawning
+from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.merge import Merges
+from windlass.daemon.agents.restore import Restores
+from windlass.daemon.agents.spawn import Spawns
 
 pytestmark = pytest.mark.slow
 
 NOTHING: Any = None
-ENDING = Ending(NOTHING, NOTHING)
+ENDING = Endings(NOTHING, NOTHING)
 OPERATIONS = {
     operation.kind: operation
     for operation in (
-        Spawning(NOTHING, NOTHING).operation(),
+        Spawns(NOTHING, NOTHING).operation(),
         ENDING.operation(),
-        Merging(NOTHING, ENDING).operation(),
-        *Restoring(NOTHING, NOTHING).operations(),
+        Merges(NOTHING, ENDING).operation(),
+        *Restores(NOTHING, NOTHING).operations(),
     )
 }
 HELLO = (

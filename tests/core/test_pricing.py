@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from windlass.core import pricing
-from windlass.core.claude.usage import Report, Usage
+from windlass.core.claude.usage import Usage, UsageReport
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
 from windlass.core.pricing import Exceeded, Figures, Table
@@ -86,7 +86,7 @@ def test_a_persons_own_price_replaces_that_model_and_no_other() -> None:
 
 
 def test_a_persons_own_price_counts_for_what_a_session_reports_too() -> None:
-    report = Report(model="claude-opus-4-8", usage=MILLION, cost=7.0)
+    report = UsageReport(model="claude-opus-4-8", usage=MILLION, cost=7.0)
     assert BUNDLED.cost_reported(report) == 7.0
     assert own(**{"claude-opus-4-8": {"input": 1, "output": 2}}).cost_reported(report) == 1
     assert BUNDLED.cost_reported(msgspec.structs.replace(report, cost=None)) == 5

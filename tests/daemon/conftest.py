@@ -11,7 +11,7 @@ from tests.daemon.spend.cost_bench import NOON, Bench
 from tests.support.contexts import SHOP_AND_BANK, Turned, lent
 
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.mail.listeners import Listening
+from windlass.daemon.mail.listeners import Listeners
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def post(context: Context) -> Iterator[Post]:
 
 
 @pytest.fixture
-def board(context: Context) -> Iterator[Listening]:
+def board(context: Context) -> Iterator[Listeners]:
     """The service for notices, which waits for readers a moment and not for seconds."""
-    made = Listening(context, held=HELD)
+    made = Listeners(context, held=HELD)
     made.open()
     yield made
     made.close()

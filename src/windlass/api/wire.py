@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
-class Scope(TypedDict):
+class AnyRequest(TypedDict):
     """Part of every request: from which folder it is asked."""
 
     cwd: NotRequired[str]
@@ -17,7 +17,7 @@ class Scope(TypedDict):
     """Made by the client; the same request sent again under the same key happens once."""
 
 
-class AgentRequest(Scope):
+class AgentRequest(AnyRequest):
     """Asks about one agent; without `agent` the caller itself."""
 
     agent: NotRequired[str]
@@ -85,7 +85,7 @@ class EventView(TypedDict):
     data: dict[str, Any]
 
 
-class SpawnRequest(Scope):
+class SpawnRequest(AnyRequest):
     """Starts an agent."""
 
     goal: str
@@ -110,13 +110,13 @@ class SpawnRequest(Scope):
     max_seconds: NotRequired[float | None]
 
 
-class InitRequest(Scope):
+class InitRequest(AnyRequest):
     """Sets up a repository; `accept` writes the allow lines that are proposed."""
 
     accept: NotRequired[bool]
 
 
-class ListRequest(Scope):
+class ListRequest(AnyRequest):
     """Lists agents."""
 
     manager: NotRequired[str | None]
@@ -124,7 +124,7 @@ class ListRequest(Scope):
     ended: NotRequired[bool]
 
 
-class WhyRequest(Scope):
+class WhyRequest(AnyRequest):
     """Asks for an agent's state; `history` for every state that it has been in.
 
     With `home` the answer comes when what the agent has committed is on its branch.
@@ -135,19 +135,19 @@ class WhyRequest(Scope):
     home: NotRequired[bool]
 
 
-class DriversRequest(Scope):
+class DriversRequest(AnyRequest):
     """Lists the drivers; `driver` is the one that the caller's environment names."""
 
     driver: NotRequired[str | None]
 
 
-class DriverRequest(Scope):
+class DriverRequest(AnyRequest):
     """Names a driver."""
 
     driver: str
 
 
-class EndRequest(Scope):
+class EndRequest(AnyRequest):
     """Ends agents; `tree` takes everything below them too; no agents with `tree` means all."""
 
     agents: list[str]
@@ -161,7 +161,7 @@ class MergeRequest(AgentRequest):
     into: NotRequired[str | None]
 
 
-class SendRequest(Scope):
+class SendRequest(AnyRequest):
     """Says something to an agent, to several (with commas), or to who is meant by a word."""
 
     agent: str
@@ -173,7 +173,7 @@ class SendRequest(Scope):
     expires: NotRequired[float | None]
 
 
-class AnswerRequest(Scope):
+class AnswerRequest(AnyRequest):
     """Answers a question, named by its id or by who asks."""
 
     question: str
@@ -181,7 +181,7 @@ class AnswerRequest(Scope):
     wake: NotRequired[bool]
 
 
-class QuestionsRequest(Scope):
+class QuestionsRequest(AnyRequest):
     """Lists questions; `all` also those that were answered."""
 
     all: NotRequired[bool]
@@ -197,40 +197,40 @@ class InboxRequest(AgentRequest):
     """Who only completes a word shows nobody anything: no receipt says that it was seen."""
 
 
-class MessageRequest(Scope):
+class MessageRequest(AnyRequest):
     """Names a message."""
 
     message: str
 
 
-class MessagesRequest(Scope):
+class MessagesRequest(AnyRequest):
     """Names messages, or `all` that wait for the caller."""
 
     messages: NotRequired[list[str]]
     all: NotRequired[bool]
 
 
-class ReceiptsRequest(Scope):
+class ReceiptsRequest(AnyRequest):
     """Waits until messages are queued no more, or so many seconds."""
 
     messages: list[str]
     timeout: float
 
 
-class MailRequest(Scope):
+class MailRequest(AnyRequest):
     """A waiting hook asks for mail; `arm` is its name, by which it asks again."""
 
     session: int
     arm: str
 
 
-class AskRequest(Scope):
+class AskRequest(AnyRequest):
     """Asks whoever is above the calling agent."""
 
     text: str
 
 
-class NotifyRequest(Scope):
+class NotifyRequest(AnyRequest):
     """Posts a notice; an agent is its own sender, whatever `sender` says."""
 
     text: str
@@ -238,7 +238,7 @@ class NotifyRequest(Scope):
     sender: NotRequired[str | None]
 
 
-class ListenRequest(Scope):
+class ListenRequest(AnyRequest):
     """Waits for notices; `listener` tells a waiter from others, `pid` is only shown to them."""
 
     route: Literal["listen", "rewake"]
@@ -247,7 +247,7 @@ class ListenRequest(Scope):
     pid: NotRequired[int | None]
 
 
-class TakenRequest(Scope):
+class TakenRequest(AnyRequest):
     """Says that a waiter has what it was given."""
 
     numbers: list[int]
@@ -283,14 +283,14 @@ class NoteRequest(AgentRequest):
     text: str
 
 
-class ReassignRequest(Scope):
+class ReassignRequest(AnyRequest):
     """Gives an agent another parent, or none."""
 
     agent: str
     parent: str | None
 
 
-class TrashRequest(Scope):
+class TrashRequest(AnyRequest):
     """Names trash entries."""
 
     entries: NotRequired[list[str]]
@@ -298,19 +298,19 @@ class TrashRequest(Scope):
     name: NotRequired[str | None]
 
 
-class ArchiveRequest(Scope):
+class ArchiveRequest(AnyRequest):
     """Names an archive."""
 
     archive: NotRequired[str | None]
 
 
-class RepoRequest(Scope):
+class RepoRequest(AnyRequest):
     """Names a repository by path or id."""
 
     repo: NotRequired[str]
 
 
-class CostsRequest(Scope):
+class CostsRequest(AnyRequest):
     """Asks what was spent, grouped, from a day on."""
 
     by: NotRequired[Literal["agent", "role", "task", "day", "model"] | None]
@@ -318,7 +318,7 @@ class CostsRequest(Scope):
     all_repos: NotRequired[bool]
 
 
-class ConfigRequest(Scope):
+class ConfigRequest(AnyRequest):
     """Reads or changes configuration."""
 
     config_key: NotRequired[str]
@@ -326,7 +326,7 @@ class ConfigRequest(Scope):
     user: NotRequired[bool]
 
 
-class ExplainToolRequest(Scope):
+class ExplainToolRequest(AnyRequest):
     """Asks what would be decided about a call, given as a hook's input in JSON."""
 
     input: str
@@ -341,7 +341,7 @@ class DenialsRequest(AgentRequest):
     hook: NotRequired[str | None]
 
 
-class HooksRequest(Scope):
+class HooksRequest(AnyRequest):
     """Installs, uninstalls or looks for the hooks of the person's own session.
 
     `config_folder` is where the caller's agent CLI has its settings.

@@ -13,7 +13,7 @@ import msgspec
 
 from windlass.core import shapes
 from windlass.core.claude import usage
-from windlass.core.claude.usage import Report, Usage
+from windlass.core.claude.usage import Usage, UsageReport
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
 
@@ -74,7 +74,7 @@ class Table(msgspec.Struct, frozen=True):
         """What some usage of a model costs."""
         return self.find(model)[1].of(used)
 
-    def cost_reported(self, report: Report) -> float:
+    def cost_reported(self, report: UsageReport) -> float:
         """What a session's own report costs: as it says, unless a person knows better."""
         key, price = self.find(report.model)
         if report.cost is None or key in self.own:

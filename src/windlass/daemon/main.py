@@ -35,13 +35,13 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context, Folders, SystemClock
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.lock import Lock
-from windlass.daemon.launch.clones import Homing
+from windlass.daemon.launch.clones import Homecomings
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.disk import Disk
-from windlass.daemon.states.reminders import Nudging
-from windlass.daemon.states.sources import Senses
-from windlass.daemon.states.watcher import Watching
+from windlass.daemon.states.reminders import Reminders
+from windlass.daemon.states.sources import Sources
+from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.verbs import Verbs
 from windlass.daemon.views.feed import Feed
 from windlass.sessions.session import Sessions
@@ -72,10 +72,10 @@ class Daemon:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
         self._verbs = Verbs(context, self)
         budgets = Budgets(context, self._verbs.intents)
-        self._homing = Homing(context)
+        self._homing = Homecomings(context)
         mail = self._verbs.delivering
-        senses = Senses(context, self._verbs.costs, budgets, self._homing, mail)
-        self._watching = Watching(context, senses)
+        senses = Sources(context, self._verbs.costs, budgets, self._homing, mail)
+        self._watching = AgentWatcher(context, senses)
         context.look = self._watching.try_to_look
         self._verbs.listening.open()
         self._verbs.delivering.open()
@@ -109,7 +109,7 @@ class Daemon:
         disk = Disk(self._context, self._verbs.intents)
         self._begin(self._repeat(_DISK_EVERY, disk.check))
         self._begin(self._repeat(_STATUS_EVERY, StatusFiles(self._context).refresh))
-        self._begin(self._repeat(_NUDGE_EVERY, Nudging(self._context).look))
+        self._begin(self._repeat(_NUDGE_EVERY, Reminders(self._context).look))
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""

@@ -14,28 +14,28 @@ from windlass.core import config
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.agents import endings, restore
-from windlass.daemon.agents.endings import Ending
-from windlass.daemon.agents.interrupt import Telling
-from windlass.daemon.agents.merge import Merging
-from windlass.daemon.agents.pause_resume import Steering
-from windlass.daemon.agents.restore import Restoring
-from windlass.daemon.agents.spawn import Spawning
+from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.interrupt import Interrupts
+from windlass.daemon.agents.merge import Merges
+from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.agents.restore import Restores
+from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.launch.session_request import Doors
-from windlass.daemon.mail.delivery import Delivering
-from windlass.daemon.mail.listeners import Listening
-from windlass.daemon.mail.messages import Mailing
+from windlass.daemon.mail.delivery import Delivery
+from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.messages import Messages
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person.primary import Primary
 from windlass.daemon.person.primary_hooks import PrimaryHooks
 from windlass.daemon.policy import decisions, denials, explain
 from windlass.daemon.setup import doctor, init, trust
 from windlass.daemon.spend.costs import Costs
-from windlass.daemon.states.reports import Flowing
+from windlass.daemon.states.reports import Reports
 from windlass.daemon.views.agents import Views
-from windlass.daemon.views.trash_archive import Kept
+from windlass.daemon.views.trash_archive import TrashArchive
 
 
 class Verbs:
@@ -43,17 +43,17 @@ class Verbs:
 
     def __init__(self, context: Context, doors: Doors) -> None:
         self._context = context
-        self._spawning = Spawning(context, doors)
-        self._ending = Ending(context, doors)
-        self._merging = Merging(context, self._ending)
-        self._restoring = Restoring(context, doors)
-        self._steering = Steering(context, doors)
-        self._telling = Telling(context)
+        self._spawning = Spawns(context, doors)
+        self._ending = Endings(context, doors)
+        self._merging = Merges(context, self._ending)
+        self._restoring = Restores(context, doors)
+        self._steering = PauseResume(context, doors)
+        self._telling = Interrupts(context)
         self._questions = Questions(context)
-        self._mailing = Mailing(context, self._wake)
-        self.delivering = Delivering(context)
-        self.listening = Listening(context)
-        self.flowing = Flowing(context)
+        self._mailing = Messages(context, self._wake)
+        self.delivering = Delivery(context)
+        self.listening = Listeners(context)
+        self.flowing = Reports(context)
         self.views = Views(context)
         self.costs = Costs(context)
         self.intents = Intents(
@@ -74,7 +74,7 @@ class Verbs:
 
     def table(self) -> dict[str, Verb | Wait]:
         """Verb by verb: the type of its request, and what answers it."""
-        views, kept = self.views, Kept(self._context)
+        views, kept = self.views, TrashArchive(self._context)
         hooks = PrimaryHooks(self._context)
         primary = Primary(self._context, views, self._questions, self.listening.armed)
         steering, telling, mailing = self._steering, self._telling, self._mailing
@@ -92,7 +92,7 @@ class Verbs:
             "config.set": Verb(wire.ConfigRequest, self._config_set),
             "costs": Verb(wire.CostsRequest, self.costs.view),
             "decide": Verb(
-                wire.HookInput, decisions.Deciding(self._context, mail.context_for).decide
+                wire.HookInput, decisions.Decisions(self._context, mail.context_for).decide
             ),
             "denials": Verb(wire.DenialsRequest, denials.Denials(self._context).view),
             "diff": Verb(wire.DiffRequest, views.diff),
@@ -101,7 +101,7 @@ class Verbs:
             "drivers.trusted": Verb(wire.DriverRequest, self._trusted),
             "drivers.trust": Verb(wire.DriverRequest, self._trust),
             "end": Verb(wire.EndRequest, self._does("end", self._ending.begin)),
-            "explain.tool": Verb(wire.ExplainToolRequest, explain.Explaining(self._context).tool),
+            "explain.tool": Verb(wire.ExplainToolRequest, explain.Explanations(self._context).tool),
             "hooks.install": Verb(wire.HooksRequest, hooks.install),
             "hooks.status": Verb(wire.HooksRequest, hooks.status),
             "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall),
@@ -127,7 +127,7 @@ class Verbs:
             "receipts": Wait(wire.ReceiptsRequest, mailing.wait_for_receipts),
             "repo.add": Verb(wire.RepoRequest, self._repo_add),
             "repo.remove": Verb(wire.RepoRequest, self._repo_remove),
-            "repos": Verb(wire.Scope, kept.repos),
+            "repos": Verb(wire.AnyRequest, kept.repos),
             "resume": Verb(wire.ResumeRequest, self._steers("resume")),
             "send": Verb(wire.SendRequest, self._does("send", mailing.begin_send)),
             "spawn": Verb(wire.SpawnRequest, self._does("spawn", self._spawning.begin)),
@@ -137,8 +137,8 @@ class Verbs:
             "trash.empty": Verb(wire.TrashRequest, self._trash_empty),
             "trash.restore": Verb(wire.TrashRequest, self._does("restore", self._restoring.begin)),
             "trash.show": Verb(wire.TrashRequest, kept.trash_entry),
-            "undo": Verb(wire.Scope, self._undo),
-            "whoami": Verb(wire.Scope, self._whoami),
+            "undo": Verb(wire.AnyRequest, self._undo),
+            "whoami": Verb(wire.AnyRequest, self._whoami),
             "why": Verb(wire.WhyRequest, views.why),
         }
 
@@ -159,7 +159,7 @@ class Verbs:
         begin = self._steering.begin
         self.intents.perform("resume", key, lambda: begin("resume", Caller(by), request))
 
-    def _undo(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+    def _undo(self, caller: Caller, request: wire.AnyRequest) -> dict[str, Any]:
         if key := _keyed(caller, request):
             request = {**request, "key": key}
         return self._restoring.undo(caller, request, self.intents)
@@ -167,7 +167,7 @@ class Verbs:
     def _trash_empty(self, caller: Caller, request: wire.TrashRequest) -> dict[str, Any]:
         return restore.empty(self._context, caller, request)
 
-    def _whoami(self, caller: Caller, request: wire.Scope) -> dict[str, Any]:
+    def _whoami(self, caller: Caller, request: wire.AnyRequest) -> dict[str, Any]:
         where = lookup.scope(self._context, caller, request)
         return {
             "agent": where.caller.id if where.caller else None,

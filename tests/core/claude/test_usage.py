@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.claude import usage
-from windlass.core.claude.usage import Message, Usage
+from windlass.core.claude.usage import CountedMessage, Usage
 
 LINE = (
     b'{"parentUuid":"05ca","isSidechain":false,"message":{"id":"msg_2","type":"message",'
@@ -25,7 +25,7 @@ LINE = (
 """As Claude Code 2.1.197 writes it."""
 
 
-def read(**changed: Any) -> Message | None:
+def read(**changed: Any) -> CountedMessage | None:
     """Reads that line with parts of its message replaced; None takes a part out."""
     record = msgspec.json.decode(LINE)
     record["message"] |= changed

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, FormatChecker
 
 from windlass.core.person import status_node
-from windlass.core.person.status_node import Message, Root, Status
+from windlass.core.person.status_node import NodeMessage, Root, Status
 from windlass.core.states import State
 
 NOW = 1_790_000_000.0
@@ -64,17 +64,17 @@ def root(name: str = "kit", **more: Any) -> Root:
     return Root(id=name, **(given | more))
 
 
-def message(number: int = 1, **more: Any) -> Message:
+def message(number: int = 1, **more: Any) -> NodeMessage:
     given: dict[str, Any] = {
         "sender": "kit",
         "at": NOW - 60,
         "kind": "question",
         "body": "Which one?",
     }
-    return Message(id=f"msg-{number}", **(given | more))
+    return NodeMessage(id=f"msg-{number}", **(given | more))
 
 
-def data(*roots: Root, messages: tuple[Message, ...] = (), **how: Any) -> dict[str, Any]:
+def data(*roots: Root, messages: tuple[NodeMessage, ...] = (), **how: Any) -> dict[str, Any]:
     return status_node.told(Status(roots=roots, messages=messages), now=NOW, **how)
 
 

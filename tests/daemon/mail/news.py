@@ -14,7 +14,7 @@ from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.mail import notices
-from windlass.daemon.mail.listeners import Listening
+from windlass.daemon.mail.listeners import Listeners
 
 PERSON = Caller(None)
 HELD = 0.3
@@ -26,7 +26,7 @@ def post(context: Context, text: str, *, repo: RepoId = REPO) -> int:
     return context.store.write(lambda w: notices.post(w, repo, "fox", "complete", text)).number
 
 
-def notify(context: Context, board: Listening, caller: Caller, **more: Any) -> dict[str, Any]:
+def notify(context: Context, board: Listeners, caller: Caller, **more: Any) -> dict[str, Any]:
     """Does what `wl notify` does."""
     request = {"cwd": str(context.folders.home / "shop"), "text": "done", **more}
     intents = Intents(context, (board.operation(),))
@@ -46,7 +46,7 @@ def texts(answer: dict[str, Any]) -> list[str]:
     return [json.loads(one["line"])["msg"] for one in answer["notices"]]
 
 
-def take(board: Listening, answer: dict[str, Any]) -> int:
+def take(board: Listeners, answer: dict[str, Any]) -> int:
     """Says that what was told has its reader; returns how many notices are gone by that."""
     numbers = [one["number"] for one in answer["notices"]]
     request = {"numbers": numbers, "listener": "a", "route": "listen"}

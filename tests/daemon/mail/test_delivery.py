@@ -1,4 +1,4 @@
-"""Delivering, by every way but a real session, on conversations that the test writes."""
+"""Delivery, by every way but a real session, on conversations that the test writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from windlass.core.mail.messages import Message
 from windlass.core.states import State
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation
-from windlass.daemon.mail.delivery import Delivering
+from windlass.daemon.mail.delivery import Delivery
 from windlass.store import mailbox, rows
 from windlass.store.rows import Session
 
@@ -53,7 +53,7 @@ def result(call: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def desk(post: Post) -> Delivering:
+def desk(post: Post) -> Delivery:
     """The service."""
     return post.verbs.delivering
 
@@ -62,7 +62,7 @@ def on_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Runs a test on an event loop of its own, with deliveries under way."""
 
     @wraps(test)  # pytest gives it the fixtures that the test names
-    def run(*, desk: Delivering, **more: Any) -> None:
+    def run(*, desk: Delivery, **more: Any) -> None:
         async def whole() -> None:
             desk.open()
             await test(desk=desk, **more)
@@ -77,12 +77,12 @@ async def when(true: Callable[[], bool], what: str = "it") -> None:
     await asyncio.to_thread(until, true, what=what)
 
 
-async def added_to(desk: Delivering, call: str) -> str | None:
+async def added_to(desk: Delivery, call: str) -> str | None:
     """What is added to the answer about a call of ann's."""
     return await asyncio.to_thread(desk.context_for, Uid("ann"), {**CALL, "tool_use_id": call})
 
 
-async def offered(desk: Delivering, call: str = "toolu_1") -> str:
+async def offered(desk: Delivery, call: str = "toolu_1") -> str:
     """The same, as soon as there is something."""
     found: list[str] = []
 
@@ -97,7 +97,7 @@ async def offered(desk: Delivering, call: str = "toolu_1") -> str:
 
 @on_a_loop
 async def test_mail_for_a_busy_agent_goes_with_its_next_call_and_is_read_when_it_goes_on(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     path = post.lives("ann", **BUSY)
     sent = [post.send("ann", text)[0]["id"] for text in ("one", "two")]
@@ -114,7 +114,7 @@ async def test_mail_for_a_busy_agent_goes_with_its_next_call_and_is_read_when_it
 
 
 @on_a_loop
-async def test_a_subagent_and_other_events_get_no_mail(post: Post, desk: Delivering) -> None:
+async def test_a_subagent_and_other_events_get_no_mail(post: Post, desk: Delivery) -> None:
     post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
     for event in (
@@ -129,7 +129,7 @@ async def test_a_subagent_and_other_events_get_no_mail(post: Post, desk: Deliver
 
 @on_a_loop
 async def test_mail_that_its_call_went_without_is_queued_again_when_the_model_went_on(
-    post: Post, desk: Delivering, monkeypatch: pytest.MonkeyPatch
+    post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confirmation, "_AFTERWARDS", 0.0)
     path = post.lives("ann", **BUSY)
@@ -150,13 +150,13 @@ async def test_mail_that_its_call_went_without_is_queued_again_when_the_model_we
 
 @on_a_loop
 async def test_what_a_dead_session_had_is_not_offered_to_the_next_however_long_it_talked(
-    post: Post, desk: Delivering, monkeypatch: pytest.MonkeyPatch
+    post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confirmation, "_READ_AT_ONCE", 64)
     path = post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
     text = await offered(desk)
-    monkeypatch.setattr(Delivering, "_see_to", lambda *_: None)  # nobody looks until it is over
+    monkeypatch.setattr(Delivery, "_see_to", lambda *_: None)  # nobody looks until it is over
     write(path, *[result(f"toolu_{number}") for number in range(1000)], added(text))
     post.lives("ann", 2, **BUSY)
     await asyncio.to_thread(desk.look, Uid("ann"))
@@ -166,7 +166,7 @@ async def test_what_a_dead_session_had_is_not_offered_to_the_next_however_long_i
 
 @on_a_loop
 async def test_what_a_dead_session_had_not_goes_to_the_next_once_that_has_started(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     path = post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
@@ -187,7 +187,7 @@ async def test_what_a_dead_session_had_not_goes_to_the_next_once_that_has_starte
 
 @on_a_loop
 async def test_mail_to_an_agent_without_a_session_is_offered_to_its_first(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     (sent,) = post.send("ann")
     uid = Uid("ann")
@@ -198,7 +198,7 @@ async def test_mail_to_an_agent_without_a_session_is_offered_to_its_first(
 
 @on_a_loop
 async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
-    post: Post, desk: Delivering, monkeypatch: pytest.MonkeyPatch
+    post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post.lives("ann", **BUSY)
     watched = mailbox.watched
@@ -218,12 +218,12 @@ async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
 
 
 @on_a_loop
-async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: Delivering) -> None:
+async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: Delivery) -> None:
     post.lives("ann", **BUSY)
     (old,) = post.send("ann", "red", topic="build")
     seen = post.message(old["id"])
     (new,) = post.send("ann", "green", topic="build")
-    reach = confirmation.reach(post.context, Uid("ann"))
+    reach = confirmation.recipient_of(post.context, Uid("ann"))
     assert reach is not None
     text = desk._offer(reach, [seen, post.message(new["id"])], "context")  # noqa: SLF001
     assert "green" in text
@@ -234,7 +234,7 @@ async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: 
 
 @on_a_loop
 async def test_a_headless_session_that_does_not_read_yet_is_offered_nothing(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     post.lives("ann")
     (sent,) = post.send("ann")
@@ -245,11 +245,11 @@ async def test_a_headless_session_that_does_not_read_yet_is_offered_nothing(
 
 @on_a_loop
 async def test_what_was_typed_into_a_terminal_that_went_is_judged_by_the_conversation(
-    post: Post, desk: Delivering, monkeypatch: pytest.MonkeyPatch
+    post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post.lives("ann", **IDLE)
     (sent,) = post.send("ann")
-    reach = confirmation.reach(post.context, Uid("ann"))
+    reach = confirmation.recipient_of(post.context, Uid("ann"))
     assert reach is not None
     monkeypatch.setattr(keyboard, "is_free", lambda *_: True)  # a moment before its tmux was gone
     assert desk._by_typing(reach, [post.message(sent["id"])])  # noqa: SLF001
@@ -258,13 +258,13 @@ async def test_what_was_typed_into_a_terminal_that_went_is_judged_by_the_convers
     assert offer.route == "paste"
 
 
-def waits(desk: Delivering, arm: str, session: int = 1) -> asyncio.Task[Any]:
+def waits(desk: Delivery, arm: str, session: int = 1) -> asyncio.Task[Any]:
     """A hook that waits for ann's mail."""
     asked: Any = {"session": session, "arm": arm}
     return asyncio.create_task(desk.wait(Caller(Uid("ann")), asked))
 
 
-async def armed(desk: Delivering, arm: str) -> None:
+async def armed(desk: Delivery, arm: str) -> None:
     """Returns when that hook is the one that waits."""
 
     def there() -> bool:
@@ -275,7 +275,7 @@ async def armed(desk: Delivering, arm: str) -> None:
 
 
 @on_a_loop
-async def test_a_waiting_hook_is_given_mail_at_once(post: Post, desk: Delivering) -> None:
+async def test_a_waiting_hook_is_given_mail_at_once(post: Post, desk: Delivery) -> None:
     post.lives("ann", **IDLE)
     hook = waits(desk, "a")
     await armed(desk, "a")
@@ -292,7 +292,7 @@ async def test_a_waiting_hook_is_given_mail_at_once(post: Post, desk: Delivering
 
 @on_a_loop
 async def test_a_hook_that_asks_again_has_not_had_what_it_was_given(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     post.lives("ann", **IDLE)
     (sent,) = await asyncio.to_thread(post.send, "ann")
@@ -304,7 +304,7 @@ async def test_a_hook_that_asks_again_has_not_had_what_it_was_given(
 
 
 @on_a_loop
-async def test_a_hook_that_hung_up_is_given_nothing(post: Post, desk: Delivering) -> None:
+async def test_a_hook_that_hung_up_is_given_nothing(post: Post, desk: Delivery) -> None:
     post.lives("ann", **IDLE)
     gone = waits(desk, "a")
     await armed(desk, "a")
@@ -318,7 +318,7 @@ async def test_a_hook_that_hung_up_is_given_nothing(post: Post, desk: Delivering
 
 @on_a_loop
 async def test_hooks_of_no_or_another_session_and_older_ones_are_let_go(
-    post: Post, desk: Delivering
+    post: Post, desk: Delivery
 ) -> None:
     post.lives("ann", **IDLE)
     assert await waits(desk, "a", session=2) == {"text": None}

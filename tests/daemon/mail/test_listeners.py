@@ -21,15 +21,15 @@ from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation
 from windlass.daemon.mail import listeners
-from windlass.daemon.mail.listeners import Desk, Listening, Waiter
+from windlass.daemon.mail.listeners import Desk, Listeners, Waiter
 from windlass.store import noticeboard, rows, tables
 
 
-def waits(board: Listening, request: ListenRequest) -> asyncio.Task[dict[str, Any]]:
+def waits(board: Listeners, request: ListenRequest) -> asyncio.Task[dict[str, Any]]:
     return asyncio.create_task(board.listen(PERSON, request))
 
 
-async def waiting_are(board: Listening, count: int) -> None:
+async def waiting_are(board: Listeners, count: int) -> None:
     """Returns when so many wait for news of the shop."""
 
     def there() -> bool:
@@ -50,7 +50,7 @@ def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 
 
 @on_a_loop
-async def test_who_waits_is_woken_by_the_commit(context: Context, board: Listening) -> None:
+async def test_who_waits_is_woken_by_the_commit(context: Context, board: Listeners) -> None:
     waiting = waits(board, asked(context, timeout=None))
     await waiting_are(board, 1)
     assert not waiting.done()
@@ -61,7 +61,7 @@ async def test_who_waits_is_woken_by_the_commit(context: Context, board: Listeni
 
 @on_a_loop
 async def test_what_came_before_is_given_at_once_in_order(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     for text in ("one", "two", "three"):
         post(context, text)
@@ -69,7 +69,7 @@ async def test_what_came_before_is_given_at_once_in_order(
 
 
 @on_a_loop
-async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Listening) -> None:
+async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Listeners) -> None:
     for number in range(130):
         post(context, str(number))
     first = await board.listen(PERSON, asked(context))
@@ -80,7 +80,7 @@ async def test_a_crowd_of_notices_comes_in_portions(context: Context, board: Lis
 
 @on_a_loop
 async def test_news_of_another_repository_wake_nobody_here(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     waiting = waits(board, asked(context, timeout=HELD))
     await waiting_are(board, 1)
@@ -92,7 +92,7 @@ async def test_news_of_another_repository_wake_nobody_here(
 
 @on_a_loop
 async def test_a_second_listener_is_told_who_is_the_first(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     first = waits(board, asked(context, "a", pid=4711))
     await waiting_are(board, 1)
@@ -115,7 +115,7 @@ def test_who_only_looks_keeps_nobody_from_waiting(context: Context) -> None:
 
 @on_a_loop
 async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     older = waits(board, asked(context, "s1", route="rewake"))
     await waiting_are(board, 1)
@@ -130,7 +130,7 @@ async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
 
 
 @on_a_loop
-async def test_a_listener_goes_before_sessions(context: Context, board: Listening) -> None:
+async def test_a_listener_goes_before_sessions(context: Context, board: Listeners) -> None:
     listener = waits(board, asked(context, "l"))
     await waiting_are(board, 1)
     session = waits(board, asked(context, "s", route="rewake"))
@@ -144,7 +144,7 @@ async def test_a_listener_goes_before_sessions(context: Context, board: Listenin
 
 
 @on_a_loop
-async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board: Listening) -> None:
+async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board: Listeners) -> None:
     session = waits(board, asked(context, "s", route="rewake"))
     await waiting_are(board, 1)
     listener = waits(board, asked(context, "l"))
@@ -156,7 +156,7 @@ async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board:
 
 
 @on_a_loop
-async def test_who_hangs_up_just_as_it_is_woken_is_gone(context: Context, board: Listening) -> None:
+async def test_who_hangs_up_just_as_it_is_woken_is_gone(context: Context, board: Listeners) -> None:
     for ticks in range(8):
         listener = waits(board, asked(context, timeout=None))
         await waiting_are(board, 1)
@@ -170,7 +170,7 @@ async def test_who_hangs_up_just_as_it_is_woken_is_gone(context: Context, board:
 
 @on_a_loop
 async def test_what_a_reader_does_not_take_is_held_back_and_then_offered_again(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     post(context, "news")
     assert texts(await board.listen(PERSON, asked(context, "dies"))) == ["news"]
@@ -184,7 +184,7 @@ async def test_what_a_reader_does_not_take_is_held_back_and_then_offered_again(
 
 @on_a_loop
 async def test_what_was_taken_is_gone_however_often_it_is_said(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     post(context, "old")
     answer = await board.listen(PERSON, asked(context))
@@ -196,17 +196,17 @@ async def test_what_was_taken_is_gone_however_often_it_is_said(
 
 
 @on_a_loop
-async def test_the_next_daemon_offers_what_nobody_took(context: Context, board: Listening) -> None:
+async def test_the_next_daemon_offers_what_nobody_took(context: Context, board: Listeners) -> None:
     post(context, "news")
     await board.listen(PERSON, asked(context))
-    after = Listening(context)
+    after = Listeners(context)
     assert texts(await after.listen(PERSON, asked(context, timeout=0))) == ["news"]
     after.close()
 
 
 @on_a_loop
 async def test_news_is_heard_while_somebody_waits_and_a_moment_after(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     assert not board.armed(REPO)
     waiting = waits(board, asked(context))
@@ -220,7 +220,7 @@ async def test_news_is_heard_while_somebody_waits_and_a_moment_after(
 
 
 def test_a_session_that_was_woken_counts_as_listening_while_it_works(context: Context) -> None:
-    hasty = Listening(context, held=0.0)
+    hasty = Listeners(context, held=0.0)
     for route, armed in (("listen", False), ("rewake", True)):
         post(context, "news")
         take(hasty, asyncio.run(hasty.listen(PERSON, asked(context, route=route))))
@@ -229,7 +229,7 @@ def test_a_session_that_was_woken_counts_as_listening_while_it_works(context: Co
 
 
 @on_a_loop
-async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Listening) -> None:
+async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Listeners) -> None:
     waiting = [waits(board, asked(context)), waits(board, asked(context, "s", route="rewake"))]
     await waiting_are(board, 2)
     await asyncio.to_thread(board.end_waiting, REPO)
@@ -241,7 +241,7 @@ async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Lis
     ("nuke", False, "ended"), ("nuke", True, "timeout"), ("kill", False, "timeout"),
 ])  # fmt: skip
 def test_only_the_end_of_everybody_ends_the_listener(
-    context: Context, board: Listening, *, how: str, left: bool, why: str
+    context: Context, board: Listeners, *, how: str, left: bool, why: str
 ) -> None:
     if left:
         context.store.write(lambda w: rows.put_agent(w, an_agent("hen", repo=REPO)))
@@ -259,7 +259,7 @@ def test_only_the_end_of_everybody_ends_the_listener(
 
 
 @on_a_loop
-async def test_agents_neither_listen_nor_take(context: Context, board: Listening) -> None:
+async def test_agents_neither_listen_nor_take(context: Context, board: Listeners) -> None:
     agent = Caller(Uid("fox"))
     with pytest.raises(Denied, match="agents do not listen"):
         await board.listen(agent, asked(context))
@@ -270,7 +270,7 @@ async def test_agents_neither_listen_nor_take(context: Context, board: Listening
 
 
 def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     context.store.write(lambda w: rows.put_agent(w, an_agent("fox", repo=REPO)))
     notify(context, board, Caller(Uid("fox")), sender="hen")
@@ -282,14 +282,14 @@ def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
     ]  # fmt: skip
 
 
-def test_a_request_that_is_sent_again_posts_once(context: Context, board: Listening) -> None:
+def test_a_request_that_is_sent_again_posts_once(context: Context, board: Listeners) -> None:
     first = notify(context, board, PERSON, key="k")
     assert notify(context, board, PERSON, key="k") == first
     assert context.store.read(lambda c: noticeboard.count_waiting(c, REPO)) == 1
 
 
 def test_a_queue_that_nobody_reads_is_full_some_day(
-    context: Context, board: Listening, monkeypatch: pytest.MonkeyPatch
+    context: Context, board: Listeners, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listeners, "_MOST", 2)
     post(context, "one")

@@ -13,7 +13,7 @@ from tests.support.ground import until
 
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import notify_command
-from windlass.daemon.mail.listeners import Listening
+from windlass.daemon.mail.listeners import Listeners
 from windlass.store import noticeboard, rows
 from windlass.store.store import Event
 
@@ -112,7 +112,7 @@ def test_at_most_four_run_at_once_and_nobody_waits_for_them(context: Context) ->
 
 
 def test_a_flood_runs_no_flood_of_commands(
-    context: Context, board: Listening, monkeypatch: pytest.MonkeyPatch
+    context: Context, board: Listeners, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notify_command, "MOST_WAITING", 5)
     runs = Runs(context)

@@ -15,7 +15,7 @@ from windlass.core.mail import nudges
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, pause_resume
 from windlass.daemon.mail import receipts
-from windlass.daemon.states import reminders, watcher
+from windlass.daemon.states import observations, reminders
 from windlass.store import mailbox, noticeboard
 from windlass.store.store import Writing
 
@@ -130,7 +130,7 @@ def test_who_asked_and_then_waits_is_told_of_once(post: Post) -> None:
         seen = Observation(
             source=Source.HOOK, value=state, at=writing.now, evidence="WAITING", session=1
         )
-        watcher.observe(writing, eve, seen)
+        observations.observe(writing, eve, seen)
 
     post.put(msgspec.structs.replace(eve, state=State.CREATING))
     post.change(lambda w: becomes(w, State.RUNNING))

@@ -14,9 +14,9 @@ from tests.support.contexts import REPO, Turned, opened
 from windlass.api.server import Caller
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.daemon.agents import session_life
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import session_request
-from windlass.daemon.spend.costs import Costs, Source
+from windlass.daemon.spend.costs import ConversationSource, Costs
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.store import Event, Store, Writing
@@ -59,9 +59,9 @@ class Bench:
         self.context = opened(self.folder, self.clock)
         self.costs = Costs(self.context, self.find)
 
-    def find(self, _context: Context, agent: Agent, _session: Session) -> Source:
+    def find(self, _context: Context, agent: Agent, _session: Session) -> ConversationSource:
         """Where the test keeps conversations."""
-        return Source(str(self.transcript(agent)), self.metered)
+        return ConversationSource(str(self.transcript(agent)), self.metered)
 
     def transcript(self, agent: Agent) -> Path:
         """An agent's conversation."""
@@ -84,7 +84,7 @@ class Bench:
     def session(self, agent: Agent, number: int) -> Session:
         """A session of an agent, begun as the daemon does, and running."""
         if number > 1:
-            session_request.begin_session(self.context, agent)
+            session_life.begin_session(self.context, agent)
         else:
             first = Session(agent=agent.uid, number=1, marker=f"marker-{agent.uid}")
             self.store.write(lambda w: rows.put_session(w, first))

@@ -18,7 +18,7 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Denied
 from windlass.core.launch import Launch
 from windlass.core.states import State
-from windlass.daemon.agents.pause_resume import Steering
+from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.kernel.context import session_name
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.spend import budgets
@@ -48,7 +48,7 @@ def running(bench: Bench, agent: Agent) -> Budgets:
 
 
 def judging(bench: Bench) -> Budgets:
-    steering = Steering(bench.context, NoDoors())
+    steering = PauseResume(bench.context, NoDoors())
     return Budgets(bench.context, Intents(bench.context, steering.operations()))
 
 

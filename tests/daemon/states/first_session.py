@@ -7,7 +7,7 @@ from functools import partial
 from windlass.core.crew import Agent
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.states import watcher
+from windlass.daemon.states import observations
 from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -25,7 +25,7 @@ def ends(context: Context, agent: Agent, code: int | None) -> None:
     """Has an agent's session be found at its end."""
     session = context.store.read(lambda c: rows.session(c, agent.uid, 1))
     facts = Facts(alive=False, exit_code=code)
-    context.store.write(partial(watcher.record_end, agent=agent, session=session, facts=facts))
+    context.store.write(partial(observations.record_end, agent=agent, session=session, facts=facts))
 
 
 def state_of(context: Context, agent: Agent) -> State:

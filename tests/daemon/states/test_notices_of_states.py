@@ -23,10 +23,10 @@ from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
 from windlass.daemon.mail import notices, questions, receipts
-from windlass.daemon.mail.listeners import Listening
+from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.receipts import Party
-from windlass.daemon.states import watcher
-from windlass.daemon.states.reports import Flowing
+from windlass.daemon.states import observations
+from windlass.daemon.states.reports import Reports
 from windlass.store import noticeboard, rows, tables
 from windlass.store.store import Writing
 
@@ -46,7 +46,7 @@ def seen(context: Context, fox: Agent, *states: State, evidence: str = "") -> No
     for value in states:
         at = context.clock.now()
         one = Observation(source=Source.HOOK, value=value, at=at, evidence=evidence, session=1)
-        context.store.write(partial(watcher.observe, agent=fox, seen=one))
+        context.store.write(partial(observations.observe, agent=fox, seen=one))
 
 
 def configure(context: Context, line: str) -> None:
@@ -96,7 +96,7 @@ def takers(context: Context) -> list[str | None]:
 @pytest.fixture
 def reports(context: Context) -> Iterator[Callable[[], None]]:
     """Has what becomes of agents told; called, it returns when all of it was."""
-    made = Flowing(context)
+    made = Reports(context)
     made.open(Intents(context, (made.operation(),)))
     yield lambda: until(lambda: not context.store.read(rows.open_intents), what="all told")
     made.close()
@@ -123,7 +123,7 @@ def test_a_state_that_wavers_is_told_once_until_there_was_work(context: Context)
 
 
 def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     fox = agent(context)
     hen = agent(context, "hen")
@@ -146,7 +146,7 @@ def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
 
 
 def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(
-    context: Context, board: Listening
+    context: Context, board: Listeners
 ) -> None:
     fox, hen = agent(context), agent(context, "hen")
     for one in (fox, hen):
@@ -186,7 +186,7 @@ def test_what_the_person_says_to_itself_is_no_news(context: Context) -> None:
     assert told(context) == [("waiting", "Agent fox warns: the disk is full")]
 
 
-def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Listening) -> None:
+def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Listeners) -> None:
     fox = agent(context)
     notify(context, board, Caller(fox.uid))
     seen(context, fox, State.COMPLETE)

@@ -27,9 +27,9 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
-from windlass.daemon.states import reminders, reports, watcher
-from windlass.daemon.states.reminders import Nudging
-from windlass.daemon.states.reports import Flowing
+from windlass.daemon.states import observations, reminders, reports
+from windlass.daemon.states.reminders import Reminders
+from windlass.daemon.states.reports import Reports
 from windlass.store import mailbox, noticeboard, rows
 from windlass.store.store import Writing
 
@@ -43,9 +43,9 @@ def _git(where: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def service(context: Context) -> Iterator[Flowing]:
+def service(context: Context) -> Iterator[Reports]:
     """The service at work."""
-    made = Flowing(context)
+    made = Reports(context)
     made.open(Intents(context, (made.operation(),)))
     yield made
     made.close()
@@ -83,7 +83,7 @@ def seen(context: Context, who: Agent, value: State, evidence: str = "", said: s
     def change(writing: Writing) -> None:
         if said:
             writing.emit("hook.Stop", repo=REPO, agent=who.uid, last_assistant_message=said)
-        watcher.observe(writing, who, one)
+        observations.observe(writing, who, one)
 
     context.store.write(change)
     told_all(context)
@@ -268,12 +268,12 @@ def test_a_workspace_that_cannot_be_read_costs_no_news(context: Context) -> None
 
 def test_who_works_again_before_the_news_are_out_has_none(context: Context) -> None:
     fox = crew(context)
-    late = Flowing(context)
+    late = Reports(context)
     key = _claim_unheard(context, fox)
     works_now = Observation(
         source=Source.HOOK, value=State.RUNNING, at=context.clock.now(), evidence="", session=1
     )
-    context.store.write(partial(watcher.observe, agent=fox, seen=works_now))
+    context.store.write(partial(observations.observe, agent=fox, seen=works_now))
     _take_up(context, late, key)
     assert bodies(context, LEAD) == []
 
@@ -281,7 +281,7 @@ def test_who_works_again_before_the_news_are_out_has_none(context: Context) -> N
 def test_what_a_daemon_left_untold_the_next_one_tells_once(context: Context) -> None:
     fox = crew(context)
     key = _claim_unheard(context, fox)
-    after = Flowing(context)
+    after = Reports(context)
     assert bodies(context, LEAD) == []
     _take_up(context, after, key)
     _take_up(context, after, key)
@@ -292,12 +292,12 @@ def test_a_daemon_that_dies_after_telling_tells_nothing_twice(context: Context) 
     """The step is done, and that it is was not recorded."""
     fox = crew(context)
     key = _claim_unheard(context, fox)
-    _take_up(context, Flowing(context), key)
+    _take_up(context, Reports(context), key)
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
     undone = msgspec.structs.replace(intent, status="open", step=1, result=None)
     context.store.write(lambda w: rows.put_intent(w, undone))
-    _take_up(context, Flowing(context), key)
+    _take_up(context, Reports(context), key)
     assert len(mail_of(context, LEAD)) == 1
 
 
@@ -307,14 +307,14 @@ def _claim_unheard(context: Context, fox: Agent) -> str:
     one = Observation(
         source=Source.HOOK, value=State.COMPLETE, at=context.clock.now(), evidence="", session=1
     )
-    context.store.write(partial(watcher.observe, agent=fox, seen=one))
+    context.store.write(partial(observations.observe, agent=fox, seen=one))
     context.store._listeners = listeners  # noqa: SLF001
     (left,) = context.store.read(rows.open_intents)
     assert left.kind == reports.KIND
     return left.id
 
 
-def _take_up(context: Context, service: Flowing, key: str) -> None:
+def _take_up(context: Context, service: Reports, key: str) -> None:
     intents = Intents(context, (service.operation(),))
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
@@ -324,7 +324,7 @@ def _take_up(context: Context, service: Flowing, key: str) -> None:
 
 def look(context: Context, clock: Turned, after: float) -> None:
     clock.time += after
-    Nudging(context).look()  # a new one each time: nothing is remembered but in the store
+    Reminders(context).look()  # a new one each time: nothing is remembered but in the store
 
 
 def nudges(context: Context) -> list[Message]:

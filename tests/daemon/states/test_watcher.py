@@ -18,8 +18,8 @@ from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import clones
-from windlass.daemon.states.output_source import Hearing, Printed
-from windlass.daemon.states.watcher import Watching
+from windlass.daemon.states.output_source import OutputSource, Printed
+from windlass.daemon.states.watcher import AgentWatcher
 from windlass.store import rows
 from windlass.store.rows import Session
 
@@ -69,7 +69,7 @@ def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at
     folder.mkdir(parents=True)
     text = "".join(line.rstrip("\n") + "\n" for line in lines)
     (folder / "output").write_text(text)
-    hearing = Hearing(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
+    hearing = OutputSource(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
     hearing.hear(fox, session, Printed(len(text), printed_at))
 
 
@@ -140,7 +140,7 @@ def test_who_looks_with_an_old_session_in_hand_hears_nothing_twice(context: Cont
         {"hook_event_name": "PreToolUse", "tool_name": "Bash"},
     ]
     lines = [json.dumps({"at": NOW, "event": event}) + "\n" for event in told]
-    watching = Watching(context, senses=None)  # type: ignore[arg-type]
+    watching = AgentWatcher(context, sources=None)  # type: ignore[arg-type] - hooks alone are read
     for count in (2, 3):
         events.write_text("".join(lines[:count]))
         watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session

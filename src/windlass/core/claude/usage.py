@@ -39,7 +39,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     fast: bool = False
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """What one answer of a model used; `mark` is the same on every line about that answer."""
 
     mark: str
@@ -48,7 +48,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     """What one model was used for since a process began, as that process says."""
 
     model: str
@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
 
 
-def from_transcript(line: bytes) -> Message | None:
+def from_transcript(line: bytes) -> CountedMessage | None:
     """Reads a line of a conversation; None where it tells of no use of a model.
 
     An answer has one line for each of its parts, each with the usage of the whole; compacting
@@ -73,15 +73,17 @@ def from_transcript(line: bytes) -> Message | None:
     name = message.get("id") or record.get("uuid")
     if model == _SYNTHETIC or not isinstance(name, str):
         return None
-    return Message(mark=_mark(name), model=canonical(model), at=_time(record), usage=_usage(used))
+    return CountedMessage(
+        mark=_mark(name), model=canonical(model), at=_time(record), usage=_usage(used)
+    )
 
 
-def from_result(result: Mapping[str, Any]) -> list[Report]:
+def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
     """Reads the last line of a turn: everything since the process began, by model.
 
     The CLI names a model as it was asked for (`…[1m]`), a conversation as it answered.
     """
-    found: dict[str, Report] = {}
+    found: dict[str, UsageReport] = {}
     for name, used in _mapping(result.get("modelUsage")).items():
         if not isinstance(used, Mapping) or name == _SYNTHETIC:
             continue
@@ -90,7 +92,7 @@ def from_result(result: Mapping[str, Any]) -> list[Report]:
         found[report.model] = report if known is None else _sum(known, report)
     total = _usd(result.get("total_cost_usd"))
     if not found and total:
-        return [Report(model=UNKNOWN_MODEL, usage=Usage(), cost=total)]
+        return [UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=total)]
     return list(found.values())
 
 
@@ -130,7 +132,7 @@ def _usage(used: Mapping[str, Any]) -> Usage:
     )
 
 
-def _report(model: str, used: Mapping[str, Any]) -> Report:
+def _report(model: str, used: Mapping[str, Any]) -> UsageReport:
     usage = Usage(
         input_tokens=_count(used.get("inputTokens")),
         output_tokens=_count(used.get("outputTokens")),
@@ -138,13 +140,13 @@ def _report(model: str, used: Mapping[str, Any]) -> Report:
         cache_read_input_tokens=_count(used.get("cacheReadInputTokens")),
         web_searches=_count(used.get("webSearchRequests")),
     )
-    return Report(model=model, usage=usage, cost=_usd(used.get("costUSD")))
+    return UsageReport(model=model, usage=usage, cost=_usd(used.get("costUSD")))
 
 
-def _sum(one: Report, other: Report) -> Report:
+def _sum(one: UsageReport, other: UsageReport) -> UsageReport:
     unknown = one.cost is None or other.cost is None
     cost = None if unknown else (one.cost or 0.0) + (other.cost or 0.0)
-    return Report(model=one.model, usage=total([one.usage, other.usage]), cost=cost)
+    return UsageReport(model=one.model, usage=total([one.usage, other.usage]), cost=cost)
 
 
 def _object(line: bytes) -> Mapping[str, Any]:

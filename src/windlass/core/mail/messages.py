@@ -149,7 +149,7 @@ def sorted_by_prefix(text: str) -> tuple[Kind, str]:
     return "status", text
 
 
-class Limits(NamedTuple):
+class MailLimits(NamedTuple):
     """How much one sender says in a minute, and how much waits for one recipient."""
 
     rate: int
@@ -157,7 +157,7 @@ class Limits(NamedTuple):
 
 
 def refuse_flood(
-    to: str, *, limits: Limits, of_sender: int, for_recipient: int, adding: int = 1
+    to: str, *, limits: MailLimits, of_sender: int, for_recipient: int, adding: int = 1
 ) -> None:
     """Refuses what is too much, with what to do; `of_sender` counts the last minute."""
     if of_sender + adding > limits.rate:

@@ -71,7 +71,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True):
     children_complete: int = 0
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class NodeMessage(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent told the person, and nobody has acknowledged."""
 
     id: str
@@ -85,7 +85,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What is shown, oldest first."""
 
     roots: tuple[Root, ...] = ()
-    messages: tuple[Message, ...] = ()
+    messages: tuple[NodeMessage, ...] = ()
 
 
 class Renewed(NamedTuple):

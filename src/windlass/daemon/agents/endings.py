@@ -1,4 +1,4 @@
-"""Ending agents: stop, salvage, archive, remove. In that order, and nothing goes before it is kept.
+"""How agents end: stop, salvage, archive, remove. In that order: nothing goes before it is kept.
 
 Every ending goes through here: kill, nuke, a merge, a spawn that failed. If salvage fails, nothing
 is removed.
@@ -23,11 +23,12 @@ from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
+from windlass.daemon.agents import session_life
+from windlass.daemon.agents.session_life import Doors
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
-from windlass.daemon.launch import boxes, clones, project_commands, session_request
-from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.launch import boxes, clones, project_commands
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository, salvage, workspaces
 from windlass.store import rows
@@ -35,7 +36,7 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 
-class Ending:
+class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
     def __init__(self, context: Context, doors: Doors) -> None:
@@ -88,7 +89,7 @@ class Ending:
     def stop(self, work: Work) -> None:
         """Stops every session, proven down to the last process."""
         for agent, _ in self._live(work):
-            session_request.stop_session(self._context, agent)
+            session_life.stop_session(self._context, agent)
 
     def _salvage(self, work: Work) -> None:
         for agent, repo in self._live(work):
@@ -269,7 +270,7 @@ def dismantle(context: Context, doors: Doors, agent: Agent, repo: Repo, *, how: 
     if agent.ended_at is not None:
         return
     moment = stamp(context.clock.now())
-    session_request.stop_session(context, agent)
+    session_life.stop_session(context, agent)
     if has_work(agent, repo):
         keep(context, agent, repo, stamp=moment, how=how)
     remove(agent, repo)

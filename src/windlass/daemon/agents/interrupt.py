@@ -26,7 +26,7 @@ _MOMENT = 5.0
 _RESTING = (State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED)
 
 
-class Telling:
+class Interrupts:
     """The operations `note` and `interrupt`, and the requests that begin them."""
 
     def __init__(self, context: Context) -> None:

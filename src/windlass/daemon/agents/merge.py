@@ -1,4 +1,4 @@
-"""Merging by hand: an agent's branch into another, and the agent's ending with it."""
+"""A merge by hand: an agent's branch into another, and the agent's ending with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from windlass.core.ids import Uid
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
 from windlass.daemon.agents import endings
-from windlass.daemon.agents.endings import Ending
+from windlass.daemon.agents.endings import Endings
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
@@ -32,10 +32,10 @@ from windlass.store.store import Writing
 UNPROVEN = "unproven: no gate"
 
 
-class Merging:
+class Merges:
     """The operation `merge`, the request that begins it, and the check that precedes it."""
 
-    def __init__(self, context: Context, ending: Ending) -> None:
+    def __init__(self, context: Context, ending: Endings) -> None:
         self._context = context
         self._ending = ending
 

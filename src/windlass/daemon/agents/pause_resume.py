@@ -1,4 +1,4 @@
-"""Steering agents that live: pause, resume, reassign."""
+"""Pausing, resuming and reassigning agents that live."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings
+from windlass.daemon.agents import endings, session_life
+from windlass.daemon.agents.session_life import Doors
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
-from windlass.daemon.launch import boxes, clones, session_request
-from windlass.daemon.launch.session_request import Doors
+from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.spend import budgets
-from windlass.daemon.states import watcher
+from windlass.daemon.states import observations
 from windlass.store import rows
 from windlass.store.store import Writing
 
 
-class Steering:
+class PauseResume:
     """The operations `pause`, `resume` and `reassign`, and the requests that begin them."""
 
     def __init__(self, context: Context, doors: Doors) -> None:
@@ -110,7 +110,7 @@ class Steering:
         # The word first: between it and the end of the process the agent is not "stopped".
         why = work.data.get("why", "paused with `wl pause`")
         self._context.store.write(lambda w: _say_paused(w, agent, why))
-        session_request.stop_session(self._context, agent)
+        session_life.stop_session(self._context, agent)
 
     def _ensure(self, work: Work) -> None:
         agent = self._live(work)
@@ -119,16 +119,16 @@ class Steering:
     def _resume(self, work: Work) -> None:
         agent = self._live(work)
         if agent.session < work.data["number"]:
-            session_request.stop_session(
+            session_life.stop_session(
                 self._context, agent
             )  # strays of a session that lost its holder
-            agent = session_request.begin_session(self._context, agent)
+            agent = session_life.begin_session(self._context, agent)
         try:
-            session_request.start_session(self._context, self._doors, agent)
+            session_life.start_session(self._context, self._doors, agent)
         except Exception as error:
             # Else it would be "creating" for ever, and nobody could resume it.
             why = error.message if isinstance(error, WindlassError) else str(error)
-            session_request.give_up_session(self._context, agent, why)
+            session_life.give_up_session(self._context, agent, why)
             raise
 
     def _live(self, work: Work) -> Agent:
@@ -166,7 +166,7 @@ def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
         evidence=why,
         session=agent.session,
     )
-    watcher.observe(writing, agent, seen)
+    observations.observe(writing, agent, seen)
 
 
 def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:

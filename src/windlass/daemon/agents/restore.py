@@ -18,22 +18,21 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.api.server import Caller
-from windlass.api.wire import Scope as ScopeRequest
-from windlass.api.wire import TrashRequest
+from windlass.api.wire import AnyRequest, TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, Internal, NotFound, UserError
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.pause_resume import reassign
+from windlass.daemon.agents.session_life import Doors
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import clones
-from windlass.daemon.launch.session_request import Doors
 from windlass.daemon.mail import notices, receipts
-from windlass.daemon.states import watcher
+from windlass.daemon.states import observations
 from windlass.git import trash
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
@@ -43,7 +42,7 @@ from windlass.store.store import Writing
 UNDOABLE = ("end", "merge", "reassign")
 
 
-class Restoring:
+class Restores:
     """The operation `restore`, and the requests that begin it.
 
     The agent's row is alive again from the first transaction on, which reserves its name and slot;
@@ -94,7 +93,7 @@ class Restoring:
 
         return Begin(repo.id, where.caller_uid, prepare)
 
-    def undo(self, caller: Caller, request: ScopeRequest, intents: Intents) -> dict[str, Any]:
+    def undo(self, caller: Caller, request: AnyRequest, intents: Intents) -> dict[str, Any]:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
         where = lookup.scope(self._context, caller, request)
         repo = where.require_repo()
@@ -184,7 +183,7 @@ class Restoring:
             evidence=f"restored from {source}",
             session=agent.session,
         )
-        watcher.observe(writing, agent, seen)
+        observations.observe(writing, agent, seen)
         writing.emit("agent.restored", repo=agent.repo, agent=agent.uid, id=agent.id, entry=source)
         return {
             "uid": agent.uid,

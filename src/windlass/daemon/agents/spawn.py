@@ -20,13 +20,13 @@ from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.ids import AgentId, Uid
 from windlass.core.launch import Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings
+from windlass.daemon.agents import endings, session_life
+from windlass.daemon.agents.session_life import Doors
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
 from windlass.daemon.launch import boxes, clones, instructions, project_commands, session_request
 from windlass.daemon.launch.boxes import Choice
-from windlass.daemon.launch.session_request import Doors
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets
 from windlass.git import repository, runner, workspaces
@@ -36,7 +36,7 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 
-class Spawning:
+class Spawns:
     """The operation `spawn` and the request that begins it."""
 
     def __init__(self, context: Context, doors: Doors) -> None:
@@ -268,8 +268,8 @@ class Spawning:
     def _session(self, work: Work) -> None:
         agent, _ = self._agent(work)
         if agent.session == 0:
-            agent = session_request.begin_session(self._context, agent)
-        session_request.start_session(self._context, self._doors, agent)
+            agent = session_life.begin_session(self._context, agent)
+        session_life.start_session(self._context, self._doors, agent)
 
     def _abandon(self, work: Work) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""

@@ -24,7 +24,7 @@ _DEEPEST = 3
 _MOST_FILES = 2000
 
 
-class Place(NamedTuple):
+class FileOffset(NamedTuple):
     """How far a file was read, and which file it was."""
 
     offset: int = 0
@@ -40,7 +40,7 @@ def read(
     room = _READ_AT_ONCE
     for path in _files(transcript):
         name = str(path.relative_to(transcript.parent))
-        data, place = _new(path, Place(*known.get(name, ())), room)
+        data, place = _new(path, FileOffset(*known.get(name, ())), room)
         if place is None:
             continue
         places[name] = list(place)
@@ -82,7 +82,7 @@ def _listed(folder: Path, found: list[Path]) -> list[Path]:
     return below
 
 
-def _new(path: Path, known: Place, room: int) -> tuple[bytes, Place | None]:
+def _new(path: Path, known: FileOffset, room: int) -> tuple[bytes, FileOffset | None]:
     """What is new in one file up to its last whole line; None where nothing is."""
     try:
         descriptor = untrusted_files.descriptor(path)
@@ -100,7 +100,7 @@ def _new(path: Path, known: Place, room: int) -> tuple[bytes, Place | None]:
         return b"", None
     finally:
         os.close(descriptor)
-    return data, Place(offset + len(data), found.st_ino) if data else None
+    return data, FileOffset(offset + len(data), found.st_ino) if data else None
 
 
 def _whole_lines(descriptor: int, offset: int, room: int) -> bytes:

@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 """Seconds that somebody who has more to do waits for a homecoming that is under way."""
 
 
-class Homing:
+class Homecomings:
     """Does for every boxed agent that lives what is done without being asked for.
 
     Each comes home in a thread of the pool, and once at a time: a clone that keeps git busy for

@@ -1,16 +1,14 @@
-"""What an agent lives in while it lives: its session, its sockets, its environment.
+"""What a session, or a command beside it, is started with: everything that a driver has to know.
 
-The daemon's main module opens sockets on the event loop; services ask for it through `Doors`.
+Starting and stopping sessions is `agents.session_life`'s.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-import uuid
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any, Protocol
 
 import msgspec
 
@@ -20,35 +18,16 @@ from windlass.core import crew
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.driving import Hooks, SessionRequest
-from windlass.core.errors import Conflict, Unavailable
-from windlass.core.ids import Uid
+from windlass.core.errors import Conflict
 from windlass.core.launch import HOOK_PORT, Mode
-from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import repos, settings, untrusted_files
-from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import boxes, clones, instructions
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.environment import for_box, for_session
-from windlass.daemon.policy import decisions
-from windlass.daemon.states import output_source, watcher
 from windlass.git import repository
-from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
-from windlass.store.store import Writing
 
 _LARGEST_CONVERSATION = 1 << 30
-_BEGINNING = 1 << 20
-"""Bytes of a conversation in which its first message begins."""
-
-
-class Doors(Protocol):
-    """An agent's sockets."""
-
-    def open(self, uid: Uid) -> None:
-        """Opens them; safe to call again."""
-
-    def close(self, uid: Uid) -> None:
-        """Closes them; safe to call again."""
 
 
 def _base(
@@ -85,73 +64,6 @@ def environment(context: Context, agent: Agent) -> dict[str, str]:
             env[f"GIT_{who}_NAME"] = f"{agent.id} (windlass)"
             env[f"GIT_{who}_EMAIL"] = f"{agent.id}@windlass.invalid"
     return env
-
-
-def begin_session(context: Context, agent: Agent) -> Agent:
-    """Records a new session of an agent, before it is started."""
-
-    def change(writing: Writing) -> Agent:
-        now = rows.agent(writing.connection, agent.uid) or agent
-        fresh = msgspec.structs.replace(now, session=now.session + 1)
-        rows.put_agent(writing, fresh)
-        before = rows.sessions(writing.connection, agent.uid)
-        session = Session(
-            agent=agent.uid,
-            number=fresh.session,
-            marker=str(uuid.uuid4()),
-            marks=_carried(before[0].marks) if before else {},
-        )
-        rows.put_session(writing, session)
-        seen = Observation(
-            source=Source.WINDLASS,
-            value=State.CREATING,
-            at=writing.now,
-            evidence=f"session {fresh.session} is being started",
-            session=fresh.session,
-        )
-        watcher.observe(writing, fresh, seen)
-        return rows.agent(writing.connection, agent.uid) or fresh
-
-    return context.store.write(change)
-
-
-def start_session(context: Context, doors: Doors, agent: Agent) -> None:
-    """Starts the session that was recorded last; does nothing if it runs already."""
-    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
-    folder = context.folders.session(agent.uid, session.number)
-    doors.open(agent.uid)
-    # The files of a session that runs already are its own: they hold the port of its receiver.
-    if not context.sessions.begun(folder, session_name(agent)):
-        decisions.write_policy_file(context, agent)
-        instructions.write(context, agent)
-        request = session_request(context, agent, session)
-        if request.resume and not _is_begun(drivers.get(agent.driver).transcript(request)):
-            request = _anew(context, agent, request)
-        launch = drivers.get(agent.driver).launch(request)
-        context.sessions.start(
-            folder=folder,
-            name=session_name(agent),
-            launch=boxes.wrap(context, agent, request, launch),
-            wake=context.folders.sockets(agent.uid) / "wake",
-            marker=session.marker,
-        )
-
-    def change(writing: Writing) -> None:
-        fresh = rows.sessions(writing.connection, agent.uid)[0]
-        if fresh.started_at is not None:
-            return
-        rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
-        writing.emit(
-            "session.started",
-            repo=agent.repo,
-            agent=agent.uid,
-            session=session.number,
-            mode=agent.mode,
-            driver=agent.driver,
-        )
-
-    context.store.write(change)
-    context.look(agent.uid)  # it may have ended before it counted as started
 
 
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
@@ -303,70 +215,3 @@ def _rewake(context: Context, agent: Agent, session: Session) -> tuple[str, ...]
     program = str(resources.files("windlass.hooks") / "rewake.py")
     api = str(context.folders.sockets(agent.uid) / "api")
     return (sys.executable, "-I", "-S", program, api, str(session.number))
-
-
-def _carried(marks: dict[str, Any]) -> dict[str, Any]:
-    """What the next session knows of the last: all but how far that one's own files were read."""
-    return {name: mark for name, mark in marks.items() if name != output_source.MARK}
-
-
-def _is_begun(transcript: str) -> bool:
-    """Whether a conversation has a message: one without cannot be resumed.
-
-    One is written down a moment after it was said, so whoever dies early leaves a file without.
-    """
-    try:
-        begins = untrusted_files.read(transcript, most=_BEGINNING)
-    except OSError:
-        return False
-    return len(begins) == _BEGINNING or any(map(_is_message, begins.splitlines()))
-
-
-def _is_message(line: bytes) -> bool:
-    try:
-        told = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return isinstance(told, dict) and told.get("type") in ("user", "assistant")
-
-
-def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
-    """Has a conversation start once more, under an id that nothing was kept under yet."""
-    new = str(uuid.uuid4())
-    lost = drivers.get(agent.driver).transcript(request)
-
-    def change(writing: Writing) -> None:
-        fresh = rows.agent(writing.connection, agent.uid) or agent
-        rows.put_agent(writing, msgspec.structs.replace(fresh, conversation=new))
-        writing.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost, now=new)
-
-    context.store.write(change)
-    return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
-
-
-def stop_session(context: Context, agent: Agent) -> None:
-    """Stops an agent's session until its whole process tree is proven gone."""
-    sessions = context.store.read(lambda c: rows.sessions(c, agent.uid))
-    if not sessions:
-        return
-    session = sessions[0]
-    folder = context.folders.session(agent.uid, session.number)
-    report = context.sessions.stop(folder=folder, name=session_name(agent), marker=session.marker)
-    if report.survivors:
-        raise Unavailable(
-            f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
-            "nothing was removed; end them and try again",
-        )
-    facts = context.sessions.facts(folder, session_name(agent))
-    context.store.write(lambda w: watcher.record_end(w, agent, session, facts))
-    context.look(agent.uid)  # what it said and spent last
-    boxes.clear(context, agent)
-    clones.try_to_bring(context, agent)
-
-
-def give_up_session(context: Context, agent: Agent, why: str) -> None:
-    """Records that the session that was begun last could not be started."""
-    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
-    if session.started_at is None:
-        facts = Facts(alive=False, reason=why)
-        context.store.write(lambda w: watcher.record_end(w, agent, session, facts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages
-from windlass.core.mail.messages import Limits
+from windlass.core.mail.messages import MailLimits
 from windlass.daemon.mail.receipts import Party
 from windlass.store import mailbox
 from windlass.store.store import Writing
@@ -42,7 +42,7 @@ def refuse_question(*, allowed: bool) -> None:
 
 
 def refuse_flood(
-    writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: Limits
+    writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: MailLimits
 ) -> None:
     """Refuses a sender that says too much, or a recipient that has too much."""
     since = writing.now - _MINUTE

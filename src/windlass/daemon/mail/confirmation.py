@@ -1,4 +1,4 @@
-"""Confirming deliveries: what conversations tell of messages that were offered to them.
+"""What proves that messages arrived: what conversations tell of messages that were offered to them.
 
 Nothing but a conversation proves that a message arrived, and nothing but its silence that one did
 not: what is missing when its session is followed by another, when the call that it went with is
@@ -40,7 +40,7 @@ _OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 """What keeps us from reading a file that is there: nothing is missing in it because of that."""
 
 
-class Reach(NamedTuple):
+class AgentSession(NamedTuple):
     """An agent, its newest session, and whether that goes on."""
 
     agent: Agent
@@ -52,7 +52,7 @@ class Reach(NamedTuple):
         return self.session.started_at is not None and self.session.ended_at is None
 
 
-class Confirming:
+class Confirmation:
     """Reads conversations from where messages were offered; for one thread an agent at a time."""
 
     def __init__(self, context: Context) -> None:
@@ -71,9 +71,9 @@ class Confirming:
             known = self._paths[agent.uid] = (now, session_request.transcript(self._context, agent))
         return known[1]
 
-    def settle(self, reach: Reach) -> list[Message]:
+    def settle(self, recipient: AgentSession) -> list[Message]:
         """Records what the conversation tells; returns what is still under way."""
-        agent = reach.agent
+        agent = recipient.agent
         watched = self._context.store.read(lambda c: mailbox.watched(c, agent.uid))
         if not watched:
             self._read.pop(agent.uid, None)
@@ -84,7 +84,7 @@ class Confirming:
             watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
         self._note_results(watched, told_now)
         under_way = [one for one in watched if one.state == "queued" and one.offer is not None]
-        lost = [(one, why) for one in under_way if (why := self._lost(reach, one))]
+        lost = [(one, why) for one in under_way if (why := self._lost(recipient, one))]
         if lost:
             self._context.store.write(lambda w: _queue_again(w, lost))
         gone = {one.id for one, _ in lost}
@@ -126,37 +126,37 @@ class Confirming:
         self._passed.pop(number, None)
         self._quiet.pop(number, None)
 
-    def _lost(self, reach: Reach, message: Message) -> str:
+    def _lost(self, recipient: AgentSession, message: Message) -> str:
         """Why a message that is under way will not arrive; empty while it may."""
         offer = message.offer
         if offer is None:
             return ""
-        if offer.session < reach.session.number:
-            started = reach.session.started_at is not None
+        if offer.session < recipient.session.number:
+            started = recipient.session.started_at is not None
             return "its session ended before it was there" if started else ""
-        if not reach.alive:
+        if not recipient.alive:
             return ""
         now = time.monotonic()
         passed = self._passed.get(message.id)
         if passed is not None and now - passed >= _AFTERWARDS:
             return "the call that it went with went without it"
-        if reach.agent.state not in RESTING:
+        if recipient.agent.state not in RESTING:
             self._quiet.pop(message.id, None)
             return ""
-        if self._is_held_up(reach):
+        if self._is_held_up(recipient):
             self._quiet.pop(message.id, None)
             return ""
         # Not by the wall clock, which goes on while a machine sleeps.
         if now - self._quiet.setdefault(message.id, now) < _SILENCE:
             return ""
-        if offer.route == "paste" and not keyboard.is_free(self._context, reach.agent):
+        if offer.route == "paste" and not keyboard.is_free(self._context, recipient.agent):
             return ""  # it may stand there still, and be sent off by whoever presses Enter
         return "the session is idle and has not had it"
 
-    def _is_held_up(self, reach: Reach) -> bool:
+    def _is_held_up(self, recipient: AgentSession) -> bool:
         """Whether a process of the session is stopped: it goes on where it was, and hears then."""
-        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
-        pid = self._context.sessions.facts(folder, session_name(reach.agent)).child_pid
+        folder = self._context.folders.session(recipient.agent.uid, recipient.session.number)
+        pid = self._context.sessions.facts(folder, session_name(recipient.agent)).child_pid
         try:
             program = psutil.Process(pid) if pid else None
             family = [program, *program.children(recursive=True)] if program else []
@@ -229,10 +229,10 @@ def _whole_lines(path: str, offset: int) -> _Part:
     return _Part(offset, offset + len(whole), whole.split(b"\n")[:-1])
 
 
-def reach(context: Context, uid: Uid) -> Reach | None:
+def recipient_of(context: Context, uid: Uid) -> AgentSession | None:
     """An agent that lives and has a session."""
     agent = context.store.read(lambda c: rows.agent(c, uid))
     sessions = context.store.read(lambda c: rows.sessions(c, uid))
     if agent is None or agent.ended_at is not None or not sessions:
         return None
-    return Reach(agent, sessions[0])
+    return AgentSession(agent, sessions[0])

@@ -1,4 +1,4 @@
-"""Delivering mail, by the best way that a session has at the moment.
+"""Getting mail into conversations, by the best way that a session has at the moment.
 
 Best first: a waiting hook, which wakes an idle session, is heard by a busy one before its next call
 of a tool, and leaves a person's draft alone; context added to the answer about a tool call, while
@@ -28,7 +28,7 @@ from windlass.core.mail.messages import Message, Offer, Route
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
-from windlass.daemon.mail.confirmation import RESTING, Confirming, Reach
+from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
 from windlass.sessions import streams
 from windlass.store import mailbox, rows
 from windlass.store.store import Writing
@@ -54,13 +54,13 @@ class _Waiter(NamedTuple):
     answer: asyncio.Future[dict[str, Any]]
 
 
-class Delivering:
+class Delivery:
     """Gets what is queued into conversations."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._loop: asyncio.AbstractEventLoop
-        self._confirming = Confirming(context)
+        self._confirming = Confirmation(context)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mail")
         self._busy: set[Uid] = set()
         self._working: dict[Uid, bool] = {}
@@ -108,10 +108,10 @@ class Delivering:
         guard = self._guarding(uid)
         if guard.acquire(blocking=False):
             try:
-                reach = confirmation.reach(self._context, uid)
-                if reach is not None:
-                    self._confirming.settle(reach)
-                    if not reach.alive:
+                recipient = confirmation.recipient_of(self._context, uid)
+                if recipient is not None:
+                    self._confirming.settle(recipient)
+                    if not recipient.alive:
                         self._loop.call_soon_threadsafe(self._release, uid)
             finally:
                 guard.release()
@@ -128,13 +128,13 @@ class Delivering:
         if not guard.acquire(blocking=False):
             return None
         try:
-            reach = confirmation.reach(self._context, uid)
-            if reach is None or not reach.alive or reach.agent.mode != "live":
+            recipient = confirmation.recipient_of(self._context, uid)
+            if recipient is None or not recipient.alive or recipient.agent.mode != "live":
                 return None
-            if self._confirming.settle(reach):
+            if self._confirming.settle(recipient):
                 return None
             taken = messages.batch(self._queued(uid), messages.ROOM)
-            return self._offer(reach, taken, "context", tool=call) or None
+            return self._offer(recipient, taken, "context", tool=call) or None
         finally:
             guard.release()
 
@@ -163,11 +163,15 @@ class Delivering:
             older.answer.set_result(_END)
 
     def _may_wait(self, uid: Uid, session: int, arm: str) -> bool:
-        reach = confirmation.reach(self._context, uid)
-        if reach is None or reach.session.number != session or reach.session.ended_at is not None:
+        recipient = confirmation.recipient_of(self._context, uid)
+        if (
+            recipient is None
+            or recipient.session.number != session
+            or recipient.session.ended_at is not None
+        ):
             return False
         with self._guarding(uid):
-            left = self._confirming.settle(reach)
+            left = self._confirming.settle(recipient)
             # It asks again because our answer broke off: it has not had what it was offered.
             again = [one for one in left if one.offer is not None and one.offer.arm == arm]
             if again:
@@ -223,43 +227,43 @@ class Delivering:
 
     def _once(self, uid: Uid) -> tuple[bool, bool]:
         """Confirms, then offers; returns whether something is under way, and if that is new."""
-        reach = confirmation.reach(self._context, uid)
-        if reach is None:
+        recipient = confirmation.recipient_of(self._context, uid)
+        if recipient is None:
             self._busy.discard(uid)
             return False, False
-        if self._confirming.settle(reach):
+        if self._confirming.settle(recipient):
             return True, False
         queued = self._queued(uid)
         if not queued:
             if not self._context.store.read(lambda c: mailbox.watched(c, uid)):
                 self._busy.discard(uid)
             return False, False
-        offered = reach.alive and self._ladder(reach, queued)
+        offered = recipient.alive and self._ladder(recipient, queued)
         return offered, offered
 
-    def _ladder(self, reach: Reach, queued: list[Message]) -> bool:
+    def _ladder(self, recipient: AgentSession, queued: list[Message]) -> bool:
         """Offers what is queued by the best way there is; False where it has to wait."""
-        agent, batch = reach.agent, messages.batch(queued, messages.BATCH)
+        agent, batch = recipient.agent, messages.batch(queued, messages.BATCH)
         if agent.mode == "headless":
-            return self._by_stdin(reach, batch)
+            return self._by_stdin(recipient, batch)
         waiter = self._waiting.get(agent.uid)
-        if waiter is not None and waiter.session == reach.session.number:
-            return self._is_up(reach) and self._by_hook(reach, batch, waiter)
+        if waiter is not None and waiter.session == recipient.session.number:
+            return self._is_up(recipient) and self._by_hook(recipient, batch, waiter)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
         if agent.state in RESTING and rested >= _PATIENCE:
-            return self._by_typing(reach, batch[:1])
+            return self._by_typing(recipient, batch[:1])
         return False
 
-    def _is_up(self, reach: Reach) -> bool:
+    def _is_up(self, recipient: AgentSession) -> bool:
         """Whether a session can be woken: a hook that ends before its screen is drawn may fail."""
-        age = self._context.clock.now() - (reach.session.started_at or 0.0)
-        return age > _STARTING or keyboard.is_up(self._context, reach.agent)
+        age = self._context.clock.now() - (recipient.session.started_at or 0.0)
+        return age > _STARTING or keyboard.is_up(self._context, recipient.agent)
 
-    def _by_stdin(self, reach: Reach, batch: list[Message]) -> bool:
-        folder = self._context.folders.session(reach.agent.uid, reach.session.number)
+    def _by_stdin(self, recipient: AgentSession, batch: list[Message]) -> bool:
+        folder = self._context.folders.session(recipient.agent.uid, recipient.session.number)
         if not streams.is_open(folder):
             return False  # not yet, or no more
-        text = self._offer(reach, batch, "stdin")
+        text = self._offer(recipient, batch, "stdin")
         if not text:
             return False
         try:
@@ -268,8 +272,8 @@ class Delivering:
             return False  # it has ended: the next session gets it
         return True
 
-    def _by_hook(self, reach: Reach, batch: list[Message], waiter: _Waiter) -> bool:
-        text = self._offer(reach, batch, "rewake", arm=waiter.arm)
+    def _by_hook(self, recipient: AgentSession, batch: list[Message], waiter: _Waiter) -> bool:
+        text = self._offer(recipient, batch, "rewake", arm=waiter.arm)
         if not text:
             return False
         giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
@@ -282,30 +286,32 @@ class Delivering:
         self._take_back(batch, "the hook that was to have it was gone")
         return False
 
-    def _by_typing(self, reach: Reach, batch: list[Message]) -> bool:
-        if not keyboard.is_free(self._context, reach.agent):
+    def _by_typing(self, recipient: AgentSession, batch: list[Message]) -> bool:
+        if not keyboard.is_free(self._context, recipient.agent):
             return False
-        text = self._offer(reach, batch, "paste")
+        text = self._offer(recipient, batch, "paste")
         if not text:
             return False
         try:
-            keyboard.say(self._context, reach.agent, keyboard.harmless(text))
+            keyboard.say(self._context, recipient.agent, keyboard.harmless(text))
         except WindlassError as error:
             # It may stand there, or have been taken before its terminal went: the conversation
             # will tell, and never this.
-            log.info("typing into %s: %s", reach.agent.id, error.message)
+            log.info("typing into %s: %s", recipient.agent.id, error.message)
         return True
 
-    def _offer(self, reach: Reach, batch: list[Message], route: Route, **more: str) -> str:
+    def _offer(
+        self, recipient: AgentSession, batch: list[Message], route: Route, **more: str
+    ) -> str:
         """Writes down what is about to be offered; returns it as one text.
 
         What was outdated, acknowledged or given up since it was read is left out: empty where
         that is all.
         """
-        path = self._confirming.path(reach.agent)
+        path = self._confirming.path(recipient.agent)
         offer = Offer(
             route=route,
-            session=reach.session.number,
+            session=recipient.session.number,
             at=self._context.clock.now(),
             path=path,
             offset=_size(path),

@@ -132,7 +132,7 @@ class Desk:
         return bool(self.waiters) or time.monotonic() < self._armed_until
 
 
-class Listening:
+class Listeners:
     """The verbs `notify`, `listen` and `taken`, and whoever waits."""
 
     def __init__(self, context: Context, *, held: float = HELD) -> None:

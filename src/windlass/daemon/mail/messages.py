@@ -28,7 +28,7 @@ from windlass.core.ages import age
 from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import Uid, match
 from windlass.core.mail import messages as mail
-from windlass.core.mail.messages import USER, Limits, Message
+from windlass.core.mail.messages import USER, MailLimits, Message
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
@@ -43,7 +43,7 @@ _ALL = 1_000_000
 _TELLING = ("why", "reason", "route", "by")
 
 
-class Mailing:
+class Messages:
     """Sends, lists, shows and acknowledges messages."""
 
     def __init__(self, context: Context, resume: Callable[[Uid, str, Uid | None], None]) -> None:
@@ -90,7 +90,7 @@ class Mailing:
     ) -> Begin:
         repo = self._repo(where, to)
         given = settings.load(self._context.folders.home, repo.root)
-        limits = Limits(given.mail.rate, given.mail.inbox)
+        limits = MailLimits(given.mail.rate, given.mail.inbox)
         kind, body = mail.sorted_by_prefix(text) if where.caller is not None else ("status", text)
         if PERSON in to and kind == "question":
             self._refuse_question(where, allowed=given.allow_agent_questions)

@@ -15,7 +15,7 @@ from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.ids import Uid
-from windlass.core.mail.messages import Limits, Message
+from windlass.core.mail.messages import MailLimits, Message
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Work
@@ -47,7 +47,7 @@ class Questions:
         to = self._context.store.read(lambda c: receipts.above(c, agent))
         if to == PERSON:
             admission.refuse_question(allowed=given.allow_agent_questions)
-        limits = Limits(given.mail.rate, given.mail.inbox)
+        limits = MailLimits(given.mail.rate, given.mail.inbox)
         return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
     def view(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ class Questions:
 
 
 def record(
-    writing: Writing, agent: Agent, text: str, limits: Limits | None = None
+    writing: Writing, agent: Agent, text: str, limits: MailLimits | None = None
 ) -> dict[str, Any]:
     """Keeps a question, and says whose it is to answer."""
     to = receipts.above(writing.connection, agent)

@@ -19,7 +19,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.person import status_node
-from windlass.core.person.status_node import Message, Renewed, Root, Status
+from windlass.core.person.status_node import NodeMessage, Renewed, Root, Status
 from windlass.core.states import State
 from windlass.daemon.kernel import person_files, settings
 from windlass.daemon.kernel.context import Context
@@ -170,7 +170,7 @@ def _status(connection: sa.Connection, repo: RepoId) -> Status:
     return Status(
         roots=tuple(_root(agent, live) for agent in live if agent.parent not in present),
         messages=tuple(
-            Message(
+            NodeMessage(
                 id=one.id, sender=one.sender_id, at=one.created_at, kind=one.kind, body=one.body
             )
             for one in mailbox.waiting_for_person(connection, repo)

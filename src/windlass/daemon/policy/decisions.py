@@ -1,4 +1,4 @@
-"""Deciding about calls of tools: the verb that the policy hook asks, and its file for without us.
+"""Decisions about calls of tools: the verb that the policy hook asks, and its file for without us.
 
 Who asks is known by the socket. What is decided is `core.policy`'s; here is which agent, which
 policy and which places. Mail for the agent goes with the answer. Nothing else is written: denials
@@ -38,7 +38,7 @@ Mail = Callable[[Uid, Mapping[str, Any]], str | None]
 """What is to be said to an agent with the answer about a call."""
 
 
-class Deciding:
+class Decisions:
     """Answers the policy hook."""
 
     def __init__(self, context: Context, mail: Mail | None = None) -> None:

@@ -15,7 +15,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import decisions, grants
 
 
-class Explaining:
+class Explanations:
     """Answers it; nothing is recorded, and nobody's hook was asked."""
 
     def __init__(self, context: Context) -> None:

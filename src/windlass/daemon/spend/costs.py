@@ -19,7 +19,7 @@ from windlass.api.server import Caller
 from windlass.api.wire import CostsRequest
 from windlass.core import ages, pricing
 from windlass.core.claude import usage
-from windlass.core.claude.usage import Message, Usage
+from windlass.core.claude.usage import CountedMessage, Usage
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.ids import RepoId, Uid
@@ -42,21 +42,21 @@ _REMEMBERED = 4096
 _NO_TASK = "(no task)"
 
 
-class Source(NamedTuple):
+class ConversationSource(NamedTuple):
     """Where a session keeps its conversation, and whether somebody pays for its tokens."""
 
     transcript: str
     metered: bool
 
 
-Find = Callable[[Context, Agent, Session], Source]
+Find = Callable[[Context, Agent, Session], ConversationSource]
 
 
-def find(context: Context, agent: Agent, session: Session) -> Source:
+def find(context: Context, agent: Agent, session: Session) -> ConversationSource:
     """Asks the agent's driver."""
     driver = drivers.get(agent.driver)
     request = session_request.session_request(context, agent, session)
-    return Source(driver.transcript(request), driver.metered(request))
+    return ConversationSource(driver.transcript(request), driver.metered(request))
 
 
 class Costs:
@@ -65,7 +65,7 @@ class Costs:
     def __init__(self, context: Context, find: Find = find) -> None:
         self._context = context
         self._find = find
-        self._sources: dict[Uid, tuple[tuple[int, str], Source]] = {}
+        self._sources: dict[Uid, tuple[tuple[int, str], ConversationSource]] = {}
         self._bundled: Table | None = None
         self._complained: object = None
 
@@ -166,7 +166,7 @@ class Costs:
                 log.warning("counting with the built-in prices: %s", error.message)
             return self._bundled
 
-    def _source(self, agent: Agent, session: Session) -> Source:
+    def _source(self, agent: Agent, session: Session) -> ConversationSource:
         """Asks once a session: the answer takes a git, and we are asked at every look."""
         known = (session.number, agent.conversation)  # a person may clear it within a session
         asked, source = self._sources.get(agent.uid, (None, None))
@@ -175,7 +175,7 @@ class Costs:
             self._sources[agent.uid] = (known, source)
         return source
 
-    def _count_some(self, agent: Agent, session: Session, source: Source) -> bool:
+    def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
         uid, metered = agent.uid, source.metered
         kept = self._context.store.read(lambda c: spending.mark(c, uid, MARK))
         files, lines = line_reader.read(Path(source.transcript), kept.get("files", {}))
@@ -229,7 +229,7 @@ def day_of(moment: float) -> str:
 
 
 def _by_day(
-    messages: list[Message], agent: Agent, now: float
+    messages: list[CountedMessage], agent: Agent, now: float
 ) -> dict[tuple[str, str], list[Usage]]:
     """Usage by day and model; of the day of a message that which can be true."""
     found: dict[tuple[str, str], list[Usage]] = {}
@@ -240,12 +240,12 @@ def _by_day(
     return found
 
 
-def _inherited(message: Message, agent: Agent) -> bool:
+def _inherited(message: CountedMessage, agent: Agent) -> bool:
     """Whether another agent paid for it: a fork begins with a copy of what that one was told."""
     return agent.fork_of is not None and message.at is not None and message.at < agent.created_at
 
 
-def _unseen(lines: list[bytes], seen: dict[str, None]) -> list[Message]:
+def _unseen(lines: list[bytes], seen: dict[str, None]) -> list[CountedMessage]:
     """The answers that these lines tell of for the first time; their marks are added."""
     found = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Hearing a headless session: its output lines become observations, costs and answers.
+"""What a headless session prints: its output lines become observations, costs and answers.
 
 Lines are read by an offset that moves in the transaction that keeps what they said. A request for
 permission is answered before that: a daemon that dies in between answers again, and an answer that
@@ -19,7 +19,7 @@ from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.states import watcher
+from windlass.daemon.states import observations
 from windlass.sessions import record, streams
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -50,7 +50,7 @@ class Results(Protocol):
         """Takes one result line, in the transaction that marks it as read."""
 
 
-class Hearing:
+class OutputSource:
     """Reads the output of headless sessions, each line once."""
 
     def __init__(self, context: Context, results: Results, decide: Decide) -> None:
@@ -117,7 +117,7 @@ class Hearing:
     ) -> Session:
         def change(writing: Writing) -> Session:
             marks = rows.session(writing.connection, agent.uid, session.number).marks
-            tools = marks.get(watcher.TOOLS, 0)
+            tools = marks.get(observations.TOOLS, 0)
             begun = max((n for n, line in enumerate(said) if _is_beginning(line)), default=0)
             for number, line in enumerate(said):
                 # By its file a request may seem older than the hook before it, and be passed over;
@@ -131,7 +131,7 @@ class Hearing:
             latest = rows.session(writing.connection, agent.uid, session.number)
             kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
             rows.put_session(writing, kept)
-            watcher.settle(writing, agent.uid)
+            observations.settle(writing, agent.uid)
             return kept
 
         return self._context.store.write(change)

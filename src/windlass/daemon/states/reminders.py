@@ -35,7 +35,7 @@ _ARRIVED = ("delivered", "read", "acked")
 _DEAF = (State.PAUSED, State.STOPPED)
 
 
-class Nudging:
+class Reminders:
     """Looks for idle agents now and then. One of them costs some queries, none costs one."""
 
     def __init__(self, context: Context) -> None:

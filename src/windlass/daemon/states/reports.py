@@ -42,7 +42,7 @@ REPORTED = "agent.reported"
 _AT_ONCE = 4
 
 
-class Flowing:
+class Reports:
     """Tells what states mean to others, soon after they changed."""
 
     def __init__(self, context: Context) -> None:

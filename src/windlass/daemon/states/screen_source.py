@@ -46,7 +46,7 @@ class Eye(msgspec.Struct):
     told: tuple[State, str] | None = None
 
 
-class Glancing:
+class ScreenSource:
     """Keeps an eye on each live session; remembers nothing that a restart would miss."""
 
     def __init__(self, context: Context) -> None:

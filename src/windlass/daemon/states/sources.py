@@ -18,19 +18,19 @@ from windlass.core.ids import Uid
 from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
-from windlass.daemon.launch.clones import Homing
-from windlass.daemon.mail.delivery import Delivering
-from windlass.daemon.policy.decisions import Deciding
+from windlass.daemon.launch.clones import Homecomings
+from windlass.daemon.mail.delivery import Delivery
+from windlass.daemon.policy.decisions import Decisions
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
-from windlass.daemon.states.output_source import Hearing, Printed
-from windlass.daemon.states.screen_source import Glancing
+from windlass.daemon.states.output_source import OutputSource, Printed
+from windlass.daemon.states.screen_source import ScreenSource
 from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.rows import Session
 
 
-class Senses:
+class Sources:
     """Hears, sees, counts, and looks for signs of life."""
 
     def __init__(
@@ -38,17 +38,17 @@ class Senses:
         context: Context,
         costs: Costs,
         budgets: Budgets,
-        homing: Homing,
-        delivering: Delivering,
+        homing: Homecomings,
+        delivering: Delivery,
     ) -> None:
         self._context = context
         self._costs = costs
         self._budgets = budgets
         self._homing = homing
         self._delivering = delivering
-        self._hearing = Hearing(context, costs, self._decide)
-        self._glancing = Glancing(context)
-        self._deciding = Deciding(context)
+        self._hearing = OutputSource(context, costs, self._decide)
+        self._glancing = ScreenSource(context)
+        self._deciding = Decisions(context)
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """How much a headless session has said by now."""

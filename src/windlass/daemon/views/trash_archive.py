@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.server import Caller
-from windlass.api.wire import ArchiveRequest, RepoView, TrashRequest
-from windlass.api.wire import Scope as ScopeRequest
+from windlass.api.wire import AnyRequest, ArchiveRequest, RepoView, TrashRequest
 from windlass.core import ids
 from windlass.core.errors import Denied
 from windlass.daemon.kernel import lookup, repos, untrusted_files
@@ -20,7 +19,7 @@ from windlass.git.trash import TrashEntry
 from windlass.store import rows
 
 
-class Kept:
+class TrashArchive:
     """Answers questions about what outlives agents."""
 
     def __init__(self, context: Context) -> None:
@@ -75,7 +74,7 @@ class Kept:
             raise Denied("agents do not look into trash and archive", "ask the person")
         return where
 
-    def repos(self, caller: Caller, request: ScopeRequest) -> list[RepoView]:
+    def repos(self, caller: Caller, request: AnyRequest) -> list[RepoView]:
         """The known repositories."""
         self._persons(caller, request)
         live = self._context.store.read(rows.agents)

@@ -1,0 +1,166 @@
+"""What a session's hooks left in its events file: read by offset, each line kept once.
+
+The offset is kept in the transaction that keeps what was read, so a daemon that dies reads on where
+it was, and no line counts twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from windlass.core import states
+from windlass.core.crew import Agent
+from windlass.core.policy import tool_policy
+from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail import questions
+from windlass.daemon.states.observations import TOOLS, observe, settle
+from windlass.store import rows
+from windlass.store.rows import Session
+from windlass.store.store import Writing
+
+_READ_AT_ONCE = 4 << 20
+_LONGEST_LINE = 64 << 20
+_LINES_AT_ONCE = 500
+_KEPT_OF_A_FIELD = 4096
+_LONGEST_KIND = 48
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHOWN = (
+    "tool_name",
+    "tool_input",
+    "prompt",
+    "last_assistant_message",
+    "error",
+    "message",
+    "source",
+    "reason",
+    "notification_type",
+    "trigger",
+)
+
+
+def read_on(context: Context, agent: Agent, session: Session) -> bool:
+    """Keeps the next lines of a session's events; says whether there were any."""
+    path = context.folders.events(agent.uid, session.number)
+    lines, offset = _whole_lines(str(path), session.events_offset)
+    if offset == session.events_offset:
+        return False
+
+    def change(writing: Writing) -> None:
+        taken = rows.session(writing.connection, agent.uid, session.number)
+        if taken.events_offset != session.events_offset:
+            return  # who gave us the session had it from before somebody else read on
+        garbage: list[bytes] = []
+        for line in lines:
+            taken = _take(writing, agent, taken, line, garbage)
+        if garbage:
+            _tell_of_garbage(writing, agent, garbage)
+        rows.put_session(writing, msgspec.structs.replace(taken, events_offset=offset))
+        settle(writing, agent.uid)
+
+    context.store.write(change)
+    return True
+
+
+def _whole_lines(path: str, offset: int) -> tuple[Iterable[bytes], int]:
+    try:
+        with os.fdopen(untrusted_files.descriptor(path), "rb") as file:
+            file.seek(offset)
+            data = file.read(_READ_AT_ONCE)
+            while data and b"\n" not in data and len(data) < _LONGEST_LINE:
+                more = file.read(_READ_AT_ONCE)
+                if not more:
+                    break
+                data += more
+    except FileNotFoundError:
+        return [], offset
+    if len(data) >= _LONGEST_LINE and b"\n" not in data:
+        return [data[:_READ_AT_ONCE]], offset + len(data)  # no hook says so much: it is garbage
+    # Not all at once: others write as well, and one agent must not hold them up.
+    lines = data[: data.rfind(b"\n") + 1].split(b"\n", _LINES_AT_ONCE)[:-1]
+    return lines, offset + sum(len(line) + 1 for line in lines)
+
+
+def _take(
+    writing: Writing, agent: Agent, session: Session, line: bytes, garbage: list[bytes]
+) -> Session:
+    """Keeps one line of events; returns the session, with its tool calls counted."""
+    try:
+        record = msgspec.json.decode(line)
+        at = float(record["at"])
+        event = record["event"]
+        name = str(event["hook_event_name"])
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
+        garbage.append(line)
+        return session
+    shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
+    if name == "PolicyDecision":
+        shown = _denial(event)
+        if shown.get("tool_name") == tool_policy.QUESTION:
+            questions.record(writing, agent, questions.spelled(shown.get("tool_input")))
+    writing.emit(f"hook.{name}"[:_LONGEST_KIND], repo=agent.repo, agent=agent.uid, at=at, **shown)
+    if name == "PreToolUse":
+        marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
+        session = msgspec.structs.replace(session, marks=marks)
+    if name == "SessionStart":
+        _follow_conversation(writing, agent, event)
+        if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
+            event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
+    if name == "PermissionRequest" and agent.mode == "headless":
+        return session  # it asks over its output, and may have its answer before the hook speaks
+    seen = states.from_hook(event, at=at, session=session.number)
+    if seen is not None:
+        if name == "SessionStart":
+            seen = states.resumed(seen, rows.observations(writing.connection, agent.uid))
+        tools = session.marks.get(TOOLS, 0)
+        # One by one: a short turn may be read at once, and its history shall have all of it.
+        observe(writing, agent, states.claimed(seen, tools=tools))
+    return session
+
+
+def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
+    """One event for all of it: who writes a million of them must not fill the log."""
+    shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
+    writing.emit("hook.garbage", repo=agent.repo, agent=agent.uid, line=shown, lines=len(lines))
+
+
+def _denial(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What was denied, whole: a person may want to allow exactly that."""
+    asked, answered = event.get("asked"), event.get("answered")
+    said = answered.get("hookSpecificOutput") if isinstance(answered, Mapping) else None
+    said = said if isinstance(said, Mapping) else {}
+    decision = said.get("decision")
+    message = decision.get("message") if isinstance(decision, Mapping) else None
+    shown = {
+        "by": event.get("by"),
+        "hook": said.get("hookEventName"),
+        "reason": said.get("permissionDecisionReason") or message,
+    }
+    if not isinstance(asked, Mapping):
+        return {**shown, "asked": asked}
+    called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
+    return {**shown, **called}
+
+
+def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any]) -> None:
+    """A person who types /clear goes on in a new conversation; that is the one to resume."""
+    said = event.get("session_id")
+    now = rows.agent(writing.connection, agent.uid)
+    if now is None or not isinstance(said, str) or not _UUID.fullmatch(said):
+        return
+    if agent.fork_of is not None and PurePath(agent.fork_of).stem == said:
+        return  # a fork starts by naming the conversation that it takes over, not its own
+    if said != now.conversation:
+        rows.put_agent(writing, msgspec.structs.replace(now, conversation=said))
+        writing.emit("agent.conversation", repo=agent.repo, agent=agent.uid, now=said)
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if len(text) <= _KEPT_OF_A_FIELD else text[:_KEPT_OF_A_FIELD] + "…"
