@@ -140,7 +140,7 @@ def test_who_looks_with_an_old_session_in_hand_hears_nothing_twice(context: Cont
         {"hook_event_name": "PreToolUse", "tool_name": "Bash"},
     ]
     lines = [json.dumps({"at": NOW, "event": event}) + "\n" for event in told]
-    watching = AgentWatcher(context, sources=None)  # type: ignore[arg-type] - hooks alone are read
+    watching = AgentWatcher(context, sources=None)  # type: ignore[arg-type]  # only hooks are read
     for count in (2, 3):
         events.write_text("".join(lines[:count]))
         watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from windlass.core import states
+from windlass.core.claude import observations as claude_observations
 from windlass.core.crew import Agent
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import untrusted_files
@@ -114,10 +115,12 @@ def _take(
             event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
     if name == "PermissionRequest" and agent.mode == "headless":
         return session  # it asks over its output, and may have its answer before the hook speaks
-    seen = states.from_hook(event, at=at, session=session.number)
+    seen = claude_observations.from_hook(event, at=at, session=session.number)
     if seen is not None:
         if name == "SessionStart":
-            seen = states.resumed(seen, rows.observations(writing.connection, agent.uid))
+            seen = claude_observations.resumed(
+                seen, rows.observations(writing.connection, agent.uid)
+            )
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from windlass.core import states
+from windlass.core.claude import observations as claude_observations
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.daemon.kernel.context import Context
@@ -151,7 +152,7 @@ class OutputSource:
             return
         if line.get("subtype") == "api_retry":
             at += _COARSE
-        seen = states.from_output(line, at=at, session=session.number)
+        seen = claude_observations.from_output(line, at=at, session=session.number)
         if seen is not None:
             rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.core import states
+from windlass.core.claude import observations as claude_observations
 from windlass.core.claude import screen
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -119,7 +119,11 @@ def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
         status = msgspec.json.decode(untrusted_files.read(eye.status_file, most=_LARGEST_STATUS))
     except (OSError, ValueError, RecursionError):
         return None  # not there yet, gone, or half written: the next glance sees
-    seen = states.from_status(status, session=session.number) if isinstance(status, dict) else None
+    seen = (
+        claude_observations.from_status(status, session=session.number)
+        if isinstance(status, dict)
+        else None
+    )
     if seen is not None and 0 <= now - seen.at < SETTLES:
         return None  # a hook about the same moment may be on its way, and says more
     eye.status_stamp = stamp
