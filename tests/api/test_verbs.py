@@ -10,12 +10,13 @@ import pytest
 from windlass.api import wire
 from windlass.api.server import Verb, Wait, _decode
 from windlass.core.errors import UserError
-from windlass.daemon.verbs import Verbs
+from windlass.daemon.routes import routes
+from windlass.daemon.services import Services
 
 NOBODY: Any = None
 TABLE = {
     name: verb
-    for name, verb in Verbs(NOBODY, NOBODY).table().items()
+    for name, verb in routes(Services(NOBODY, NOBODY)).items()
     if verb.request is not wire.HookInput  # an agent CLI's own words, of which no type is trusted
 }
 NEEDED: dict[str, dict[str, Any]] = {

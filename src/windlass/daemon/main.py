@@ -37,12 +37,13 @@ from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.lock import Lock
 from windlass.daemon.launch.clones import Homecomings
 from windlass.daemon.person.status_files import StatusFiles
+from windlass.daemon.routes import routes
+from windlass.daemon.services import Services
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.disk import Disk
 from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
-from windlass.daemon.verbs import Verbs
 from windlass.daemon.views.feed import Feed
 from windlass.sessions.session import Sessions
 from windlass.sessions.tmux import Tmux
@@ -70,18 +71,19 @@ class Daemon:
         self._context = context
         self._loop = loop
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
-        self._verbs = Verbs(context, self)
-        budgets = Budgets(context, self._verbs.intents)
+        self._services = Services(context, self)
+        budgets = Budgets(context, self._services.intents)
         self._homing = Homecomings(context)
-        mail = self._verbs.delivering
-        senses = Sources(context, self._verbs.costs, budgets, self._homing, mail)
+        mail = self._services.delivery
+        senses = Sources(context, self._services.costs, budgets, self._homing, mail)
         self._watching = AgentWatcher(context, senses)
         context.look = self._watching.try_to_look
-        self._verbs.listening.open()
-        self._verbs.delivering.open()
-        self._verbs.flowing.open(self._verbs.intents)
-        self._feed = Feed(context, self._verbs.views, loop)
-        self._server = Server(self._verbs.table(), self._feed, schema=SCHEMA, run=self._in_thread)
+        self._services.listeners.open()
+        self._services.delivery.open()
+        self._services.reports.open(self._services.intents)
+        self._feed = Feed(context, self._services.views, loop)
+        table = routes(self._services)
+        self._server = Server(table, self._feed, schema=SCHEMA, run=self._in_thread)
         self._wakes: dict[Uid, socket.socket] = {}
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -103,10 +105,10 @@ class Daemon:
         self._begin(self._go_on())
         self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
         self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
-        self._begin(self._repeat(_PULSE_EVERY, self._verbs.delivering.pulse))
+        self._begin(self._repeat(_PULSE_EVERY, self._services.delivery.pulse))
         self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
         self._begin(self._repeat(_HOME_EVERY, self._homing.keep_in_step))
-        disk = Disk(self._context, self._verbs.intents)
+        disk = Disk(self._context, self._services.intents)
         self._begin(self._repeat(_DISK_EVERY, disk.check))
         self._begin(self._repeat(_STATUS_EVERY, StatusFiles(self._context).refresh))
         self._begin(self._repeat(_NUDGE_EVERY, Reminders(self._context).look))
@@ -121,9 +123,9 @@ class Daemon:
         for uid in list(self._wakes):
             self._deafen(uid)
         self._homing.close()
-        self._verbs.listening.close()
-        self._verbs.delivering.close()
-        self._verbs.flowing.close()
+        self._services.listeners.close()
+        self._services.delivery.close()
+        self._services.reports.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._leave_no_empty_server)
 
@@ -202,7 +204,7 @@ class Daemon:
         left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
         for intent in left:
             log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)
-            self._begin(self._in_thread(partial(self._verbs.intents.resume, intent)))
+            self._begin(self._in_thread(partial(self._services.intents.resume, intent)))
 
     async def _repeat(self, every: float, work: Callable[[], None]) -> None:
         while True:

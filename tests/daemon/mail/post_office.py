@@ -19,7 +19,8 @@ from windlass.core.mail.messages import Message, Offer, Route
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
 from windlass.daemon.mail import receipts
-from windlass.daemon.verbs import Verbs
+from windlass.daemon.routes import routes
+from windlass.daemon.services import Services
 from windlass.store import mailbox, rows, tables
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -39,16 +40,16 @@ class Post:
         self.context = context
         self.store = context.store
         self.shop, self.bank = (context.folders.home / name for name in ("shop", "bank"))
-        self.verbs = Verbs(context, NoDoors())
-        self._table = self.verbs.table()
+        self.services = Services(context, NoDoors())
+        self._table = routes(self.services)
         for name, more in CREW.items():
             self.put(an_agent(name, repo=REPO, **more))
         self.put(an_agent("far", repo=OTHER))
 
     def close(self) -> None:
         """Ends what delivers, and waits for it, so that nobody uses the store any more."""
-        self.verbs.delivering.close()
-        self.verbs.delivering._pool.shutdown()  # noqa: SLF001 - a daemon does not wait for it
+        self.services.delivery.close()
+        self.services.delivery._pool.shutdown()  # noqa: SLF001 - a daemon does not wait for it
 
     def put(self, agent: Agent) -> Agent:
         """Keeps an agent."""

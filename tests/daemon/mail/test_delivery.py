@@ -55,7 +55,7 @@ def result(call: str) -> dict[str, Any]:
 @pytest.fixture
 def desk(post: Post) -> Delivery:
     """The service."""
-    return post.verbs.delivering
+    return post.services.delivery
 
 
 def on_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:

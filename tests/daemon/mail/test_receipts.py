@@ -90,7 +90,7 @@ def test_what_is_not_delivered_in_time_expires_with_a_reason(post: Post, clock: 
         with pytest.raises(UserError):
             post.send("ann", "never", expires=seconds)
     clock.time += 6
-    post.verbs.delivering.pulse()
+    post.services.delivery.pulse()
     gone = post.message(late["id"])
     assert (gone.state, bool(gone.reason), gone.ended_at is not None) == ("expired", True, True)
     assert post.message(soon["id"]).state == "queued"

@@ -17,9 +17,9 @@ from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
 from windlass.daemon.agents.session_life import Doors
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work
 from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.spend import budgets
@@ -85,6 +85,13 @@ class PauseResume:
             return {"uid": agent.uid, "number": number}
 
         return Begin(agent.repo, where.caller_uid, prepare)
+
+    def wake(self, intents: Intents, uid: Uid, *, key: str, by: Uid | None) -> None:
+        """Goes on with a stopped agent, for whom there is mail, if its sender may do that."""
+        agent = endings.still_live(self._context, uid)
+        root = repos.by_id(self._context, agent.repo).root
+        request: AgentRequest = {"agent": agent.id, "cwd": root}
+        intents.perform("resume", key, lambda: self.begin("resume", Caller(by), request))
 
     def begin_reassign(self, caller: Caller, request: ReassignRequest) -> Begin:
         """Gives an agent another parent, or none, in the transaction that records it."""

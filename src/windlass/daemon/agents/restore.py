@@ -30,6 +30,7 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work
 from windlass.daemon.kernel.lookup import Scope
+from windlass.daemon.kernel.requests import own_key
 from windlass.daemon.launch import clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
@@ -93,12 +94,12 @@ class Restores:
 
         return Begin(repo.id, where.caller_uid, prepare)
 
-    def undo(self, caller: Caller, request: AnyRequest, intents: Intents) -> dict[str, Any]:
+    def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> dict[str, Any]:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
         where = lookup.scope(self._context, caller, request)
         repo = where.require_repo()
         kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
-        key = request.get("key") or str(uuid.uuid4())
+        key = own_key(caller, request) or str(uuid.uuid4())
         last = self._context.store.read(
             lambda c: _last_undoable(c, repo.id, where.caller_uid, kept)
         )

@@ -48,6 +48,12 @@ def scope(context: Context, caller: Caller, request: Mapping[str, Any]) -> Scope
     return Scope(repos.known(context, cwd) if cwd else None, None)
 
 
+def root(context: Context, caller: Caller, request: Mapping[str, Any]) -> str | None:
+    """The root of the repository that a request is asked from, known or not."""
+    repo = scope(context, caller, request).repo
+    return repo.root if repo else repos.root_of(request.get("cwd", ""))
+
+
 def live(context: Context, where: Scope) -> list[Agent]:
     """The live agents of the repository; outside of any, those of all."""
     repo = where.repo.id if where.repo else None

@@ -1,0 +1,24 @@
+"""From a request to the intent that does it: under a key that is its caller's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from windlass.api.server import Caller
+from windlass.daemon.kernel.intents import Begin, Intents
+
+
+def performing(
+    intents: Intents, kind: str, begin: Callable[[Caller, Any], Begin]
+) -> Callable[[Caller, Any], Any]:
+    """What answers a verb that is an operation: does it once per key, and returns its result."""
+    return lambda caller, request: intents.perform(
+        kind, own_key(caller, request), lambda: begin(caller, request)
+    )
+
+
+def own_key(caller: Caller, request: Mapping[str, Any]) -> str | None:
+    """The key of a request, which is its caller's own: nobody meets another's intent under it."""
+    key = request.get("key")
+    return f"{caller.agent or 'person'}:{key}" if key else None

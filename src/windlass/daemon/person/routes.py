@@ -1,0 +1,27 @@
+"""The verbs of the person's own agent session: its hooks, and what they are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from windlass.api import wire
+from windlass.api.server import Verb, Wait
+from windlass.core.ids import RepoId
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail.questions import Questions
+from windlass.daemon.person.primary import Primary
+from windlass.daemon.person.primary_hooks import PrimaryHooks
+from windlass.daemon.views.agents import Views
+
+
+def routes(
+    context: Context, views: Views, *, questions: Questions, armed: Callable[[RepoId], bool]
+) -> dict[str, Verb | Wait]:
+    """Verb by verb; `armed` says whether somebody waits for news of a repository."""
+    hooks = PrimaryHooks(context)
+    return {
+        "hooks.install": Verb(wire.HooksRequest, hooks.install),
+        "hooks.status": Verb(wire.HooksRequest, hooks.status),
+        "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall),
+        "primary": Verb(wire.HookInput, Primary(context, views, questions, armed).answer),
+    }

@@ -1,0 +1,53 @@
+"""Every verb of the API, and what answers it: the tables of the packages, put together."""
+
+from __future__ import annotations
+
+from windlass.api.server import Verb, Wait
+from windlass.daemon.agents import routes as agents
+from windlass.daemon.mail import routes as mail
+from windlass.daemon.person import routes as person
+from windlass.daemon.policy import routes as policy
+from windlass.daemon.services import Services
+from windlass.daemon.setup import routes as setup
+from windlass.daemon.spend import routes as spend
+from windlass.daemon.views import routes as views
+
+
+def routes(services: Services) -> dict[str, Verb | Wait]:
+    """Verb by verb: the type of its request, and what answers it."""
+    context, intents = services.context, services.intents
+    tables = (
+        policy.routes(context, services.delivery.context_for),
+        mail.routes(
+            intents,
+            services.messages,
+            questions=services.questions,
+            delivery=services.delivery,
+            listeners=services.listeners,
+        ),
+        spend.routes(services.costs),
+        agents.routes(
+            context,
+            intents,
+            spawns=services.spawns,
+            endings=services.endings,
+            merges=services.merges,
+            restores=services.restores,
+            pause_resume=services.pause_resume,
+            interrupts=services.interrupts,
+        ),
+        views.routes(context, services.views),
+        person.routes(
+            context,
+            services.views,
+            questions=services.questions,
+            armed=services.listeners.armed,
+        ),
+        setup.routes(context),
+    )
+    together: dict[str, Verb | Wait] = {}
+    for table in tables:
+        if twice := together.keys() & table.keys():
+            raise AssertionError(f"two packages answer {', '.join(sorted(twice))}")
+        together |= table
+    return together

@@ -1,0 +1,60 @@
+"""The services of a daemon, each built once, and the intents that they perform."""
+
+from __future__ import annotations
+
+from windlass.core.ids import Uid
+from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.interrupt import Interrupts
+from windlass.daemon.agents.merge import Merges
+from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.agents.restore import Restores
+from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.mail.delivery import Delivery
+from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.messages import Messages
+from windlass.daemon.mail.questions import Questions
+from windlass.daemon.spend.costs import Costs
+from windlass.daemon.states.reports import Reports
+from windlass.daemon.views.agents import Views
+
+
+class Services:
+    """What answers the verbs, by name."""
+
+    def __init__(self, context: Context, doors: Doors) -> None:
+        self.context = context
+        self.spawns = Spawns(context, doors)
+        self.endings = Endings(context, doors)
+        self.merges = Merges(context, self.endings)
+        self.restores = Restores(context, doors)
+        self.pause_resume = PauseResume(context, doors)
+        self.interrupts = Interrupts(context)
+        self.questions = Questions(context)
+        self.messages = Messages(context, self._wake)
+        self.delivery = Delivery(context)
+        self.listeners = Listeners(context)
+        self.reports = Reports(context)
+        self.views = Views(context)
+        self.costs = Costs(context)
+        self.intents = Intents(
+            context,
+            (
+                self.spawns.operation(),
+                self.endings.operation(),
+                self.merges.operation(),
+                *self.restores.operations(),
+                *self.pause_resume.operations(),
+                *self.interrupts.operations(),
+                *self.messages.operations(),
+                self.questions.operation(),
+                self.listeners.operation(),
+                self.reports.operation(),
+            ),
+        )
+
+    def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
+        """Mail lies below agents, and may wake one: this is the only way up."""
+        self.pause_resume.wake(self.intents, uid, key=key, by=by)

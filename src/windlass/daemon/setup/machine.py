@@ -1,0 +1,64 @@
+"""What this machine has, and who is asking: `wl doctor`, `wl drivers` and `whoami`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from windlass import __version__
+from windlass.api.server import Caller
+from windlass.api.wire import AnyRequest, DriverRequest, DriversRequest
+from windlass.core.config import Config
+from windlass.core.errors import Denied
+from windlass.daemon.kernel import lookup, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.setup import doctor, trust
+
+
+class Machine:
+    """Says what this machine has, and who is asking."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def whoami(self, caller: Caller, request: AnyRequest) -> dict[str, Any]:
+        """Who is asking, from which repository, and which daemon answers."""
+        where = lookup.scope(self._context, caller, request)
+        return {
+            "agent": where.caller.id if where.caller else None,
+            "role": where.caller.role if where.caller else "person",
+            "repo": where.repo.root if where.repo else None,
+            "pid": os.getpid(),
+            "version": __version__,
+        }
+
+    def doctor(self, caller: Caller, request: DriversRequest) -> dict[str, Any]:
+        """Everything that an agent needs, and whether it is there."""
+        repo = lookup.scope(self._context, caller, request).repo
+        root = lookup.root(self._context, caller, request)
+        return doctor.examine(self._context, root, repo, driver=request.get("driver"))
+
+    def drivers(self, caller: Caller, request: DriversRequest) -> list[dict[str, Any]]:
+        """Every driver, and which one is taken here."""
+        configured = self._settings(caller, request).driver
+        return trust.listed(request.get("driver") or configured)
+
+    def trusted(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
+        """Whether a driver's CLI trusts the folder of all workspaces already."""
+        _only_a_person(caller)
+        return trust.trusted(self._context, request["driver"], self._settings(caller, request))
+
+    def trust(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
+        """Has a driver's CLI trust the folder of all workspaces."""
+        _only_a_person(caller)
+        return trust.trust(self._context, request["driver"], self._settings(caller, request))
+
+    def _settings(self, caller: Caller, request: Mapping[str, Any]) -> Config:
+        root = lookup.root(self._context, caller, request)
+        return settings.load(self._context.folders.home, root)
+
+
+def _only_a_person(caller: Caller) -> None:
+    if caller.agent is not None:
+        raise Denied("agents do not accept what people are asked", "ask the person")

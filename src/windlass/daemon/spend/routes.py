@@ -1,0 +1,12 @@
+"""The verbs about what agents spend."""
+
+from __future__ import annotations
+
+from windlass.api import wire
+from windlass.api.server import Verb, Wait
+from windlass.daemon.spend.costs import Costs
+
+
+def routes(costs: Costs) -> dict[str, Verb | Wait]:
+    """Verb by verb."""
+    return {"costs": Verb(wire.CostsRequest, costs.view)}
