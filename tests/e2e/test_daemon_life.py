@@ -197,3 +197,11 @@ def test_a_caller_without_standard_files_starts_a_daemon(ground: Ground) -> None
     line = f"exec {WL} list <&- >&- 2>&-"
     subprocess.run(["sh", "-c", line], cwd=ground.folder, env=ground.env, check=False)
     assert ground.daemon_pid() is not None
+
+
+def test_a_scale_of_the_clock_that_is_none_keeps_the_daemon_from_starting(ground: Ground) -> None:
+    refused = ground.wl("list", env={"WINDLASS_CLOCK_SCALE": "fast"})
+    assert refused.code == 3
+    assert "WINDLASS_CLOCK_SCALE is 'fast'" in refused.err
+    assert "unset" in refused.err
+    ground.wl("list", env={"WINDLASS_CLOCK_SCALE": "20"}).ok()

@@ -15,7 +15,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from windlass.core.ids import RepoId, Uid
-from windlass.daemon.kernel.context import Context, Folders, SystemClock
+from windlass.core.ports import Clock
+from windlass.daemon.kernel.clock import SystemClock
+from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.sessions.session import Sessions
 from windlass.sessions.tmux import Tmux
@@ -32,17 +34,23 @@ class Turned(SystemClock):
     """A clock that a test turns.
 
     Between that it stands still, or moves by a tick whenever it is looked at: then no two moments
-    are the same.
+    are the same. Timers hear of it when it is turned forward: as much more time has passed.
     """
 
     def __init__(self, time: float = NOW, *, tick: float = 0.0) -> None:
+        super().__init__()
         self.time = time
+        self._first = time
         self._tick = tick
 
     def now(self) -> float:
         """The time it was set to, and the ticks since."""
         self.time += self._tick
         return self.time
+
+    def monotonic(self) -> float:
+        """The machine's seconds, and how far it was turned forward."""
+        return super().monotonic() + max(0.0, self.time - self._first)
 
 
 class NoDoors:
@@ -56,7 +64,7 @@ class NoDoors:
 
 
 @contextmanager
-def lent(clock: SystemClock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
+def lent(clock: Clock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
     """A context on a state folder of its own, in which the repositories lie too, by their names.
 
     The folder is not pytest's: below that one the path of a socket would be too long.
@@ -70,7 +78,7 @@ def lent(clock: SystemClock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Con
             yield context
 
 
-def opened(folder: Path, clock: SystemClock) -> Context:
+def opened(folder: Path, clock: Clock) -> Context:
     """A context as every daemon that is started on a folder makes one; its store is open."""
     store = Store(folder / "windlass.db", clock=clock)
     store.open()

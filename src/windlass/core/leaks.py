@@ -19,6 +19,7 @@ _KEPT = frozenset(
         "WINDLASS_HOME",
         "WINDLASS_LOG",
         "WINDLASS_SEED",
+        "WINDLASS_CLOCK_SCALE",
         "WINDLASS_DRIVER",
         "WINDLASS_FAILPOINTS",
         "GIT_SSH",

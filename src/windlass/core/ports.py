@@ -8,11 +8,28 @@ from windlass.core.driving import Abilities, SessionRequest
 from windlass.core.launch import Launch
 
 
-class Clock(Protocol):
-    """Where time comes from, so that tests can turn it."""
+class WallClock(Protocol):
+    """Where the time of day comes from, so that tests can turn it."""
 
     def now(self) -> float:
-        """Returns the seconds since the epoch."""
+        """Returns the seconds since the epoch, as they are written into rows."""
+
+
+class Clock(WallClock, Protocol):
+    """Where all time comes from: the hour, how long something takes, and every wait."""
+
+    def monotonic(self) -> float:
+        """Returns seconds that only go forward, for how long ago and until when."""
+
+    def sleep(self, seconds: float) -> None:
+        """Lets this thread rest for so many seconds of this clock."""
+
+    def real(self, seconds: float) -> float:
+        """Returns how many of the machine's seconds so many of this clock take."""
+
+    @property
+    def unscaled(self) -> Clock:
+        """Returns the same clock at the machine's pace, for waits on programs outside."""
 
 
 class Driver(Protocol):

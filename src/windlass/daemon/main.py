@@ -30,9 +30,11 @@ from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
+from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
+from windlass.daemon.kernel import clock as clocks
 from windlass.daemon.kernel import repos
-from windlass.daemon.kernel.context import Context, Folders, SystemClock
+from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.lock import Lock
 from windlass.daemon.launch.clones import Homecomings
@@ -191,7 +193,7 @@ class Daemon:
             await self._in_thread(lambda: self._watching.look(uid))
             while self._woken_again[uid]:
                 self._woken_again[uid] = False
-                await asyncio.sleep(_BETWEEN_LOOKS)
+                await asyncio.sleep(self._context.clock.real(_BETWEEN_LOOKS))
                 await self._in_thread(lambda: self._watching.look(uid))
         finally:
             del self._woken_again[uid]
@@ -208,7 +210,7 @@ class Daemon:
 
     async def _repeat(self, every: float, work: Callable[[], None]) -> None:
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(self._context.clock.real(every))
             try:
                 await self._in_thread(work)
             except Exception:
@@ -236,8 +238,9 @@ def run() -> int:
     try:
         places.settle()
         _log_to(home / "daemon.log")
-        lock.take({"version": __version__, "socket": places.person_socket()})
-        asyncio.run(_serve(home))
+        clock = clocks.from_variable(os.environ.get(clocks.VARIABLE))
+        lock.take({"version": __version__, "socket": places.person_socket()}, clock)
+        asyncio.run(_serve(home, clock))
     except WindlassError as error:
         log.error("cannot start: %s", error.message)  # noqa: TRY400 - the cause is told, not traced
         _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
@@ -255,9 +258,8 @@ def run() -> int:
     return 0
 
 
-async def _serve(home: Path) -> None:
+async def _serve(home: Path, clock: Clock) -> None:
     loop = asyncio.get_running_loop()
-    clock = SystemClock()
     store = Store(home / "windlass.db", clock=clock)
     store.open()
     runtime = Path(places.runtime())

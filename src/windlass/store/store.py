@@ -18,7 +18,7 @@ from sqlalchemy.exc import DatabaseError
 
 from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.ids import RepoId, Uid
-from windlass.core.ports import Clock
+from windlass.core.ports import WallClock
 from windlass.store import migrations, tables
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ Listener = Callable[[list[Event]], None]
 class Store:
     """The database behind everything. Open it once per process; close it to stop the writer."""
 
-    def __init__(self, path: Path, *, clock: Clock) -> None:
+    def __init__(self, path: Path, *, clock: WallClock) -> None:
         self._path = path
         self._clock = clock
         self._engine = _engine(path)

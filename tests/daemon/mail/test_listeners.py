@@ -105,7 +105,7 @@ async def test_a_second_listener_is_told_who_is_the_first(
 
 
 def test_who_only_looks_keeps_nobody_from_waiting(context: Context) -> None:
-    desk = Desk()
+    desk = Desk(context.clock)
     assert desk.enter(Waiter(asked(context, "looks", timeout=0))) is None
     waits = Waiter(asked(context, "waits"))
     assert desk.enter(waits) is None

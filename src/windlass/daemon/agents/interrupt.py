@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import msgspec
@@ -65,12 +64,13 @@ class Interrupts:
 
     def _await_rest(self, agent: Agent) -> None:
         """Gives the session a moment to say that its turn is over, so that the answer is true."""
-        end = time.monotonic() + _MOMENT
-        while time.monotonic() < end:
+        clock = self._context.clock.unscaled
+        end = clock.monotonic() + _MOMENT
+        while clock.monotonic() < end:
             self._context.look(agent.uid)
             if endings.still_live(self._context, agent.uid).state in _RESTING:
                 return
-            time.sleep(0.05)
+            clock.sleep(0.05)
 
     def begin_note(self, caller: Caller, request: NoteRequest) -> Begin:
         """Writes a line into an agent's log, in the transaction that records it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -14,17 +13,10 @@ from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
+from windlass.core.ports import Clock
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.sessions.session import Sessions
 from windlass.store.store import Store
-
-
-class SystemClock:
-    """The machine's own time."""
-
-    def now(self) -> float:
-        """Returns the seconds since the epoch."""
-        return time.time()
 
 
 class Folders:
@@ -119,7 +111,7 @@ class Context:
         store: Store,
         folders: Folders,
         sessions: Sessions,
-        clock: SystemClock,
+        clock: Clock,
         dice: random.Random,
         failpoints: Failpoints,
         env: dict[str, str],

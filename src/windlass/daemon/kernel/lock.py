@@ -5,11 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any, TextIO
 
 from windlass.core.errors import ConfigError, Conflict
+from windlass.core.ports import Clock
 
 _PATIENCE = 0.5
 
@@ -21,7 +21,7 @@ class Lock:
         self._path = path
         self._file: TextIO | None = None
 
-    def take(self, note: dict[str, Any]) -> None:
+    def take(self, note: dict[str, Any], clock: Clock) -> None:
         """Takes the lock, or says who has it."""
         try:
             self._file = self._path.open("a+")
@@ -30,7 +30,7 @@ class Lock:
                 f"{self._path} cannot be written: {error.strerror}",
                 "set WINDLASS_HOME to a folder that you can write to",
             ) from None
-        if not _locked(self._file):
+        if not _locked(self._file, clock.unscaled):
             self._file.seek(0)
             raise Conflict(
                 f"a daemon runs already: {self._file.read().strip()}", "`wl daemon status`"
@@ -46,15 +46,15 @@ class Lock:
             self._file.close()
 
 
-def _locked(file: TextIO) -> bool:
+def _locked(file: TextIO, clock: Clock) -> bool:
     # Whoever asks whether a daemon runs holds the lock for an instant, and is no daemon.
-    end = time.monotonic() + _PATIENCE
+    end = clock.monotonic() + _PATIENCE
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > end:
+            if clock.monotonic() > end:
                 return False
-            time.sleep(0.01)
+            clock.sleep(0.01)
         else:
             return True

@@ -10,7 +10,6 @@ import errno
 import os
 import secrets
 import stat
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -79,12 +78,10 @@ def _replaced(path: Path, was: bytes | None, now: bytes | None) -> bool:
             return False
         path.unlink()
         return True
-    for left in path.parent.glob(f".{path.name}.*{_TEMPORARY}"):
-        if time.time() - left.lstat().st_mtime > _FORGOTTEN:
-            left.unlink(missing_ok=True)  # of a daemon that was killed as it wrote
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}")
     try:
         _write(fresh, now, like=None if was is None else path)
+        _remove_forgotten(path, fresh)
         if read(path) != was:
             return False
         if was is None:
@@ -96,6 +93,14 @@ def _replaced(path: Path, was: bytes | None, now: bytes | None) -> bool:
         return True
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _remove_forgotten(path: Path, fresh: Path) -> None:
+    """Removes what a daemon left that was killed as it wrote; ages are the file system's own."""
+    now = fresh.lstat().st_mtime
+    for left in path.parent.glob(f".{path.name}.*{_TEMPORARY}"):
+        if now - left.lstat().st_mtime > _FORGOTTEN:
+            left.unlink(missing_ok=True)
 
 
 def _write(path: Path, text: bytes, *, like: Path | None) -> None:

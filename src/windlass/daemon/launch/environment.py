@@ -10,7 +10,7 @@ from pathlib import Path
 from windlass.api.calls import BOXED
 from windlass.core.leaks import without_leaks
 
-_OURS_ALONE = ("WINDLASS_LOG", "WINDLASS_SEED", "WINDLASS_FAILPOINTS")
+_OURS_ALONE = ("WINDLASS_LOG", "WINDLASS_SEED", "WINDLASS_CLOCK_SCALE", "WINDLASS_FAILPOINTS")
 
 
 _IN_BOXES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from windlass.core.claude import screen
@@ -78,11 +77,12 @@ def _typed(text: str) -> str:
 def _see_until(
     context: Context, agent: Agent, true: Callable[[Reading], bool], *, within: float
 ) -> bool:
-    end = time.monotonic() + within
+    clock = context.clock.unscaled
+    end = clock.monotonic() + within
     while not true(_see(context, agent)):
-        if time.monotonic() > end:
+        if clock.monotonic() > end:
             return False
-        time.sleep(_PAUSE)
+        clock.sleep(_PAUSE)
     return True
 
 
@@ -99,27 +99,29 @@ def interrupt(context: Context, agent: Agent) -> None:
             f"answer it: wl attach {agent.id}",
         )
     context.sessions.tmux.keys(session_name(agent), "Escape")
-    end = time.monotonic() + PATIENCE
+    clock = context.clock.unscaled
+    end = clock.monotonic() + PATIENCE
     while (reading := _see(context, agent)).state in (State.RUNNING, State.RATE_LIMITED):
-        if time.monotonic() > end:
+        if clock.monotonic() > end:
             raise Conflict(
                 f"{agent.id} goes on in spite of Escape: {reading.evidence}",
                 f"look: wl look {agent.id}; pause it: wl pause {agent.id}",
             )
-        time.sleep(_PAUSE)
+        clock.sleep(_PAUSE)
     if before.draft == "" and _puts_something_back(context, agent):
         context.sessions.tmux.keys(session_name(agent), "C-c")
-        while _see(context, agent).draft != "" and time.monotonic() < end:
-            time.sleep(_PAUSE)
+        while _see(context, agent).draft != "" and clock.monotonic() < end:
+            clock.sleep(_PAUSE)
 
 
 def _puts_something_back(context: Context, agent: Agent) -> bool:
     """Whether the prompt is empty no more; a long one leaves no box to be seen at all."""
-    end = time.monotonic() + _DRAWN
-    while time.monotonic() < end:
+    clock = context.clock.unscaled
+    end = clock.monotonic() + _DRAWN
+    while clock.monotonic() < end:
         if _see(context, agent).draft != "":
             return True
-        time.sleep(_PAUSE)
+        clock.sleep(_PAUSE)
     return False
 
 

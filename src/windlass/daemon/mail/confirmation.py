@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 from typing import NamedTuple
 
 import msgspec
@@ -119,7 +118,7 @@ class Confirmation:
                 if one.offer is not None and one.offer.tool in line.result_of:
                     self._over.add(one.id)
                 elif line.answers and one.id in self._over:
-                    self._passed.setdefault(one.id, time.monotonic())
+                    self._passed.setdefault(one.id, self._context.clock.unscaled.monotonic())
 
     def _forget(self, number: str) -> None:
         self._over.discard(number)
@@ -136,9 +135,9 @@ class Confirmation:
             return "its session ended before it was there" if started else ""
         if not recipient.alive:
             return ""
-        now = time.monotonic()
+        clock = self._context.clock
         passed = self._passed.get(message.id)
-        if passed is not None and now - passed >= _AFTERWARDS:
+        if passed is not None and clock.unscaled.monotonic() - passed >= _AFTERWARDS:
             return "the call that it went with went without it"
         if recipient.agent.state not in RESTING:
             self._quiet.pop(message.id, None)
@@ -147,6 +146,7 @@ class Confirmation:
             self._quiet.pop(message.id, None)
             return ""
         # Not by the wall clock, which goes on while a machine sleeps.
+        now = clock.monotonic()
         if now - self._quiet.setdefault(message.id, now) < _SILENCE:
             return ""
         if offer.route == "paste" and not keyboard.is_free(self._context, recipient.agent):

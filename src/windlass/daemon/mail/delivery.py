@@ -13,7 +13,6 @@ import asyncio
 import logging
 import os
 import threading
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -216,13 +215,14 @@ class Delivery:
                 self._submit(uid)
 
     def _see_to(self, uid: Uid) -> None:
-        end = time.monotonic() + _WATCHED
+        clock = self._context.clock
+        end = clock.monotonic() + _WATCHED
         while True:
             with self._guarding(uid):
                 under_way, offered = self._once(uid)
             if offered:
-                end = time.monotonic() + _WATCHED
-            if not under_way or time.monotonic() > end or self._closed.wait(_PAUSE):
+                end = clock.monotonic() + _WATCHED
+            if not under_way or clock.monotonic() > end or self._closed.wait(clock.real(_PAUSE)):
                 return
 
     def _once(self, uid: Uid) -> tuple[bool, bool]:

@@ -11,7 +11,6 @@ started it by hand. Of several sessions the one that began to wait last is woken
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,6 +24,7 @@ from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import USER
 from windlass.core.mail.notices import checked
+from windlass.core.ports import Clock
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Work
@@ -64,7 +64,8 @@ class Waiter:
 class Desk:
     """Who waits for the notices of one repository, and what was given out. Of one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self.waiters: list[Waiter] = []
         self.news = asyncio.Event()
         self._given: dict[int, float] = {}
@@ -99,7 +100,7 @@ class Desk:
 
     def give(self, waiter: Waiter, found: list[Notice], *, held: float) -> list[Notice]:
         """Gives what nobody else was given a moment ago."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         self._given = {number: end for number, end in self._given.items() if end > now}
         free = [one for one in found if one.number not in self._given]
         self._given |= {one.number: now + held for one in free}
@@ -113,7 +114,7 @@ class Desk:
 
     def taken(self, numbers: list[int]) -> None:
         """Keeps back what has its reader: who looked just before that sees it still."""
-        end = time.monotonic() + HELD
+        end = self._clock.monotonic() + HELD
         self._given |= dict.fromkeys(numbers, end)
 
     def dismiss(self) -> None:
@@ -125,11 +126,11 @@ class Desk:
 
     def answered(self, held: float) -> None:
         """Grants whoever waited for nothing a moment to wait anew."""
-        self._armed_until = max(self._armed_until, time.monotonic() + held)
+        self._armed_until = max(self._armed_until, self._clock.monotonic() + held)
 
     def armed(self) -> bool:
         """Whether news would be heard; safe from any thread."""
-        return bool(self.waiters) or time.monotonic() < self._armed_until
+        return bool(self.waiters) or self._clock.monotonic() < self._armed_until
 
 
 class Listeners:
@@ -180,11 +181,11 @@ class Listeners:
                 "end your turn with WAITING: what is said to you comes by itself",
             )
         limit = request.get("timeout")
-        end = None if limit is None else time.monotonic() + limit
+        end = None if limit is None else self._context.clock.monotonic() + limit
         self._loop = asyncio.get_running_loop()
         where = await asyncio.to_thread(lookup.scope, self._context, caller, request)
         repo = where.require_repo().id
-        desk = self._desks.setdefault(repo, Desk())
+        desk = self._desks.setdefault(repo, Desk(self._context.clock))
         waiter = Waiter(request)
         other = desk.enter(waiter)
         if other is not None:
@@ -217,6 +218,7 @@ class Listeners:
     async def _wait(
         self, desk: Desk, waiter: Waiter, repo: RepoId, end: float | None
     ) -> dict[str, Any]:
+        clock = self._context.clock
         while True:
             news = desk.news  # taken before the look: what comes in between is not slept through
             found = []
@@ -227,11 +229,11 @@ class Listeners:
             if desk.is_first(waiter) and (given := desk.give(waiter, found, held=self._held)):
                 told = [{"number": one.number, "line": notices.line(one)} for one in given]
                 return {"notices": told, "why": "notices"}
-            if end is not None and time.monotonic() >= end:
+            if end is not None and clock.monotonic() >= end:
                 desk.answered(self._held)
                 return {"notices": [], "why": "timeout"}
             wakes = [at for at in (end, desk.given_back()) if at is not None]
-            pause = max(0.0, min(wakes) - time.monotonic()) if wakes else None
+            pause = clock.real(max(0.0, min(wakes) - clock.monotonic())) if wakes else None
             # Not `wait_for`: it forgets that its caller hung up if the news come at that moment.
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):

@@ -194,7 +194,8 @@ class Messages:
     ) -> list[dict[str, Any]]:
         """What became of messages, as soon as none is queued any more, or the time is over."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
-        end = loop.time() + min(max(request["timeout"], 0.0), _LONGEST_WAIT)
+        clock = self._context.clock
+        end = clock.monotonic() + min(max(request["timeout"], 0.0), _LONGEST_WAIT)
 
         def committed(events: list[Event]) -> None:
             if any(event.kind.startswith("message.") for event in events):
@@ -205,11 +206,11 @@ class Messages:
             while True:
                 news.clear()
                 found = await asyncio.to_thread(ask)
-                left = end - loop.time()
+                left = end - clock.monotonic()
                 if left <= 0 or all(one["state"] != "queued" or one["note"] for one in found):
                     return found
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(left):
+                    async with asyncio.timeout(clock.real(left)):
                         await news.wait()
 
     def _receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:

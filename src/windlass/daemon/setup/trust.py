@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 import uuid
 from typing import Any
 
@@ -98,7 +97,8 @@ def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
     tmux = context.sessions.tmux
     by_hand = f"cd {request.workspace} && {driver.name}"
     answered = False
-    end = time.monotonic() + PATIENCE
+    clock = context.clock.unscaled
+    end = clock.monotonic() + PATIENCE
     while not driver.trusts(request):
         try:
             reading = screen.read(tmux.capture(SESSION))
@@ -110,9 +110,9 @@ def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
         if reading.dialog == "trust" and not answered:
             tmux.keys(SESSION, "Enter")  # its first answer, which it proposes, is yes
             answered = True
-        elif reading.dialog not in (None, "trust") or time.monotonic() > end:
+        elif reading.dialog not in (None, "trust") or clock.monotonic() > end:
             raise ConfigError(
                 f"{driver.name} shows something else: {reading.evidence or 'nothing yet'}",
                 f"answer it yourself: {by_hand}",
             )
-        time.sleep(_PAUSE)
+        clock.sleep(_PAUSE)

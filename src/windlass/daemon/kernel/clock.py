@@ -1,0 +1,60 @@
+"""The machine's time: the only module of the daemon that asks for it, or sleeps.
+
+A scale makes timers and waits shorter, so that a test need not sit through them. The wall clock is
+never scaled, because it is written into rows; nor is the patience with programs outside of the
+daemon, which are no faster for it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+from windlass.core.errors import ConfigError
+
+VARIABLE = "WINDLASS_CLOCK_SCALE"
+_LARGEST = 1000.0
+
+
+class SystemClock:
+    """The machine's time; timers and waits are shorter by the scale."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self._scale = scale
+
+    def now(self) -> float:
+        """Returns the seconds since the epoch; never scaled."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Returns seconds that only go forward, for how long ago and until when."""
+        return time.monotonic() * self._scale
+
+    def sleep(self, seconds: float) -> None:
+        """Lets this thread rest for so many seconds of this clock."""
+        time.sleep(self.real(seconds))
+
+    def real(self, seconds: float) -> float:
+        """Returns how many of the machine's seconds so many of this clock take."""
+        return seconds / self._scale
+
+    @property
+    def unscaled(self) -> SystemClock:
+        """The same clock at the machine's pace, for waits on programs outside of the daemon."""
+        return SystemClock()
+
+
+def from_variable(text: str | None) -> SystemClock:
+    """Makes the clock that the variable asks for; without it the plain one."""
+    if not text:
+        return SystemClock()
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = math.nan
+    if not 1 <= scale <= _LARGEST:
+        raise ConfigError(
+            f"{VARIABLE} is {text!r}, which is no number from 1 to {_LARGEST:g}",
+            f"write how many times faster timers run, such as 20, or unset {VARIABLE}",
+        )
+    return SystemClock(scale)
