@@ -90,9 +90,9 @@ def test_a_branch_that_the_person_looks_at_is_not_moved_under_them(ground: Groun
 
 def test_a_daemon_that_is_killed_does_not_cut_a_boxed_agent_off(ground: Ground) -> None:
     gate = ground.shown / "go"
-    wait = f"while [ ! -e {gate} ]; do read -t 0.1 x; done"
+    wait = f"touch begun; while [ ! -e {gate} ]; do read -t 0.1 x; done"
     workspace = ground.new("fox", bash(wait), bash("wl note 'still here' > out.txt 2>&1"), DONE)
-    until(lambda: ground.state_of("fox") == "running", what="fox running")
+    until((workspace / "begun").exists, what="fox at work, its call decided")
     ground.kill_daemon()
     ground.wl("list").ok()
     gate.touch()

@@ -1,7 +1,7 @@
 """Asking whether a tool may be used: the policy hook from its input to its answer.
 
 Records a call first, so that the daemon knows of it even if the hook is killed; a request for
-permission only where it stays one, and a dialog opens. Asks the daemon, which gets a second, and
+permission only where it stays one, and a dialog opens. Asks the daemon, which gets some seconds, and
 prints its answer as it is; without one it decides alone (see `alone`). A denial is recorded once
 more, with who decided. Whatever goes wrong, the answer is a denial. Only built-in modules as long
 as the daemon answers.
@@ -16,7 +16,8 @@ else:
     import posting
     import recording
 
-PATIENCE = 1.0
+PATIENCE = 10.0
+"""Seconds that a daemon that took the call may think: a busy machine is no reason to deny."""
 _KEPT_OF_A_CALL = 1 << 16
 
 
