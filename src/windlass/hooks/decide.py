@@ -1,7 +1,7 @@
 """Asking whether a tool may be used: the policy hook from its input to its answer.
 
 Records a call first, so that the daemon knows of it even if the hook is killed; a request for
-permission only where it stays one, and a dialog opens. Asks the daemon, which gets some seconds, and
+permission only where it stays one, and a dialog opens. Asks the daemon, which has ten seconds, and
 prints its answer as it is; without one it decides alone (see `alone`). A denial is recorded once
 more, with who decided. Whatever goes wrong, the answer is a denial. Only built-in modules as long
 as the daemon answers.
