@@ -14,7 +14,8 @@ import pytest
 from tests.support.ground import until
 
 from windlass.api import client, places
-from windlass.api.server import MOST_OF_ONE, Caller, Server, Verb, Wait
+from windlass.api.server import MOST_OF_ONE, Server
+from windlass.api.verbs import Caller, Verb, Wait
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
@@ -40,8 +41,10 @@ class Serving:
         self.word: asyncio.Future[str] = self.loop.create_future()
         self.given_up = 0
         verbs: dict[str, Verb | Wait] = {
-            "wait": Wait(dict[str, Any], self._wait),
-            "echo": Verb(Asked, lambda caller, asked: {"agent": caller.agent, **asked}),
+            "wait": Wait(dict[str, Any], self._wait, callers="both"),
+            "echo": Verb(
+                Asked, lambda caller, asked: {"agent": caller.agent, **asked}, callers="both"
+            ),
             "fail": Verb(dict[str, Any], self._fail),
             "odd": Verb(dict[str, Any], lambda _caller, _asked: {"name": "a\udcff"}),
         }

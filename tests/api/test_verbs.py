@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait, _decode
+from windlass.api.server import _decode
+from windlass.api.verbs import Verb, Wait
 from windlass.core.errors import UserError
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services

@@ -1,6 +1,7 @@
 """The server: every verb as `POST /v1/<verb>`, and the event stream. Knows no service by name.
 
-Who is asking is decided by the socket that a request came in on, never by what it says.
+Who is asking is decided by the socket that a request came in on, never by what it says; whether
+they may call a verb is decided here, by what its route declares, before the request is read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import uvicorn
@@ -24,9 +25,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
+from windlass.api.verbs import Caller, Verb, Wait, refuse_stranger
 from windlass.core import shapes
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
-from windlass.core.ids import Uid
 
 log = logging.getLogger(__name__)
 
@@ -35,26 +36,6 @@ _KEEP_ALIVE = 15.0
 _LARGEST = 16 << 20
 MOST_OF_ONE = 64
 """So many connections, and requests under way, one agent has at once: none shall exhaust us."""
-
-
-class Caller(NamedTuple):
-    """Who is asking: an agent, or the person."""
-
-    agent: Uid | None
-
-
-class Verb(NamedTuple):
-    """One verb: the type of its request, and what answers it (on a worker thread)."""
-
-    request: Any
-    answer: Callable[[Caller, Any], Any]
-
-
-class Wait(NamedTuple):
-    """A verb that may take hours: awaited on the event loop, cancelled when its client hangs up."""
-
-    request: Any
-    answer: Callable[[Caller, Any], Awaitable[Any]]
 
 
 Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
@@ -131,6 +112,7 @@ class Server:
             verb = self._verbs.get(request.path_params["verb"])
             if verb is None:
                 raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
+            refuse_stranger(verb, caller)
             asked = _decode(await _body(request), verb.request)
             if isinstance(verb, Wait):
                 return _json(await self._awaited(request, verb.answer(caller, asked)))

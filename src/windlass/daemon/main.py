@@ -25,7 +25,8 @@ from typing import Any
 
 from windlass import __version__
 from windlass.api import places
-from windlass.api.server import Caller, Server
+from windlass.api.server import Server
+from windlass.api.verbs import Caller
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Verb, Wait
 from windlass.daemon.agents import routes as agents
 from windlass.daemon.mail import routes as mail
 from windlass.daemon.person import routes as person

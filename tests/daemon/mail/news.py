@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.contexts import REPO
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest
 from windlass.core import shapes
 from windlass.core.ids import RepoId

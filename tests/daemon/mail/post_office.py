@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO, NoDoors
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller, refuse_stranger
 from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
@@ -65,6 +65,7 @@ class Post:
     def ask(self, verb: str, who: str | None = None, **request: Any) -> Any:
         """Asks as an agent, or as the person."""
         caller = Caller(Uid(who) if who else None)
+        refuse_stranger(self._table[verb], caller)
         return self._table[verb].answer(caller, {"cwd": str(self.shop), **request})
 
     def send(self, to: str, text: str = "hello", who: str | None = None, **more: Any) -> Any:

@@ -14,9 +14,9 @@ from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO
 from tests.support.ground import until
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import ListenRequest
-from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation
@@ -259,12 +259,7 @@ def test_only_the_end_of_everybody_ends_the_listener(
 
 
 @on_a_loop
-async def test_agents_neither_listen_nor_take(context: Context, board: Listeners) -> None:
-    agent = Caller(Uid("fox"))
-    with pytest.raises(Denied, match="agents do not listen"):
-        await board.listen(agent, asked(context))
-    with pytest.raises(Denied):
-        board.taken(agent, {"numbers": [1], "listener": "a", "route": "listen"})
+async def test_who_listens_is_in_a_repository(context: Context, board: Listeners) -> None:
     with pytest.raises(UserError, match="not in a repository"):
         await board.listen(PERSON, asked(context, cwd="/"))
 

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
-from windlass.api.server import Caller
-from windlass.core.errors import ConfigError, Denied
-from windlass.core.ids import Uid
+from windlass.api.verbs import Caller
+from windlass.core.errors import ConfigError
 from windlass.core.person import marked_block
 from windlass.core.person.briefing import REMINDER
 from windlass.core.states import State
@@ -58,12 +57,10 @@ class Desk:
 
         self.store.write(change)
 
-    def ask(
-        self, event: str, *, session: str = "s1", caller: Uid | None = None, **more: Any
-    ) -> Any:
+    def ask(self, event: str, *, session: str = "s1", **more: Any) -> Any:
         """What the hook of an event prints."""
         told = {"hook_event_name": event, "session_id": session, "cwd": str(self.root), **more}
-        return self._primary.answer(Caller(caller), told)  # type: ignore[arg-type]
+        return self._primary.answer(Caller(None), told)  # type: ignore[arg-type]
 
     def said(self, event: str, **more: Any) -> str:
         """The context that is added at an event; none is an empty one."""
@@ -209,15 +206,6 @@ def test_what_does_not_go_there_is_let_through(desk: Desk) -> None:
     odd: Any
     for odd in (None, [], {"command": 7}, {"command": "cd /" * 10_000}):
         assert desk.ask("PreToolUse", tool_name="Bash", tool_input=odd) == {}
-
-
-def test_agents_have_no_part_in_it(desk: Desk) -> None:
-    with pytest.raises(Denied, match="the person's own session"):
-        desk.ask("SessionStart", caller=Uid("api"))
-    hooks = PrimaryHooks(desk.context)
-    for verb in (hooks.install, hooks.uninstall, hooks.status):
-        with pytest.raises(Denied, match="agents do not install"):
-            verb(Caller(Uid("api")), {"cwd": str(desk.root)})
 
 
 def test_without_hooks_one_is_told_to_listen_and_not_that_one_is_woken() -> None:

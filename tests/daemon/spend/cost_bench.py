@@ -11,7 +11,7 @@ import msgspec
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned, opened
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life

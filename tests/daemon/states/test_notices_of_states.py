@@ -16,7 +16,7 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 from tests.support.ground import until
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import EndRequest
 from windlass.core import crew
 from windlass.core.crew import Agent

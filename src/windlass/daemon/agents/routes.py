@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.daemon.agents import restore
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
@@ -16,6 +16,9 @@ from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import performing
+
+_EMPTY = Refusal("agents do not empty the trash")
+_RESTORE = Refusal("agents do not restore from the trash")
 
 
 def routes(
@@ -32,16 +35,26 @@ def routes(
     """Verb by verb."""
     does = partial(performing, intents)
     return {
-        "end": Verb(wire.EndRequest, does("end", endings.begin)),
-        "interrupt": Verb(wire.AgentRequest, does("interrupt", interrupts.begin_interrupt)),
-        "merge": Verb(wire.MergeRequest, does("merge", merges.begin)),
-        "merge-check": Verb(wire.MergeRequest, merges.preview),
-        "note": Verb(wire.NoteRequest, does("note", interrupts.begin_note)),
-        "pause": Verb(wire.AgentRequest, does("pause", partial(pause_resume.begin, "pause"))),
-        "reassign": Verb(wire.ReassignRequest, does("reassign", pause_resume.begin_reassign)),
-        "resume": Verb(wire.ResumeRequest, does("resume", partial(pause_resume.begin, "resume"))),
-        "spawn": Verb(wire.SpawnRequest, does("spawn", spawns.begin)),
-        "trash.empty": Verb(wire.TrashRequest, partial(restore.empty, context)),
-        "trash.restore": Verb(wire.TrashRequest, does("restore", restores.begin)),
-        "undo": Verb(wire.AnyRequest, partial(restores.undo, intents)),
+        "end": Verb(wire.EndRequest, does("end", endings.begin), callers="both"),
+        "interrupt": Verb(
+            wire.AgentRequest, does("interrupt", interrupts.begin_interrupt), callers="both"
+        ),
+        "merge": Verb(wire.MergeRequest, does("merge", merges.begin), callers="both"),
+        "merge-check": Verb(wire.MergeRequest, merges.preview, callers="both"),
+        "note": Verb(wire.NoteRequest, does("note", interrupts.begin_note), callers="both"),
+        "pause": Verb(
+            wire.AgentRequest, does("pause", partial(pause_resume.begin, "pause")), callers="both"
+        ),
+        "reassign": Verb(
+            wire.ReassignRequest, does("reassign", pause_resume.begin_reassign), callers="both"
+        ),
+        "resume": Verb(
+            wire.ResumeRequest,
+            does("resume", partial(pause_resume.begin, "resume")),
+            callers="both",
+        ),
+        "spawn": Verb(wire.SpawnRequest, does("spawn", spawns.begin), callers="both"),
+        "trash.empty": Verb(wire.TrashRequest, partial(restore.empty, context), refusal=_EMPTY),
+        "trash.restore": Verb(wire.TrashRequest, does("restore", restores.begin), refusal=_RESTORE),
+        "undo": Verb(wire.AnyRequest, partial(restores.undo, intents), callers="both"),
     }

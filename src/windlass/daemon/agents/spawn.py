@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from windlass import drivers
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import SpawnRequest
 from windlass.core import crew, ids, names
 from windlass.core.boxing import Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound, UserError
@@ -28,6 +28,12 @@ class Scope(NamedTuple):
     def caller_uid(self) -> Uid | None:
         """The calling agent as the store calls it; None is the person."""
         return self.caller.uid if self.caller else None
+
+    def require_caller(self) -> Agent:
+        """The calling agent, for what answers a verb that only agents may call."""
+        if self.caller is None:
+            raise AssertionError("the person calls what only agents may")
+        return self.caller
 
     def require_repo(self) -> Repo:
         """The repository, or an error that says what to do."""

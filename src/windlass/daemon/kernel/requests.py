@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.daemon.kernel.intents import Begin, Intents
 
 

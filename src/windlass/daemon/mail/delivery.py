@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import MailRequest
 from windlass.core.driving import user_line
-from windlass.core.errors import Conflict, Denied, WindlassError
+from windlass.core.errors import Conflict, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
@@ -139,9 +139,7 @@ class Delivery:
 
     async def wait(self, caller: Caller, request: MailRequest) -> dict[str, Any]:
         """Answers a waiting hook when there is mail; at once where its session is over."""
-        uid = caller.agent
-        if uid is None:
-            raise Denied("only the hooks of an agent ask this", "`wl inbox` shows your mail")
+        uid = caller.require_agent()
         session, arm = request["session"], request["arm"]
         if not await asyncio.to_thread(self._may_wait, uid, session, arm):
             return _END

@@ -18,9 +18,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import ListenRequest, NotifyRequest, TakenRequest
-from windlass.core.errors import Conflict, Denied
+from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import USER
 from windlass.core.mail.notices import checked
@@ -175,11 +175,6 @@ class Listeners:
 
     async def listen(self, caller: Caller, request: ListenRequest) -> dict[str, Any]:
         """Waits for notices of a repository, and offers them to whoever is first."""
-        if caller.agent is not None:
-            raise Denied(
-                "notices are for the person, and agents do not listen for them",
-                "end your turn with WAITING: what is said to you comes by itself",
-            )
         limit = request.get("timeout")
         end = None if limit is None else self._context.clock.monotonic() + limit
         self._loop = asyncio.get_running_loop()
@@ -195,10 +190,8 @@ class Listeners:
         finally:
             desk.leave(waiter)
 
-    def taken(self, caller: Caller, request: TakenRequest) -> dict[str, Any]:
+    def taken(self, _caller: Caller, request: TakenRequest) -> dict[str, Any]:
         """Takes from the queue what its reader has; twice is as good as once."""
-        if caller.agent is not None:
-            raise Denied("notices are for the person", "agents do not take them")
         numbers, by = request["numbers"], request["route"]
         count = self._context.store.write(lambda w: _take(w, numbers, by))
         for desk in list(self._desks.values()):

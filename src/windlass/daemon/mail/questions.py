@@ -10,10 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import Denied
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import MailLimits, Message
 from windlass.daemon.kernel import lookup, settings
@@ -38,9 +37,7 @@ class Questions:
     def begin(self, caller: Caller, request: AskRequest) -> Begin:
         """Records a question of the calling agent."""
         where = lookup.scope(self._context, caller, request)
-        agent = where.caller
-        if agent is None:
-            raise Denied("questions are asked by agents", "say it to one: wl send AGENT '...'")
+        agent = where.require_caller()
         text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
         repo = where.require_repo()
         given = settings.load(self._context.folders.home, repo.root)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import performing
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.messages import Messages
 from windlass.daemon.mail.questions import Questions
+
+_ASK = Refusal("questions are asked by agents", "say it to one: wl send AGENT '...'")
+_HOOKS = Refusal("only the hooks of an agent ask this", "`wl inbox` shows your mail")
+_LISTEN = Refusal(
+    "notices are for the person, and agents do not listen for them",
+    "end your turn with WAITING: what is said to you comes by itself",
+)
+_TAKE = Refusal("notices are for the person", "agents do not take them")
 
 
 def routes(
@@ -22,16 +30,29 @@ def routes(
 ) -> dict[str, Verb | Wait]:
     """Verb by verb."""
     return {
-        "ack": Verb(wire.MessagesRequest, performing(intents, "ack", messages.begin_ack)),
-        "answer": Verb(wire.AnswerRequest, performing(intents, "send", messages.begin_answer)),
-        "ask": Verb(wire.AskRequest, performing(intents, "ask", questions.begin)),
-        "inbox": Verb(wire.InboxRequest, messages.inbox),
-        "listen": Wait(wire.ListenRequest, listeners.listen),
-        "mail.wait": Wait(wire.MailRequest, delivery.wait),
-        "message": Verb(wire.MessageRequest, messages.show),
-        "notify": Verb(wire.NotifyRequest, performing(intents, "notify", listeners.begin)),
-        "questions": Verb(wire.QuestionsRequest, questions.view),
-        "receipts": Wait(wire.ReceiptsRequest, messages.wait_for_receipts),
-        "send": Verb(wire.SendRequest, performing(intents, "send", messages.begin_send)),
-        "taken": Verb(wire.TakenRequest, listeners.taken),
+        "ack": Verb(
+            wire.MessagesRequest, performing(intents, "ack", messages.begin_ack), callers="both"
+        ),
+        "answer": Verb(
+            wire.AnswerRequest, performing(intents, "send", messages.begin_answer), callers="both"
+        ),
+        "ask": Verb(
+            wire.AskRequest,
+            performing(intents, "ask", questions.begin),
+            callers="agent",
+            refusal=_ASK,
+        ),
+        "inbox": Verb(wire.InboxRequest, messages.inbox, callers="both"),
+        "listen": Wait(wire.ListenRequest, listeners.listen, refusal=_LISTEN),
+        "mail.wait": Wait(wire.MailRequest, delivery.wait, callers="agent", refusal=_HOOKS),
+        "message": Verb(wire.MessageRequest, messages.show, callers="both"),
+        "notify": Verb(
+            wire.NotifyRequest, performing(intents, "notify", listeners.begin), callers="both"
+        ),
+        "questions": Verb(wire.QuestionsRequest, questions.view, callers="both"),
+        "receipts": Wait(wire.ReceiptsRequest, messages.wait_for_receipts, callers="both"),
+        "send": Verb(
+            wire.SendRequest, performing(intents, "send", messages.begin_send), callers="both"
+        ),
+        "taken": Verb(wire.TakenRequest, listeners.taken, refusal=_TAKE),
     }

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import HookInput
-from windlass.core.errors import Denied
 from windlass.core.ids import RepoId
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist
@@ -60,10 +59,8 @@ class Primary:
         self._known: dict[RepoId, _Known] = {}
         self._guard = threading.Lock()
 
-    def answer(self, caller: Caller, request: HookInput) -> dict[str, Any]:
+    def answer(self, _caller: Caller, request: HookInput) -> dict[str, Any]:
         """Answers one hook; no opinion is an empty answer."""
-        if caller.agent is not None:
-            raise Denied("only the person's own session asks this", "`wl list` shows the crew")
         event, cwd = request.get("hook_event_name"), request.get("cwd")
         if not isinstance(event, str) or not isinstance(cwd, str) or not cwd.startswith("/"):
             return {}

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from windlass.api import places
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import HooksRequest
 from windlass.core.claude import hook_settings
 from windlass.core.claude.hook_settings import Hook
-from windlass.core.errors import ConfigError, Denied, UserError, WindlassError
+from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.person import briefing, marked_block
 from windlass.daemon.kernel import lookup, person_files, repos
 from windlass.daemon.kernel.context import Context
@@ -43,7 +43,6 @@ class PrimaryHooks:
 
         The repository becomes known: in one that is not, hooks have nothing to say.
         """
-        _only_a_person(caller)
         where, instructions = request.get("where"), request.get("instructions")
         if instructions is None:
             where = where or "project"
@@ -63,7 +62,6 @@ class PrimaryHooks:
 
         What cannot be taken out keeps nothing else in, and is an error in the end.
         """
-        _only_a_person(caller)
         where = request.get("where") or "project"
         settings = self._settings(caller, request, where)
         blocks: list[Path] = []
@@ -81,7 +79,6 @@ class PrimaryHooks:
 
     def status(self, caller: Caller, request: HooksRequest) -> list[dict[str, Any]]:
         """Every place where something of ours may be, and what is there."""
-        _only_a_person(caller)
         found = []
         top = self._known_top(caller, request)
         if top is not None:
@@ -286,8 +283,3 @@ def _text(path: Path, held: bytes) -> str:
 
 def _told(path: Path, changed: bool) -> dict[str, Any]:
     return {"path": str(path), "changed": changed}
-
-
-def _only_a_person(caller: Caller) -> None:
-    if caller.agent is not None:
-        raise Denied("agents do not install hooks for a person", "ask the person")

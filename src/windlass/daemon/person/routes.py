@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person.primary import Primary
 from windlass.daemon.person.primary_hooks import PrimaryHooks
 from windlass.daemon.views.agents import Views
+
+_INSTALL = Refusal("agents do not install hooks for a person")
+_SESSION = Refusal("only the person's own session asks this", "`wl list` shows the crew")
 
 
 def routes(
@@ -20,8 +23,10 @@ def routes(
     """Verb by verb; `armed` says whether somebody waits for news of a repository."""
     hooks = PrimaryHooks(context)
     return {
-        "hooks.install": Verb(wire.HooksRequest, hooks.install),
-        "hooks.status": Verb(wire.HooksRequest, hooks.status),
-        "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall),
-        "primary": Verb(wire.HookInput, Primary(context, views, questions, armed).answer),
+        "hooks.install": Verb(wire.HooksRequest, hooks.install, refusal=_INSTALL),
+        "hooks.status": Verb(wire.HooksRequest, hooks.status, refusal=_INSTALL),
+        "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall, refusal=_INSTALL),
+        "primary": Verb(
+            wire.HookInput, Primary(context, views, questions, armed).answer, refusal=_SESSION
+        ),
     }

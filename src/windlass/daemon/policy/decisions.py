@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import HookInput
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
@@ -47,9 +47,7 @@ class Decisions:
 
     def decide(self, caller: Caller, request: HookInput) -> dict[str, Any]:
         """Decides about one call, in the form that the hook prints."""
-        uid = caller.agent
-        if uid is None:
-            raise Denied("only the hooks of an agent ask this", "`wl info` shows what one may use")
+        uid = caller.require_agent()
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")

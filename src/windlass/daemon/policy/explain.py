@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import ExplainToolRequest
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role

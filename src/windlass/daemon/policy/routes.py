@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy.decisions import Decisions, Mail
 from windlass.daemon.policy.denials import Denials
 from windlass.daemon.policy.explain import Explanations
 
+_HOOKS = Refusal("only the hooks of an agent ask this", "`wl info` shows what one may use")
+
 
 def routes(context: Context, mail: Mail) -> dict[str, Verb | Wait]:
     """Verb by verb; `mail` is what is said to an agent with the answer about a call."""
     return {
-        "decide": Verb(wire.HookInput, Decisions(context, mail).decide),
-        "denials": Verb(wire.DenialsRequest, Denials(context).view),
-        "explain.tool": Verb(wire.ExplainToolRequest, Explanations(context).tool),
+        "decide": Verb(
+            wire.HookInput, Decisions(context, mail).decide, callers="agent", refusal=_HOOKS
+        ),
+        "denials": Verb(wire.DenialsRequest, Denials(context).view, callers="both"),
+        "explain.tool": Verb(wire.ExplainToolRequest, Explanations(context).tool, callers="both"),
     }

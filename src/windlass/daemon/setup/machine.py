@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass import __version__
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AnyRequest, DriverRequest, DriversRequest
 from windlass.core.config import Config
-from windlass.core.errors import Denied
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import doctor, trust
@@ -46,19 +45,12 @@ class Machine:
 
     def trusted(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
         """Whether a driver's CLI trusts the folder of all workspaces already."""
-        _only_a_person(caller)
         return trust.trusted(self._context, request["driver"], self._settings(caller, request))
 
     def trust(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
         """Has a driver's CLI trust the folder of all workspaces."""
-        _only_a_person(caller)
         return trust.trust(self._context, request["driver"], self._settings(caller, request))
 
     def _settings(self, caller: Caller, request: Mapping[str, Any]) -> Config:
         root = lookup.root(self._context, caller, request)
         return settings.load(self._context.folders.home, root)
-
-
-def _only_a_person(caller: Caller) -> None:
-    if caller.agent is not None:
-        raise Denied("agents do not accept what people are asked", "ask the person")

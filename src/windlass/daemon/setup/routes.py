@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.machine import Machine
 from windlass.daemon.setup.repositories import Repositories
+
+_CONFIGURE = Refusal("agents do not change configuration")
+_TRUST = Refusal("agents do not accept what people are asked")
 
 
 def routes(context: Context) -> dict[str, Verb | Wait]:
@@ -15,16 +18,26 @@ def routes(context: Context) -> dict[str, Verb | Wait]:
     configuration, repositories = Configuration(context), Repositories(context)
     machine = Machine(context)
     return {
-        "config": Verb(wire.ConfigRequest, configuration.view),
-        "config.add": Verb(wire.ConfigRequest, configuration.add),
-        "config.remove": Verb(wire.ConfigRequest, configuration.remove),
-        "config.set": Verb(wire.ConfigRequest, configuration.set),
-        "doctor": Verb(wire.DriversRequest, machine.doctor),
-        "drivers": Verb(wire.DriversRequest, machine.drivers),
-        "drivers.trust": Verb(wire.DriverRequest, machine.trust),
-        "drivers.trusted": Verb(wire.DriverRequest, machine.trusted),
-        "init": Verb(wire.InitRequest, repositories.init),
-        "repo.add": Verb(wire.RepoRequest, repositories.add),
-        "repo.remove": Verb(wire.RepoRequest, repositories.remove),
-        "whoami": Verb(wire.AnyRequest, machine.whoami),
+        "config": Verb(wire.ConfigRequest, configuration.view, callers="both"),
+        "config.add": Verb(wire.ConfigRequest, configuration.add, refusal=_CONFIGURE),
+        "config.remove": Verb(wire.ConfigRequest, configuration.remove, refusal=_CONFIGURE),
+        "config.set": Verb(wire.ConfigRequest, configuration.set, refusal=_CONFIGURE),
+        "doctor": Verb(wire.DriversRequest, machine.doctor, callers="both"),
+        "drivers": Verb(wire.DriversRequest, machine.drivers, callers="both"),
+        "drivers.trust": Verb(wire.DriverRequest, machine.trust, refusal=_TRUST),
+        "drivers.trusted": Verb(wire.DriverRequest, machine.trusted, refusal=_TRUST),
+        "init": Verb(
+            wire.InitRequest,
+            repositories.init,
+            refusal=Refusal("agents do not set up repositories"),
+        ),
+        "repo.add": Verb(
+            wire.RepoRequest, repositories.add, refusal=Refusal("agents do not add repositories")
+        ),
+        "repo.remove": Verb(
+            wire.RepoRequest,
+            repositories.remove,
+            refusal=Refusal("agents do not remove repositories"),
+        ),
+        "whoami": Verb(wire.AnyRequest, machine.whoami, callers="both"),
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from windlass import drivers
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import CostsRequest
 from windlass.core import ages, pricing
 from windlass.core.claude import usage

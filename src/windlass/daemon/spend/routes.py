@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from windlass.api import wire
-from windlass.api.server import Verb, Wait
+from windlass.api.verbs import Verb, Wait
 from windlass.daemon.spend.costs import Costs
 
 
 def routes(costs: Costs) -> dict[str, Verb | Wait]:
     """Verb by verb."""
-    return {"costs": Verb(wire.CostsRequest, costs.view)}
+    return {"costs": Verb(wire.CostsRequest, costs.view, callers="both")}

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from windlass import drivers
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid

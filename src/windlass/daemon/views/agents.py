@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import (
     AgentRequest,
     AgentView,

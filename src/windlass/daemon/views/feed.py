@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.core import crew
 from windlass.core.errors import UserError
 from windlass.core.ids import RepoId, Uid

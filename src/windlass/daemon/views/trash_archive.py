@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from windlass.api.server import Caller
+from windlass.api.verbs import Caller
 from windlass.api.wire import AnyRequest, ArchiveRequest, RepoView, TrashRequest
 from windlass.core import ids
-from windlass.core.errors import Denied
 from windlass.daemon.kernel import lookup, repos, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.git import trash
@@ -27,7 +25,7 @@ class TrashArchive:
 
     def trash(self, caller: Caller, request: TrashRequest) -> list[dict[str, Any]]:
         """What was salvaged and can be restored."""
-        where = self._persons(caller, request)
+        where = lookup.scope(self._context, caller, request)
         git = repos.git(where.require_repo())
         now = self._context.clock.now()
         return [
@@ -37,14 +35,14 @@ class TrashArchive:
 
     def trash_entry(self, caller: Caller, request: TrashRequest) -> dict[str, Any]:
         """What one trash entry holds."""
-        where = self._persons(caller, request)
+        where = lookup.scope(self._context, caller, request)
         git = repos.git(where.require_repo())
         entry = trash.find(git, request.get("entries", [""])[0])
         return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
 
     def archives(self, caller: Caller, request: ArchiveRequest) -> list[dict[str, Any]]:
         """What was archived, newest first; one of them with its files."""
-        where = self._persons(caller, request)
+        where = lookup.scope(self._context, caller, request)
         repo = where.repo.id if where.repo else None
         found = [
             seen
@@ -67,16 +65,8 @@ class TrashArchive:
         files = sorted(str(path.relative_to(folder)) for path in untrusted_files.files(folder))
         return [{**one, "files": files}]
 
-    def _persons(self, caller: Caller, request: Mapping[str, Any]) -> lookup.Scope:
-        """Where a person asks from: what others left behind is none of an agent's business."""
-        where = lookup.scope(self._context, caller, request)
-        if where.caller is not None:
-            raise Denied("agents do not look into trash and archive", "ask the person")
-        return where
-
-    def repos(self, caller: Caller, request: AnyRequest) -> list[RepoView]:
+    def repos(self, _caller: Caller, _request: AnyRequest) -> list[RepoView]:
         """The known repositories."""
-        self._persons(caller, request)
         live = self._context.store.read(rows.agents)
         return [
             RepoView(

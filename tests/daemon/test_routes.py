@@ -1,0 +1,188 @@
+"""Who may call which verb: every door that is open, and what is said at those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.serving import Served, served
+
+from windlass.api.verbs import Caller, Verb, Wait
+from windlass.core.errors import Denied
+from windlass.daemon.routes import routes
+from windlass.daemon.services import Services
+
+NOBODY: Any = None
+CALLERS = {
+    "ack": "both",
+    "agents": "both",
+    "answer": "both",
+    "archives": "person",
+    "ask": "agent",
+    "attachment": "both",
+    "config": "both",
+    "config.add": "person",
+    "config.remove": "person",
+    "config.set": "person",
+    "costs": "both",
+    "decide": "agent",
+    "denials": "both",
+    "diff": "both",
+    "doctor": "both",
+    "drivers": "both",
+    "drivers.trust": "person",
+    "drivers.trusted": "person",
+    "end": "both",
+    "explain.tool": "both",
+    "hooks.install": "person",
+    "hooks.status": "person",
+    "hooks.uninstall": "person",
+    "inbox": "both",
+    "info": "both",
+    "init": "person",
+    "interrupt": "both",
+    "listen": "person",
+    "log": "both",
+    "look": "both",
+    "mail.wait": "agent",
+    "merge": "both",
+    "merge-check": "both",
+    "message": "both",
+    "note": "both",
+    "notify": "both",
+    "pause": "both",
+    "place": "both",
+    "primary": "person",
+    "prompt": "both",
+    "questions": "both",
+    "reassign": "both",
+    "receipts": "both",
+    "repo.add": "person",
+    "repo.remove": "person",
+    "repos": "person",
+    "resume": "both",
+    "send": "both",
+    "spawn": "both",
+    "status": "both",
+    "taken": "person",
+    "trash": "person",
+    "trash.empty": "person",
+    "trash.restore": "person",
+    "trash.show": "person",
+    "undo": "both",
+    "whoami": "both",
+    "why": "both",
+}
+ASK = "ask the person"
+CONFIGURATION = ("agents do not change configuration", ASK)
+TRUST = ("agents do not accept what people are asked", ASK)
+HOOKS = ("agents do not install hooks for a person", ASK)
+KEPT = ("agents do not look into trash and archive", ASK)
+SAID = {
+    "archives": KEPT,
+    "ask": ("questions are asked by agents", "say it to one: wl send AGENT '...'"),
+    "config.add": CONFIGURATION,
+    "config.remove": CONFIGURATION,
+    "config.set": CONFIGURATION,
+    "decide": ("only the hooks of an agent ask this", "`wl info` shows what one may use"),
+    "drivers.trust": TRUST,
+    "drivers.trusted": TRUST,
+    "hooks.install": HOOKS,
+    "hooks.status": HOOKS,
+    "hooks.uninstall": HOOKS,
+    "init": ("agents do not set up repositories", ASK),
+    "listen": (
+        "notices are for the person, and agents do not listen for them",
+        "end your turn with WAITING: what is said to you comes by itself",
+    ),
+    "mail.wait": ("only the hooks of an agent ask this", "`wl inbox` shows your mail"),
+    "primary": ("only the person's own session asks this", "`wl list` shows the crew"),
+    "repo.add": ("agents do not add repositories", ASK),
+    "repo.remove": ("agents do not remove repositories", ASK),
+    "repos": KEPT,
+    "taken": ("notices are for the person", "agents do not take them"),
+    "trash": KEPT,
+    "trash.empty": ("agents do not empty the trash", ASK),
+    "trash.restore": ("agents do not restore from the trash", ASK),
+    "trash.show": KEPT,
+}
+OTHER = {"person": "agent", "agent": "person"}
+TABLE = routes(Services(NOBODY, NOBODY))
+
+
+class Watched:
+    """The routes of the daemon, with an answer behind each that only notes who came through."""
+
+    def __init__(self) -> None:
+        self.came: list[tuple[str, str]] = []
+
+    def table(self) -> dict[str, Verb | Wait]:
+        """Every verb as it is declared; only what answers it is ours."""
+        return {name: self._watched(name, verb) for name, verb in TABLE.items()}
+
+    def _watched(self, name: str, verb: Verb | Wait) -> Verb | Wait:
+        def note(caller: Caller, _request: Any) -> str:
+            self.came.append((caller.kind, name))
+            return "let in"
+
+        async def note_on_the_loop(caller: Caller, request: Any) -> str:
+            return note(caller, request)
+
+        if isinstance(verb, Wait):
+            return verb._replace(request=dict[str, Any], answer=note_on_the_loop)
+        return verb._replace(request=dict[str, Any], answer=note)
+
+
+@pytest.fixture(scope="module")
+def watched() -> Watched:
+    """What notes who came through."""
+    return Watched()
+
+
+@pytest.fixture(scope="module")
+def doors(watched: Watched) -> Iterator[Served]:
+    """Both sockets of a server with the routes of the daemon."""
+    with served(watched.table()) as made:
+        yield made
+
+
+def test_the_callers_of_every_verb_are_those_written_down_here() -> None:
+    assert {name: verb.callers for name, verb in TABLE.items()} == CALLERS
+
+
+def test_a_verb_that_says_nothing_of_callers_is_the_persons_alone() -> None:
+    for made in (Verb(dict, NOBODY), Wait(dict, NOBODY)):
+        assert made.callers == "person"
+        with served({"new": made}) as new, pytest.raises(Denied, match="agents do not do this"):
+            new.ask("agent", "new", {})
+
+
+@pytest.mark.parametrize("name", [name for name, who in CALLERS.items() if who != "both"])
+def test_the_other_kind_of_caller_is_refused_before_the_verb_runs(
+    doors: Served, watched: Watched, name: str
+) -> None:
+    kind = CALLERS[name]
+    before = list(watched.came)
+    with pytest.raises(Denied) as refused:
+        doors.ask(OTHER[kind], name, {})
+    assert (refused.value.message, refused.value.hint) == SAID[name]
+    assert watched.came == before
+    assert doors.ask(kind, name, {}) == "let in"
+    assert watched.came == [*before, (kind, name)]
+
+
+@pytest.mark.parametrize("name", [name for name, who in CALLERS.items() if who == "both"])
+def test_what_is_open_to_both_lets_both_in(doors: Served, watched: Watched, name: str) -> None:
+    before = list(watched.came)
+    for kind in ("person", "agent"):
+        assert doors.ask(kind, name, {}) == "let in"
+    assert watched.came == [*before, ("person", name), ("agent", name)]
+
+
+def test_a_closed_door_comes_before_what_is_wrong_with_the_request(doors: Served) -> None:
+    large = {"config_key": "x" * (20 << 20)}
+    with served(TABLE) as real, pytest.raises(Denied):
+        real.ask("agent", "config.set", {"config_key": 7})
+    with pytest.raises(Denied):
+        doors.ask("agent", "config.set", large)
