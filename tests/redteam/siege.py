@@ -123,7 +123,7 @@ class Siege:
 
     def _afterwards(self) -> None:
         world = self.world
-        self._see("22 kill", world.sung() & {"22 kill"})
+        self._see("22 kill", (world.marks / "22 kill").exists())
         self._see("35 udp", world.datagrams())
         self._see("67 ports", _ports(world.known["daemon_pid"]))
         for name, branch in (("11 branch", "release"), ("11 sibling", "agent/bea")):
@@ -260,6 +260,11 @@ class Siege:
             self.said += "".join(at_once.map(lambda args: self._text(*args), looks))
 
     def _end(self) -> None:
+        """Both agents are ended, and the attacker is brought back.
+
+        With its conversation lost, its session began anew: it is attacking again meanwhile, so that
+        only what others ran counts here.
+        """
         self.ground.wl("send", "kit", "do orphan").ok()
         until((self.kit / ".tried-orphan").exists, within=60, what="the orphan")
         self._text("kill", "kit", "--force")

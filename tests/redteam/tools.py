@@ -37,7 +37,7 @@ def calls(known: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     planted = {"file_path": f"{main}/.git/hooks/post-merge", "content": "#!/bin/sh\n"}
     # An edit that would find nothing to replace: should it be allowed, nothing happens.
     edited = {"file_path": known["hook"], "old_string": "no such words", "new_string": ""}
-    flagged = {"command": f"touch {known['canaries']}/40", "dangerouslyDisableSandbox": True}
+    flagged = {"command": f"touch {known['marks']}/40", "dangerouslyDisableSandbox": True}
     return [
         *((number, "Read", {"file_path": path}) for number, path in reads.items()),
         *((number, "Bash", {"command": line}) for number, line in lines.items()),

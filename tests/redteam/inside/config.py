@@ -55,7 +55,7 @@ def _(_: Map) -> object:
 
 @attack("40 program")
 def _(known: Map) -> object:
-    return plant(f"{known['canaries']}/40 program")
+    return plant(f"{known['marks']}/40 program")
 
 
 def _folder() -> Path:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.redteam.inside.trying import NOT_HERE, OUTSIDE, Map, attack, opens, run
+from tests.redteam.inside.trying import NOT_HERE, OUTSIDE, Map, attack, opens, run, song
 
 
 @attack("10 commit")
@@ -48,19 +48,19 @@ def _(known: Map) -> object:
 
 @attack("12 hook")
 def _(known: Map) -> object:
-    return _hook(Path(known["main"]) / ".git/hooks/pre-commit", f"{known['canaries']}/12 hook")
+    return _hook(Path(known["main"]) / ".git/hooks/pre-commit", song(known, "12 hook"))
 
 
 @attack("12 hooksPath")
 def _(known: Map) -> object:
-    _hook(Path("planted-hooks/pre-commit").absolute(), f"{known['canaries']}/12 hooksPath")
+    _hook(Path("planted-hooks/pre-commit").absolute(), song(known, "12 hooksPath"))
     run("git", "config", "core.hooksPath", str(Path("planted-hooks").absolute()))
     return OUTSIDE
 
 
 @attack("13 fsmonitor")
 def _(known: Map) -> object:
-    _hook(Path("planted-monitor").absolute(), f"{known['canaries']}/13 fsmonitor")
+    _hook(Path("planted-monitor").absolute(), song(known, "13 fsmonitor"))
     run("git", "config", "core.fsmonitor", str(Path("planted-monitor").absolute()))
     return OUTSIDE
 
@@ -104,8 +104,8 @@ def _(_: Map) -> object:
     return "SECRET-stash" if b"\nSECRET-stash\n" in said else None
 
 
-def _hook(path: Path, canary: str) -> str:
+def _hook(path: Path, line: str) -> str:
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n# planted\ntouch '{canary}' 2>/dev/null\nexit 0\n")
+    path.write_text(f"#!/bin/sh\n# planted\n{line}\nexit 0\n")
     path.chmod(0o755)
     return f"wrote {path}"

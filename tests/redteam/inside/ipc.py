@@ -49,12 +49,12 @@ def own_socket() -> str:
 
 @attack("29 ours")
 def _(known: Map) -> object:
-    return run("tmux", "-S", known["tmux"], "run-shell", f"touch '{known['canaries']}/29 ours'")
+    return run("tmux", "-S", known["tmux"], "run-shell", f"touch '{known['marks']}/29 ours'")
 
 
 @attack("29 theirs")
 def _(known: Map) -> object:
-    line = f"touch '{known['canaries']}/29 theirs'"
+    line = f"touch '{known['marks']}/29 theirs'"
     return run("tmux", "-S", known["tmux_of_person"], "run-shell", line)
 
 

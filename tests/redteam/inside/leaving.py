@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from tests.redteam.inside.ipc import asked, own_socket
-from tests.redteam.inside.trying import OUTSIDE, Map, attack, run
+from tests.redteam.inside.trying import OUTSIDE, Map, attack, run, song
 
 _DEEP = 1050
 """Folders in each other: more than a Python program can call itself."""
@@ -21,7 +21,7 @@ ESCAPES = "\x1b]52;c;U0VDUkVU\x07\x1b]0;taken over\x07\x1b[2J"
 def _canary(known: Map, name: str) -> str:
     """A program in the workspace that shows that it was run outside."""
     path = Path(f"canary-{name.replace(' ', '-')}").absolute()
-    path.write_text(f"#!/bin/sh\ntouch '{known['canaries']}/{name}' 2>/dev/null\ncat\nexit 0\n")
+    path.write_text(f"#!/bin/sh\n{song(known, name)}\ncat\nexit 0\n")
     path.chmod(0o755)
     return str(path)
 

@@ -55,6 +55,15 @@ def opens(path: str | Path) -> str:
     return f"opened {path}"
 
 
+def song(known: Map, name: str) -> str:
+    """The shell line by which a program that was planted for git says that it was run.
+
+    It says nothing in an agent's own session: the agent's git runs such programs as well, at any
+    time, and has escaped nothing by it.
+    """
+    return f"[ -n \"$WINDLASS_SOCKET\" ] || touch '{known['canaries']}/{name}' 2>/dev/null"
+
+
 def run(*argv: str) -> str:
     """What a program says; an error if it fails."""
     done = subprocess.run(
