@@ -10,6 +10,8 @@ pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
 
 from tests.support.ground import Ground, grounded  # noqa: E402 - after the line above
 
+pytest_plugins = ["tests.support.folder_times"]
+
 
 @pytest.fixture
 def ground() -> Iterator[Ground]:
