@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.hooks import Measured
+from bench.table import Row
 
 from windlass.box import groups, wrapper
 from windlass.core.boxing import Boxing, Network, Quota
@@ -66,7 +66,7 @@ class Starts:
         self._sessions.tmux.shutdown()
 
 
-def measure(*, runs: int = RUNS) -> list[Measured]:
+def measure(*, runs: int = RUNS) -> list[Row]:
     """Starts of each kind, one after the other, because the machine is never quiet."""
     folder = Path(tempfile.mkdtemp(prefix="wlbench", dir="/tmp"))
     starts = Starts(folder)
@@ -84,12 +84,12 @@ def measure(*, runs: int = RUNS) -> list[Measured]:
         starts.close()
         shutil.rmtree(folder, ignore_errors=True)
     return [
-        Measured("session, unboxed, to its first word", times["unboxed"], None),
+        Row("session, unboxed, to its first word", times["unboxed"], None),
         *(
-            Measured(f"a box, network {kind}, added to that", _added(times, kind), BUDGET)
+            Row(f"a box, network {kind}, added to that", _added(times, kind), BUDGET)
             for kind in ("host", "none")
         ),
-        Measured("one command in a box", commands, None),
+        Row("one command in a box", commands, None),
     ]
 
 

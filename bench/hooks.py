@@ -18,10 +18,11 @@ from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import psutil
+from bench.table import Row, timed
 from tests.support.claude import claude_binary, claude_environment
 from tests.support.ground import Ground
 
@@ -32,15 +33,6 @@ HOOKS = Path(windlass.hooks.__file__).parent
 RUNS = 40
 CALLS = 40
 ROUNDS = 6
-
-
-class Measured(NamedTuple):
-    """Milliseconds of each run, and how many there may be."""
-
-    what: str
-    times: list[float]
-    budget: float | None
-    note: str = ""
 
 
 class Hooked:
@@ -80,20 +72,20 @@ class Hooked:
         connection.getresponse().read()
 
 
-def measure(ground: Ground) -> list[Measured]:
+def measure(ground: Ground) -> list[Row]:
     """Measures all of it; the agent is gone afterwards."""
     hooked = Hooked(ground)
     asking = hooked.run("policy", hooked.sockets / "api", hooked.folder / "policy.json")
     rows = [
-        Measured("policy hook, start to decision", _timed(asking), 30),
-        Measured("observing hook as command", _timed(hooked.run("observe")), None),
-        Measured("observing hook over http", _over_http(hooked), 2),
-        Measured("daemon's CPU for one event", [_cpu_of_an_event(ground, hooked)], None),
+        Row("policy hook, start to decision", timed(asking, runs=RUNS), 30),
+        Row("observing hook as command", timed(hooked.run("observe"), runs=RUNS), None),
+        Row("observing hook over http", _over_http(hooked), 2),
+        Row("daemon's CPU for one event", [_cpu_of_an_event(ground, hooked)], None),
     ]
     # What follows needs no daemon, and what one does with events would be in the way.
     ground.wl("daemon", "stop").ok()
     rows += [
-        Measured("policy hook, daemon down", _timed(asking), None),
+        Row("policy hook, daemon down", timed(asking, runs=RUNS), None),
         _real_calls(ground, hooked),
     ]
     ground.wl("kill", "--force", "hooked").ok()
@@ -103,7 +95,7 @@ def measure(ground: Ground) -> list[Measured]:
 def _over_http(hooked: Hooked) -> list[float]:
     with closing(hooked.connect()) as connection:
         hooked.post(connection)
-        return _timed(lambda: hooked.post(connection), runs=300)
+        return timed(lambda: hooked.post(connection), runs=300)
 
 
 def _cpu_of_an_event(ground: Ground, hooked: Hooked) -> float:
@@ -117,7 +109,7 @@ def _cpu_of_an_event(ground: Ground, hooked: Hooked) -> float:
     return (sum(daemon.cpu_times()[:4]) - before) / RUNS * 1000
 
 
-def _real_calls(ground: Ground, hooked: Hooked) -> Measured:
+def _real_calls(ground: Ground, hooked: Hooked) -> Row:
     """What our http hook adds to each of many Read calls of the real Claude Code.
 
     Beside one that answers without a look at what it is told: what such a hook costs the program
@@ -157,7 +149,7 @@ def _real_calls(ground: Ground, hooked: Hooked) -> Measured:
     each = statistics.median(next(iter(rounds.values())))
     note = f"Claude Code, {CALLS} Read calls of {each:.0f} ms with a hook that nobody reads"
     # No budget: calls differ by more than the hook costs, which is measured above.
-    return Measured("http hook, real call, beside a deaf one", added, None, note)
+    return Row("http hook, real call, beside a deaf one", added, None, note)
 
 
 class _Deaf:
@@ -187,15 +179,6 @@ class _Deaf:
                 if asked.endswith(b"}"):  # hooks are told in JSON objects, and wait for an answer
                     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
                     asked = b""
-
-
-def _timed(work: Callable[[], Any], *, runs: int = RUNS) -> list[float]:
-    times = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - began) * 1000)
-    return times
 
 
 def _hooks(settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import psutil
-from bench.hooks import Measured
+from bench.table import Row
 from tests.support.ground import Ground, grounded, until
 from tests.support.scene import scene
 
@@ -17,7 +17,7 @@ _SETTLED = 0.3
 """Seconds after which a session that has begun to wait does nothing else any more."""
 
 
-def measure() -> list[Measured]:
+def measure() -> list[Row]:
     """Each message is sent when the session is idle and its hook waits; a turn is not measured."""
     with grounded() as ground, scene(ground, "claude") as on:
         on.new("idle", {"text": "WAITING"})
@@ -29,7 +29,7 @@ def measure() -> list[Measured]:
             waited_before = _rests(ground, str(sockets / "api"), waited_before)
             times.append(_once(ground, f"message {number}"))
     note = "Claude Code, idle, by its waiting hook"
-    return [Measured("message, send to delivered", times, 300, note)]
+    return [Row("message, send to delivered", times, 300, note)]
 
 
 def _once(ground: Ground, text: str) -> float:

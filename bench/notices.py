@@ -5,19 +5,17 @@ from __future__ import annotations
 import subprocess
 import time
 
-from bench.hooks import Measured
+from bench.table import Row
 from tests.support.ground import WL, Ground, until
 
 RUNS = 20
 
 
-def measure(ground: Ground) -> list[Measured]:
+def measure(ground: Ground) -> list[Row]:
     """Each listener is a program of its own that has begun to wait: its start is not measured."""
     ground.ask("repo.add")
     times = [_once(ground, number) for number in range(RUNS)]
-    return [
-        Measured("notice to a waiting wl listen", times, 50, "posted by an agent or `wl notify`")
-    ]
+    return [Row("notice to a waiting wl listen", times, 50, "posted by an agent or `wl notify`")]
 
 
 def _once(ground: Ground, number: int) -> float:
