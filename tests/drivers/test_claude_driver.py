@@ -124,7 +124,7 @@ def test_hooks_come_in_a_plugin_whose_port_is_filled_in_later(
     assert hooks["PreToolUse"][0]["hooks"][0] == {
         "type": "command",
         "command": "policy 'a b'",
-        "timeout": 10,
+        "timeout": 20,
     }
     assert hooks["SessionStart"][0]["hooks"][0]["type"] == "command"
     plugin = Path(path).parents[1]

@@ -28,7 +28,8 @@ OVER_HTTP = (
 AS_COMMANDS = ("SessionStart", "SessionEnd")
 ASKING = ("PreToolUse", "PermissionRequest")
 REWAKING = ("SessionStart", "Stop", "StopFailure")
-_TIMEOUT = 10
+_TIMEOUT = 20
+"""Seconds, more than a policy hook waits for the daemon: an agent CLI goes on without a late one."""
 _WAITS_AT_MOST = 86_400
 
 

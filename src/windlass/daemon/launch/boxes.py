@@ -1,6 +1,6 @@
 """Boxes of agents: which level one gets and why, and what its box shows and reaches.
 
-How a box is made is `box`'s; what a session is told is `lodging`'s.
+How a box is made is `box`'s; what a session is told is `session_request`'s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mail: who is meant, what is kept, and what became of it.
 
 A message is sent when it is recorded, in the transaction of the request that sent it; getting it
-into a conversation is `delivering`'s. Receipts are changed here and there, each with its event.
+into a conversation is `delivery`'s. Receipts are changed here and there, each with its event.
 """
 
 from __future__ import annotations

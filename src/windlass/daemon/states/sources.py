@@ -1,4 +1,4 @@
-"""Everything by which a session is watched, beside its hooks: wired together for `watching`."""
+"""Everything by which a session is watched, beside its hooks: wired together for `watcher`."""
 
 from __future__ import annotations
 
