@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from windlass.core import pricing
-from windlass.core.claude.usage import Usage, UsageReport
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
 from windlass.core.pricing import Exceeded, Figures, Table
+from windlass.core.usage import Usage, UsageReport
 
 BUNDLED = pricing.parse(
     (resources.files("windlass.data") / "pricing.json").read_bytes(), "the built-in prices"

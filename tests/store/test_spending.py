@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 from tests.support.agents import an_agent
 
-from windlass.core.claude.usage import Usage
 from windlass.core.crew import Agent
 from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.usage import Usage
 from windlass.store import rows, spending, tables
 from windlass.store.rows import Session
 from windlass.store.spending import Source

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from windlass.core.launch import Mode
@@ -75,18 +73,3 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     extra_env: dict[str, str] = {}
     columns: int = 120
     lines: int = 40
-
-
-def user_line(text: str) -> str:
-    """Returns the line by which a headless session is told something."""
-    content = [{"type": "text", "text": text}]
-    line = {"type": "user", "message": {"role": "user", "content": content}}
-    return msgspec.json.encode(line).decode() + "\n"
-
-
-def transcript_name(cwd: str, session_id: str) -> str:
-    """Returns where, under its configuration folder, a session keeps its conversation.
-
-    `cwd` must be canonical: the CLI names the folder after the real path.
-    """
-    return f"projects/{re.sub(r'[^A-Za-z0-9]', '-', cwd)}/{session_id}.jsonl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from windlass.core.dialect import Dialect
 from windlass.core.driving import Abilities, SessionRequest
 from windlass.core.launch import Launch
 
@@ -38,6 +39,10 @@ class Driver(Protocol):
     @property
     def name(self) -> str:
         """Returns the name that people choose it by."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Returns how this CLI speaks."""
 
     @property
     def abilities(self) -> Abilities:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import msgspec
 
 from windlass.core import shapes
-from windlass.core.claude import usage
-from windlass.core.claude.usage import Usage, UsageReport
+from windlass.core.claude.usage import canonical
 from windlass.core.config import Budget
 from windlass.core.errors import ConfigError
+from windlass.core.usage import Usage, UsageReport
 
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 _SAID = {"limits.usd": "--max-budget"}
@@ -61,7 +61,7 @@ class Table(msgspec.Struct, frozen=True):
 
     def find(self, model: str) -> tuple[str, Price]:
         """Finds the entry with the longest name that begins the model's, else `default`."""
-        name = usage.canonical(model)
+        name = canonical(model)
         fitting = [key for key in self.models if _begins(name, key)]
         if fitting:
             key = max(fitting, key=len)
@@ -99,7 +99,7 @@ def parse(data: bytes, origin: str) -> Table:
     if unknown := sorted(set(whole) - {"models", "default"}):
         raise ConfigError(f"{origin}: unknown key {unknown[0]!r}", _HINT)
     models = {
-        usage.canonical(name): _price(item, f"{origin}: models.{name}")
+        canonical(name): _price(item, f"{origin}: models.{name}")
         for name, item in whole.get("models", {}).items()
     }
     default = _price(whole["default"], f"{origin}: default") if "default" in whole else None

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from windlass.core.dialect import Dialect
 from windlass.core.errors import DriverError
 from windlass.core.ports import Driver
 
@@ -49,6 +50,11 @@ def get(name: str) -> Driver:
             f" or wl config set driver {known()[0]} --global",
         )
     return make()
+
+
+def dialect(name: str) -> Dialect:
+    """Returns how the CLI of that driver speaks."""
+    return get(name).dialect
 
 
 @cache

@@ -17,7 +17,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from windlass import __version__
-from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
+from windlass.core.claude import transcript
+from windlass.core.claude.dialect import ClaudeDialect
+from windlass.core.claude.input_lines import user_line
+from windlass.core.driving import Abilities, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.launch import Launch
 from windlass.drivers import claude_config, hooking
@@ -54,6 +57,7 @@ class ClaudeDriver:
     """Builds the command of a Claude Code session and the files that it reads."""
 
     name = "claude"
+    dialect = ClaudeDialect()
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
     pinned = ("config",)
     variables = (
@@ -163,7 +167,7 @@ class ClaudeDriver:
     def transcript(self, request: SessionRequest) -> str:
         """Returns where the session's conversation is kept."""
         cwd = os.path.realpath(request.workspace)
-        return str(claude_config.folder(request) / transcript_name(cwd, request.session_id))
+        return str(claude_config.folder(request) / transcript.file_name(cwd, request.session_id))
 
     def status_file(self, request: SessionRequest, pid: int) -> str | None:
         """Returns where a live session tells its status; undocumented, so never the only source."""

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from windlass import __version__
-from windlass.core.driving import Abilities, SessionRequest, transcript_name, user_line
+from windlass.core.claude import transcript
+from windlass.core.claude.dialect import ClaudeDialect
+from windlass.core.claude.input_lines import user_line
+from windlass.core.driving import Abilities, SessionRequest
 from windlass.core.errors import UserError
 from windlass.core.launch import Launch
 from windlass.core.script.format import parse
@@ -24,6 +27,7 @@ class StandinDriver:
     """Builds the command of a stand-in session and the files that it reads."""
 
     name = "standin"
+    dialect = ClaudeDialect()
     abilities = Abilities(rewake=True, scripts=True, models=True)
     pinned = ()
     variables = ()
@@ -80,7 +84,7 @@ class StandinDriver:
     def transcript(self, request: SessionRequest) -> str:
         """Returns where the session's conversation is kept."""
         cwd = os.path.realpath(request.workspace)
-        return str(_config(request) / transcript_name(cwd, request.session_id))
+        return str(_config(request) / transcript.file_name(cwd, request.session_id))
 
 
 def _script(request: SessionRequest) -> str | None:

@@ -16,7 +16,7 @@ import msgspec
 
 from windlass import __version__
 from windlass.core import shapes
-from windlass.core.driving import transcript_name
+from windlass.core.claude.transcript import file_name
 from windlass.core.script import cursor as play
 from windlass.core.script.cursor import Cursor
 
@@ -34,7 +34,7 @@ def new_id() -> str:
 
 def transcript_path(config: Path, cwd: str, session: str) -> Path:
     """Returns where a session's conversation lives."""
-    return config / transcript_name(cwd, session)
+    return config / file_name(cwd, session)
 
 
 class History(msgspec.Struct):

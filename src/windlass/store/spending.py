@@ -13,8 +13,8 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.core import shapes
-from windlass.core.claude.usage import Usage
 from windlass.core.ids import RepoId, Uid
+from windlass.core.usage import Usage
 from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Writing

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.claude import transcript
+from windlass.core.dialect import TranscriptLine
 
 ID = "msg-0123456789"
 SAID = f"[sent by agent fox]: hello\n\n[message {ID}]"
@@ -36,7 +37,7 @@ def assistant(**more: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {**said, **more.pop("message", {})}, **more}
 
 
-def read(*lines: Any) -> list[transcript.Told]:
+def read(*lines: Any) -> list[TranscriptLine]:
     """What lines tell."""
     return transcript.read([json.dumps(line).encode() for line in lines], 0)
 
@@ -135,4 +136,4 @@ def test_lines_of_any_shape_are_read(value: Any, kind: str) -> None:
 
 
 def test_a_line_as_deep_as_it_is_long_is_passed_over() -> None:
-    assert transcript.read([b"[" * 100_000], 0) == [transcript.Told(100_001)]
+    assert transcript.read([b"[" * 100_000], 0) == [TranscriptLine(100_001)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.claude import usage
-from windlass.core.claude.usage import CountedMessage, Usage
+from windlass.core.usage import CountedMessage, Usage
 
 LINE = (
     b'{"parentUuid":"05ca","isSidechain":false,"message":{"id":"msg_2","type":"message",'

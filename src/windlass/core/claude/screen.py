@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import msgspec
-
 from windlass.core.claude import screen_dialogs, screen_ends, screen_turns, screen_windows
 from windlass.core.claude.screen_layout import Block, Found, Layout, layout
+from windlass.core.dialect import ScreenReading
 from windlass.core.states import State
 
 _SPINNER = re.compile(r"[·∙•*\u2217⋆✦✧\u2720-\u274b\u2800-\u28ff◐-◓◴-◷_\ufffd]")
@@ -26,29 +25,17 @@ _RETRYING = re.compile(
 _PLACEHOLDER = re.compile(r'Press up to edit queued messages|Try "|Message @\S+')
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a screen shows now, the rule that says so, and the lines that decided."""
-
-    state: State
-    rule: str
-    evidence: str
-    dialog: str | None = None
-    """The kind of dialog that is open."""
-    draft: str | None = None
-    """What stands in the prompt box: empty when nothing does, None without a box."""
-    queued: bool = False
-    """Whether prompts wait for the present turn to end."""
-    retry_after: int | None = None
-    """Seconds until the program tries again by itself."""
+TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit")
+"""What is printed when a screen comes to show something that no hook tells of."""
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ScreenReading:
     """Judges a captured screen; never fails, whatever the text."""
     seen = layout(text)
     state, rule, evidence = next(found for judge in RULES if (found := judge(seen)) is not None)
     opened = screen_dialogs.find(seen) if rule in _DIALOG_RULES else None
     retry = _RETRYING.search(evidence) if rule in ("api-retrying", "api-stalled") else None
-    return Reading(
+    return ScreenReading(
         state=state,
         rule=rule,
         evidence=" ".join(evidence.split())[:300],

@@ -1,4 +1,6 @@
-"""Headless output as people read it: JSON lines become the few words that a terminal would show.
+"""Lines of headless output: what kind each is, and how people read them.
+
+JSON lines become the few words that a terminal would show.
 
 Pure, and total: lines are an agent's and may be anything. What a line of no known kind says is left
 out; what is no JSON is shown as it is, cut. Nothing that is returned holds an escape sequence.
@@ -6,11 +8,12 @@ out; what is no JSON is shown as it is, cut. Nothing that is returned holds an e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from windlass.core.dialect import LineKind
 from windlass.core.policy.tool_calls import FILE_TOOLS
 from windlass.core.printable import without_escapes
 
@@ -19,8 +22,36 @@ LONGEST = 2000
 _CALL = 160
 _RESULT_LINES = 3
 _USER_LINES = 6
+_KEPT_OF_A_RESULT = (
+    *("subtype", "is_error", "api_error_status"),
+    *("num_turns", "total_cost_usd", "duration_ms"),
+)
+_LONGEST_RESULT = 4096
 _TELLING = ("command", "pattern", "query", "url", "description", "prompt", "subject")
 """Inputs that say what a call is about, for tools that work on no file."""
+
+
+def kind(line: Any) -> LineKind:
+    """What a decoded line is to whoever drives the session."""
+    match line:
+        case {"type": "result"}:
+            return LineKind.RESULT
+        case {"type": "control_request"}:
+            return LineKind.REQUEST
+        case {"subtype": "init"}:
+            return LineKind.BEGINNING
+        case {"subtype": "api_retry"}:
+            return LineKind.RETRY
+        case _:
+            return LineKind.OTHER
+
+
+def summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth keeping of the line that ends a turn."""
+    said = {key: result[key] for key in _KEPT_OF_A_RESULT if result.get(key) is not None}
+    if isinstance(text := result.get("result"), str):
+        said["result"] = text[:_LONGEST_RESULT]
+    return said
 
 
 def shown(text: str) -> list[str]:

@@ -7,26 +7,19 @@ a text was put into a queue, or printed by a hook, says nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from windlass.core.dialect import TranscriptLine
 from windlass.core.mail import messages
 
 _SHOWN = {"queued_command": "prompt", "hook_additional_context": "content"}
 
 
-class Told(NamedTuple):
-    """One whole line of a conversation, as far as it matters here; `end` is where it ends."""
-
-    end: int
-    ids: tuple[str, ...] = ()
-    answers: bool = False
-    result_of: tuple[str, ...] = ()
-
-
-def read(lines: Iterable[bytes], start: int) -> list[Told]:
+def read(lines: Iterable[bytes], start: int) -> list[TranscriptLine]:
     """Reads whole lines that begin at an offset."""
     found = []
     for line in lines:
@@ -35,24 +28,41 @@ def read(lines: Iterable[bytes], start: int) -> list[Told]:
     return found
 
 
-def _read(line: bytes, end: int) -> Told:
+def is_message(line: bytes) -> bool:
+    """Whether a line is what somebody said: a conversation without one cannot be resumed."""
     try:
         data = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Told(end)
+        return False
+    return isinstance(data, dict) and data.get("type") in ("user", "assistant")
+
+
+def file_name(cwd: str, session_id: str) -> str:
+    """Returns where, under its configuration folder, a session keeps its conversation.
+
+    `cwd` must be canonical: the CLI names the folder after the real path.
+    """
+    return f"projects/{re.sub(r'[^A-Za-z0-9]', '-', cwd)}/{session_id}.jsonl"
+
+
+def _read(line: bytes, end: int) -> TranscriptLine:
+    try:
+        data = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return TranscriptLine(end)
     if not isinstance(data, dict) or data.get("isSidechain") is True:
-        return Told(end)
+        return TranscriptLine(end)
     kind = data.get("type")
     if kind == "attachment":
-        return Told(end, ids=_ids(_attached(data.get("attachment"))))
+        return TranscriptLine(end, ids=_ids(_attached(data.get("attachment"))))
     message = data.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if kind == "user":
-        return Told(end, ids=_ids(_texts(content)), result_of=_results(content))
+        return TranscriptLine(end, ids=_ids(_texts(content)), result_of=_results(content))
     if kind == "assistant":
         real = isinstance(message, dict) and message.get("model") != "<synthetic>"
-        return Told(end, answers=real and data.get("isApiErrorMessage") is not True)
-    return Told(end)
+        return TranscriptLine(end, answers=real and data.get("isApiErrorMessage") is not True)
+    return TranscriptLine(end)
 
 
 def _attached(attachment: Any) -> list[str]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import msgspec
+
+from windlass.core.usage import CountedMessage, Usage, UsageReport, total
 
 MOST_TOKENS = 10**9
 """No request takes as many; a greater number is a mistake of whoever wrote it."""
@@ -22,38 +24,6 @@ LONGEST_MODEL = 128
 UNKNOWN_MODEL = "unknown"
 _SYNTHETIC = "<synthetic>"
 """The model of what the CLI itself puts into a conversation; nobody was asked, nothing is owed."""
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of one request, or of several at one price.
-
-    `cache_1h_tokens` are those of `cache_creation_input_tokens` that are kept for an hour.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_1h_tokens: int = 0
-    web_searches: int = 0
-    fast: bool = False
-
-
-class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one answer of a model used; `mark` is the same on every line about that answer."""
-
-    mark: str
-    model: str
-    at: float | None
-    usage: Usage
-
-
-class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model was used for since a process began, as that process says."""
-
-    model: str
-    usage: Usage
-    cost: float | None
 
 
 def from_transcript(line: bytes) -> CountedMessage | None:
@@ -90,17 +60,10 @@ def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
         report = _report(canonical(name), used)
         known = found.get(report.model)
         found[report.model] = report if known is None else _sum(known, report)
-    total = _usd(result.get("total_cost_usd"))
-    if not found and total:
-        return [UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=total)]
+    cost = _usd(result.get("total_cost_usd"))
+    if not found and cost:
+        return [UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=cost)]
     return list(found.values())
-
-
-def total(parts: Iterable[Usage]) -> Usage:
-    """Adds usage up; whether any was fast, which is a matter of price, is left out."""
-    known = list(parts)
-    fields = [field for field in Usage.__struct_fields__ if field != "fast"]
-    return Usage(**{field: sum(getattr(one, field) for one in known) for field in fields})
 
 
 def canonical(model: Any) -> str:

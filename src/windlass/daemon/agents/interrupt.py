@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire import AgentRequest, NoteRequest
 from windlass.core.crew import Agent
@@ -54,9 +53,8 @@ class Interrupts:
         if agent.mode == "live":
             keyboard.interrupt(self._context, agent)
         else:
-            ask = {"type": "control_request", "request_id": work.intent.id}
-            line = msgspec.json.encode({**ask, "request": {"subtype": "interrupt"}})
-            streams.write(self._context.folders.session(agent.uid, number), line + b"\n")
+            line = drivers.dialect(agent.driver).interrupt_line(work.intent.id)
+            streams.write(self._context.folders.session(agent.uid, number), line.encode())
         self._context.store.write(
             lambda w: w.emit("agent.interrupted", repo=agent.repo, agent=agent.uid)
         )

@@ -13,6 +13,7 @@ import msgspec
 
 from windlass import drivers
 from windlass.core.crew import Agent
+from windlass.core.dialect import Dialect
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import Unavailable
 from windlass.core.ids import Uid
@@ -80,9 +81,10 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         decisions.write_policy_file(context, agent)
         instructions.write(context, agent)
         request = session_request(context, agent, session)
-        if request.resume and not _is_begun(drivers.get(agent.driver).transcript(request)):
+        driver = drivers.get(agent.driver)
+        if request.resume and not _is_begun(driver.dialect, driver.transcript(request)):
             request = _anew(context, agent, request)
-        launch = drivers.get(agent.driver).launch(request)
+        launch = driver.launch(request)
         context.sessions.start(
             folder=folder,
             name=session_name(agent),
@@ -114,7 +116,7 @@ def _carried(marks: dict[str, Any]) -> dict[str, Any]:
     return {name: mark for name, mark in marks.items() if name != output_source.MARK}
 
 
-def _is_begun(transcript: str) -> bool:
+def _is_begun(dialect: Dialect, transcript: str) -> bool:
     """Whether a conversation has a message: one without cannot be resumed.
 
     One is written down a moment after it was said, so whoever dies early leaves a file without.
@@ -123,15 +125,7 @@ def _is_begun(transcript: str) -> bool:
         begins = untrusted_files.read(transcript, most=_BEGINNING)
     except OSError:
         return False
-    return len(begins) == _BEGINNING or any(map(_is_message, begins.splitlines()))
-
-
-def _is_message(line: bytes) -> bool:
-    try:
-        told = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return isinstance(told, dict) and told.get("type") in ("user", "assistant")
+    return len(begins) == _BEGINNING or any(map(dialect.is_message, begins.splitlines()))
 
 
 def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from windlass.core.claude import screen
-from windlass.core.claude.screen import Reading
+from windlass import drivers
 from windlass.core.crew import Agent
+from windlass.core.dialect import ScreenReading
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context, session_name
@@ -51,7 +51,8 @@ def say(context: Context, agent: Agent, text: str) -> None:
     An Enter that comes before the text is drawn is lost: measured, one time in six on a busy
     machine. So the text is seen first, and Enter pressed again while it still stands there.
     """
-    context.sessions.tmux.paste(session_name(agent), _typed(text), submit=False)
+    typed = drivers.dialect(agent.driver).typed(text)
+    context.sessions.tmux.paste(session_name(agent), typed, submit=False)
     if not _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN):
         # Something else may be there by now, which the Enter would answer.
         raise Conflict(f"{agent.id} does not show what was typed", f"look: wl look {agent.id}")
@@ -65,17 +66,8 @@ def say(context: Context, agent: Agent, text: str) -> None:
     )
 
 
-def _typed(text: str) -> str:
-    """What to type so that a text is taken for a text.
-
-    After a first `!` the rest would run in a shell that no policy sees; Enter after a backslash is
-    a new line. Blanks help against both, and the one at the end is cut off again: measured.
-    """
-    return (" " if text.startswith("!") else "") + text + (" " if text.endswith("\\") else "")
-
-
 def _see_until(
-    context: Context, agent: Agent, true: Callable[[Reading], bool], *, within: float
+    context: Context, agent: Agent, true: Callable[[ScreenReading], bool], *, within: float
 ) -> bool:
     clock = context.clock.unscaled
     end = clock.monotonic() + within
@@ -130,5 +122,6 @@ def _state(context: Context, agent: Agent) -> State:
     return now.state if now else State.STOPPED
 
 
-def _see(context: Context, agent: Agent) -> Reading:
-    return screen.read(context.sessions.tmux.capture(session_name(agent)))
+def _see(context: Context, agent: Agent) -> ScreenReading:
+    text = context.sessions.tmux.capture(session_name(agent))
+    return drivers.dialect(agent.driver).screen(text)

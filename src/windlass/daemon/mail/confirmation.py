@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 import psutil
 
-from windlass.core.claude import transcript
-from windlass.core.claude.transcript import Told
+from windlass import drivers
 from windlass.core.crew import Agent
+from windlass.core.dialect import TranscriptLine
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
@@ -92,22 +92,23 @@ class Confirmation:
             self._forget(number)
         return left
 
-    def _news(self, agent: Agent, watched: list[Message]) -> list[Told]:
+    def _news(self, agent: Agent, watched: list[Message]) -> list[TranscriptLine]:
         """Lines that were not looked at, of every conversation that may tell of these."""
         begun = self._read.setdefault(agent.uid, {})
         for offer in (one.offer for one in watched):
             if offer is not None and offer.path not in begun:
                 begun[offer.path] = offer.offset
         begun.setdefault(self.path(agent), 0)
-        found: list[Told] = []
+        dialect = drivers.dialect(agent.driver)
+        found: list[TranscriptLine] = []
         for path in begun:
             # To its end: what is missing in a part of it is not missing.
             while (part := _whole_lines(path, begun[path])).lines:
-                found += transcript.read(part.lines, part.start)
+                found += dialect.transcript_lines(part.lines, part.start)
                 begun[path] = part.end
         return found
 
-    def _note_results(self, watched: list[Message], found: list[Told]) -> None:
+    def _note_results(self, watched: list[Message], found: list[TranscriptLine]) -> None:
         """Notes whose call of a tool is over, and then whether the model went on without it.
 
         What went with a call is written after its result: that it is missing there says nothing
@@ -180,7 +181,7 @@ def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:
         offer_again(writing, message, why)
 
 
-def _keep(writing: Writing, watched: list[Message], found: list[Told]) -> list[Message]:
+def _keep(writing: Writing, watched: list[Message], found: list[TranscriptLine]) -> list[Message]:
     """What became of messages, line by line; what was answered is watched no more."""
     found_again = (mailbox.find(writing.connection, one.id) for one in watched)
     known = {one.id: one for one in found_again if one is not None}

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire import MailRequest
-from windlass.core.driving import user_line
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
@@ -265,7 +265,8 @@ class Delivery:
         if not text:
             return False
         try:
-            streams.write(folder, user_line(text).encode())
+            line = drivers.dialect(recipient.agent.driver).user_line(text)
+            streams.write(folder, line.encode())
         except Conflict:
             return False  # it has ended: the next session gets it
         return True

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from windlass import drivers
-from windlass.core.claude import screen
 from windlass.core.config import Config
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError, DriverError, NotFound, Unavailable, WindlassError
@@ -101,7 +100,7 @@ def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
     end = clock.monotonic() + PATIENCE
     while not driver.trusts(request):
         try:
-            reading = screen.read(tmux.capture(SESSION))
+            reading = driver.dialect.screen(tmux.capture(SESSION))
         except NotFound:
             raise Unavailable(
                 f"{driver.name} ended before it asked whether {request.workspace} is trusted",

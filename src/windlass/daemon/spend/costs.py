@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire import CostsRequest
-from windlass.core import ages, pricing
-from windlass.core.claude import usage
-from windlass.core.claude.usage import CountedMessage, Usage
+from windlass.core import ages, pricing, usage
 from windlass.core.crew import Agent
+from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Table
+from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
@@ -97,7 +97,7 @@ class Costs:
         if metered is None:
             metered = self._source(agent, session).metered
         before = spending.reported(writing.connection, agent.uid, session.number)
-        for report in usage.from_result(result):
+        for report in drivers.dialect(agent.driver).result_usage(result):
             known, paid = before.get(report.model, (Usage(), 0.0))
             used = _beyond(report.usage, known)
             cost = max(0.0, table.cost_reported(report) - paid)
@@ -182,7 +182,8 @@ class Costs:
         if not files and kept.get("metered") == metered:
             return False
         seen = dict.fromkeys(kept.get("seen", ()))
-        messages = [one for one in _unseen(lines, seen) if not _inherited(one, agent)]
+        counted = _unseen(drivers.dialect(agent.driver), lines, seen)
+        messages = [one for one in counted if not _inherited(one, agent)]
         table = self._in_force()
         fresh = {
             "metered": metered,
@@ -245,11 +246,11 @@ def _inherited(message: CountedMessage, agent: Agent) -> bool:
     return agent.fork_of is not None and message.at is not None and message.at < agent.created_at
 
 
-def _unseen(lines: list[bytes], seen: dict[str, None]) -> list[CountedMessage]:
+def _unseen(dialect: Dialect, lines: list[bytes], seen: dict[str, None]) -> list[CountedMessage]:
     """The answers that these lines tell of for the first time; their marks are added."""
     found = []
     for line in lines:
-        message = usage.from_transcript(line)
+        message = dialect.message_usage(line)
         if message is None or message.usage == Usage():
             continue
         if message.mark not in seen:

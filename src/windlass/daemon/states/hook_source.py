@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
+from windlass import drivers
 from windlass.core import states
-from windlass.core.claude import observations as claude_observations
 from windlass.core.crew import Agent
+from windlass.core.dialect import Dialect
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import untrusted_files
 from windlass.daemon.kernel.context import Context
@@ -53,13 +54,15 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
     if offset == session.events_offset:
         return False
 
+    dialect = drivers.dialect(agent.driver)
+
     def change(writing: Writing) -> None:
         taken = rows.session(writing.connection, agent.uid, session.number)
         if taken.events_offset != session.events_offset:
             return  # who gave us the session had it from before somebody else read on
         garbage: list[bytes] = []
         for line in lines:
-            taken = _take(writing, agent, taken, line, garbage)
+            taken = _take(writing, dialect, agent, taken, line, garbage=garbage)
         if garbage:
             _tell_of_garbage(writing, agent, garbage)
         rows.put_session(writing, msgspec.structs.replace(taken, events_offset=offset))
@@ -89,7 +92,13 @@ def _whole_lines(path: str, offset: int) -> tuple[Iterable[bytes], int]:
 
 
 def _take(
-    writing: Writing, agent: Agent, session: Session, line: bytes, garbage: list[bytes]
+    writing: Writing,
+    dialect: Dialect,
+    agent: Agent,
+    session: Session,
+    line: bytes,
+    *,
+    garbage: list[bytes],
 ) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
     try:
@@ -115,12 +124,10 @@ def _take(
             event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
     if name == "PermissionRequest" and agent.mode == "headless":
         return session  # it asks over its output, and may have its answer before the hook speaks
-    seen = claude_observations.from_hook(event, at=at, session=session.number)
+    seen = dialect.from_hook(event, at=at, session=session.number)
     if seen is not None:
         if name == "SessionStart":
-            seen = claude_observations.resumed(
-                seen, rows.observations(writing.connection, agent.uid)
-            )
+            seen = dialect.resumed(seen, rows.observations(writing.connection, agent.uid))
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from windlass import drivers
 from windlass.core import states
-from windlass.core.claude import observations as claude_observations
 from windlass.core.crew import Agent
+from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
+from windlass.core.states import Observation
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import observations
 from windlass.sessions import record, streams
@@ -31,6 +33,8 @@ _READ_AT_ONCE = 1 << 20
 _MOMENT = 1e-6
 _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
+_BOUNDARIES = (LineKind.BEGINNING, LineKind.REQUEST, LineKind.RESULT)
+"""Where a turn begins, waits for us, or ends."""
 Decide = Callable[[Agent, Mapping[str, Any]], Mapping[str, Any]]
 """Given a tool call, says `{"behavior": "allow"}` or `{"behavior": "deny", "message": ...}`."""
 
@@ -75,6 +79,7 @@ class OutputSource:
     def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads what was printed by then; returns the session with its marks moved."""
         folder = self._context.folders.session(agent.uid, session.number)
+        dialect = drivers.dialect(agent.driver)
         while True:
             offset = session.marks.get(MARK, 0)
             lines, end = _read(folder, offset, printed)
@@ -83,9 +88,9 @@ class OutputSource:
             said = [_decoded(line) for line in lines if line.strip()]
             unanswered = self._context.clock.now()
             for line in said:
-                self._answer(agent, session, line)
+                self._answer(dialect, agent, session, line)
             session = self._keep(
-                agent, session, said, at=printed.at, end=end, unanswered=unanswered
+                dialect, agent, session, said, at=printed.at, end=end, unanswered=unanswered
             )
 
     def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
@@ -94,20 +99,25 @@ class OutputSource:
         A model that answers again after it refused is told of by no hook but the last of the turn.
         """
         folder = self._context.folders.session(agent.uid, session.number)
+        dialect = drivers.dialect(agent.driver)
         offset = session.marks.get(MARK, 0)
         lines, _ = _read(folder, offset, printed)
         ahead = [_decoded(line) for line in lines]
-        ends = next((n for n, line in enumerate(ahead) if _is_boundary(line)), len(ahead))
+        kinds = map(dialect.line_kind, ahead)
+        ends = next((n for n, kind in enumerate(kinds) if kind in _BOUNDARIES), len(ahead))
         end = offset + sum(len(line) + 1 for line in lines[:ends])
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         # Of what is not the last of the output is known only that it came after what we know.
         known = max((one.at for one in seen if one.session == session.number), default=printed.at)
         at = max(known + _MOMENT, printed.at if ends == len(ahead) else 0.0)
         said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
-        return self._keep(agent, session, said, at=at, end=end) if end > offset else session
+        if end == offset:
+            return session
+        return self._keep(dialect, agent, session, said, at=at, end=end)
 
     def _keep(
         self,
+        dialect: Dialect,
         agent: Agent,
         session: Session,
         said: list[Any],
@@ -119,15 +129,20 @@ class OutputSource:
         def change(writing: Writing) -> Session:
             marks = rows.session(writing.connection, agent.uid, session.number).marks
             tools = marks.get(observations.TOOLS, 0)
-            begun = max((n for n, line in enumerate(said) if _is_beginning(line)), default=0)
-            for number, line in enumerate(said):
+            kinds = [dialect.line_kind(line) for line in said]
+            begun = max((n for n, k in enumerate(kinds) if k is LineKind.BEGINNING), default=0)
+            for number, (kind, line) in enumerate(zip(kinds, said, strict=True)):
                 # By its file a request may seem older than the hook before it, and be passed over;
                 # it was still one when we came to answer it.
-                since = max(at, unanswered) if _is_request(line) else at
-                self._take(writing, agent, session, line)
+                since = max(at, unanswered) if kind is LineKind.REQUEST else at
+                self._take(writing, dialect, agent, session, line)
                 if number < begun:
                     continue  # the end of a turn before this one, which says nothing about now
-                self._observe(writing, agent, session, line, at=since, tools=tools)
+                if kind is LineKind.RETRY:
+                    since += _COARSE
+                seen = _observed(dialect, session, line, at=since)
+                if seen is not None:
+                    rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
             # Others move marks of their own in the same row.
             latest = rows.session(writing.connection, agent.uid, session.number)
             kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
@@ -137,49 +152,26 @@ class OutputSource:
 
         return self._context.store.write(change)
 
-    def _take(self, writing: Writing, agent: Agent, session: Session, line: Any) -> None:
+    def _take(
+        self, writing: Writing, dialect: Dialect, agent: Agent, session: Session, line: Any
+    ) -> None:
         if not isinstance(line, dict):
             writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
             return
-        if _is_result(line):
-            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **_summary(line))
+        if dialect.line_kind(line) is LineKind.RESULT:
+            summary = dialect.summary(line)
+            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **summary)
             self._results.take_result(writing, agent, session, line)
 
-    def _observe(
-        self, writing: Writing, agent: Agent, session: Session, line: Any, *, at: float, tools: int
-    ) -> None:
-        if not isinstance(line, dict):
+    def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> None:
+        asked = dialect.permission_asked(line)
+        if asked is None:
             return
-        if line.get("subtype") == "api_retry":
-            at += _COARSE
-        seen = claude_observations.from_output(line, at=at, session=session.number)
-        if seen is not None:
-            rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
-
-    def _answer(self, agent: Agent, session: Session, line: Any) -> None:
-        if not _is_request(line):
-            return
-        request = line.get("request")
-        if not isinstance(request, dict) or request.get("subtype") != "can_use_tool":
-            return
-        call = {
-            "hook_event_name": "PermissionRequest",
-            "tool_name": request.get("tool_name"),
-            "tool_input": request.get("input"),
-            "cwd": agent.workspace,
-        }
-        decided = dict(self._decide(agent, call))
-        if decided.get("behavior") == "allow":
-            decided["updatedInput"] = request.get("input")
-        response = {
-            "subtype": "success",
-            "request_id": line.get("request_id"),
-            "response": decided,
-        }
-        answer = msgspec.json.encode({"type": "control_response", "response": response})
+        call = {"hook_event_name": "PermissionRequest", **asked, "cwd": agent.workspace}
+        answer = dialect.permission_line(line, self._decide(agent, call))
         folder = self._context.folders.session(agent.uid, session.number)
         with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer
-            streams.write(folder, answer + b"\n")
+            streams.write(folder, answer.encode())
 
 
 def _read(folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int]:
@@ -189,21 +181,10 @@ def _read(folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int
     )
 
 
-def _is_result(line: Any) -> bool:
-    return isinstance(line, dict) and line.get("type") == "result"
-
-
-def _is_request(line: Any) -> bool:
-    return isinstance(line, dict) and line.get("type") == "control_request"
-
-
-def _is_boundary(line: Any) -> bool:
-    """Whether a turn ends here, or begins, or waits for us."""
-    return _is_beginning(line) or _is_request(line) or _is_result(line)
-
-
-def _is_beginning(line: Any) -> bool:
-    return isinstance(line, dict) and line.get("subtype") == "init"
+def _observed(dialect: Dialect, session: Session, line: Any, *, at: float) -> Observation | None:
+    if not isinstance(line, dict):
+        return None
+    return dialect.from_output(line, at=at, session=session.number)
 
 
 def _decoded(line: bytes) -> Any:
@@ -211,11 +192,3 @@ def _decoded(line: bytes) -> Any:
         return msgspec.json.decode(line)
     except (ValueError, RecursionError):
         return line.decode(errors="replace")
-
-
-def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("subtype", "is_error", "api_error_status", "num_turns", "total_cost_usd", "duration_ms")
-    said = {key: result[key] for key in kept if result.get(key) is not None}
-    if isinstance(text := result.get("result"), str):
-        said["result"] = text[:4096]
-    return said

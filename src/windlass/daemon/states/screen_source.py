@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from windlass.core.claude import observations as claude_observations
-from windlass.core.claude import screen
+from windlass import drivers
 from windlass.core.crew import Agent
+from windlass.core.dialect import Dialect, ScreenReading
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
@@ -27,7 +27,6 @@ from windlass.store.rows import Session
 SETTLES = 1.0
 SELDOM = 5.0
 OFTEN = 1.0
-_TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit")
 _LARGEST_STATUS = 1 << 16
 
 
@@ -65,17 +64,23 @@ class ScreenSource:
             eye.status_file = status_file(pid) if pid else None
             eye.began = _written_at(f"{folder}/{record.SPEC}")
         now = self._context.clock.now()
-        found = [_read_status(eye, session, now), self._picture(eye, agent, str(folder), now)]
+        dialect = drivers.dialect(agent.driver)
+        found = [
+            _read_status(dialect, eye, session, now),
+            self._picture(dialect, eye, agent, folder=str(folder), now=now),
+        ]
         return [seen for seen in found if seen is not None]
 
     def forget(self, uid: Uid) -> None:
         """Lets go of an agent that has ended."""
         self._eyes.pop(uid, None)
 
-    def _picture(self, eye: Eye, agent: Agent, folder: str, now: float) -> Observation | None:
+    def _picture(
+        self, dialect: Dialect, eye: Eye, agent: Agent, *, folder: str, now: float
+    ) -> Observation | None:
         printed = _size(f"{folder}/{record.SCREEN}")
         fresh, eye.printed = _tail(f"{folder}/{record.SCREEN}", eye.printed, printed), printed
-        telling = any(word in fresh for word in _TELLTALES)
+        telling = any(word in fresh for word in dialect.telltales)
         starting = agent.state is State.CREATING
         unsure = starting or agent.state in (State.RATE_LIMITED, State.ASKING)
         pause = OFTEN if unsure or eye.again or telling else SELDOM
@@ -87,11 +92,10 @@ class ScreenSource:
             text = self._context.sessions.tmux.capture(session_name(agent))
         except WindlassError:
             return None  # it just ended; its exit says more than its screen
-        return _judge(eye, text, now)
+        return _judge(eye, dialect.screen(text), now)
 
 
-def _judge(eye: Eye, text: str, now: float) -> Observation | None:
-    reading = screen.read(text)
+def _judge(eye: Eye, reading: ScreenReading, now: float) -> Observation | None:
     if reading.state is not eye.state:
         eye.state, eye.since, eye.again = reading.state, now, True
         return None
@@ -108,7 +112,7 @@ def _judge(eye: Eye, text: str, now: float) -> Observation | None:
     )
 
 
-def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
+def _read_status(dialect: Dialect, eye: Eye, session: Session, now: float) -> Observation | None:
     if eye.status_file is None:
         return None
     try:
@@ -119,11 +123,7 @@ def _read_status(eye: Eye, session: Session, now: float) -> Observation | None:
         status = msgspec.json.decode(untrusted_files.read(eye.status_file, most=_LARGEST_STATUS))
     except (OSError, ValueError, RecursionError):
         return None  # not there yet, gone, or half written: the next glance sees
-    seen = (
-        claude_observations.from_status(status, session=session.number)
-        if isinstance(status, dict)
-        else None
-    )
+    seen = dialect.from_status(status, session=session.number) if isinstance(status, dict) else None
     if seen is not None and 0 <= now - seen.at < SETTLES:
         return None  # a hook about the same moment may be on its way, and says more
     eye.status_stamp = stamp

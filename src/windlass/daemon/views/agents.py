@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire import (
     AgentRequest,
@@ -25,7 +26,6 @@ from windlass.api.wire import (
     WhyRequest,
 )
 from windlass.core import crew, ids, states
-from windlass.core.claude import stream
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId, Uid
@@ -219,7 +219,7 @@ class Views:
         folder = self._folder(agent, sessions[0].number)
         lines = request.get("lines", 0)
         if agent.mode == "headless":
-            return {"id": agent.id, "live": live, "mode": agent.mode, **_said(folder, lines)}
+            return {"id": agent.id, "live": live, "mode": agent.mode, **_said(agent, folder, lines)}
         if live:
             text = self._context.sessions.tmux.capture(
                 session_name(agent), scrollback=lines, colour=colour
@@ -437,15 +437,16 @@ def _tail(folder: Path, lines: int | None) -> str:
     return "\n".join(_last(wanted, lines))
 
 
-def _said(folder: Path, lines: int | None) -> dict[str, str]:
+def _said(agent: Agent, folder: Path, lines: int | None) -> dict[str, str]:
     """What a headless session said, for people and as it stands."""
     path = folder / record.OUTPUT
     text, cut = _end_of(path) if path.exists() else ("", False)
     if cut:
         text = text.partition("\n")[2]
     raw = text.removesuffix("\n").split("\n")
+    shown = drivers.dialect(agent.driver).shown(text)
     return {
-        "screen": "\n".join(_last(stream.shown(text), lines)),
+        "screen": "\n".join(_last(shown, lines)),
         "raw": without_escapes("\n".join(_last(raw, lines))),
     }
 

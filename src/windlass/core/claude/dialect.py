@@ -1,0 +1,36 @@
+"""The dialect of Claude Code, which the stand-in speaks as well.
+
+One table of where each part of `core.dialect.Dialect` is done; that describes what each promises.
+"""
+
+from __future__ import annotations
+
+from windlass.core.claude import input_lines, observations, screen, stream, transcript, usage
+
+
+class ClaudeDialect:
+    """What Claude Code writes and shows, and what it understands."""
+
+    telltales = screen.TELLTALES
+
+    from_hook = staticmethod(observations.from_hook)
+    resumed = staticmethod(observations.resumed)
+    from_status = staticmethod(observations.from_status)
+    from_output = staticmethod(observations.from_output)
+
+    line_kind = staticmethod(stream.kind)
+    summary = staticmethod(stream.summary)
+    shown = staticmethod(stream.shown)
+
+    permission_asked = staticmethod(input_lines.permission_asked)
+    permission_line = staticmethod(input_lines.permission_line)
+    user_line = staticmethod(input_lines.user_line)
+    interrupt_line = staticmethod(input_lines.interrupt_line)
+
+    transcript_lines = staticmethod(transcript.read)
+    is_message = staticmethod(transcript.is_message)
+    message_usage = staticmethod(usage.from_transcript)
+    result_usage = staticmethod(usage.from_result)
+
+    screen = staticmethod(screen.read)
+    typed = staticmethod(input_lines.typed)

@@ -1,0 +1,124 @@
+"""How one agent CLI speaks, behind one Protocol: what it says and how it is answered.
+
+A driver offers its dialect; the daemon reads hooks, output, conversations and screens through it,
+so that a second CLI is one package. All of it is pure and total: whatever a session wrote, a reader
+returns something and never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from windlass.core.states import Observation, State
+from windlass.core.usage import CountedMessage, UsageReport
+
+
+class LineKind(StrEnum):
+    """What a line of a headless session's output is to us."""
+
+    BEGINNING = "beginning"
+    """A turn begins."""
+    REQUEST = "request"
+    """The session waits for our answer."""
+    RETRY = "retry"
+    """The model refused, and is asked again."""
+    RESULT = "result"
+    """A turn has ended."""
+    OTHER = "other"
+
+
+class TranscriptLine(NamedTuple):
+    """One whole line of a conversation, as far as it concerns messages; `end` is where it ends.
+
+    `ids` are the messages that the model is shown there, `answers` is true where the model speaks,
+    and `result_of` are the tool calls that are over.
+    """
+
+    end: int
+    ids: tuple[str, ...] = ()
+    answers: bool = False
+    result_of: tuple[str, ...] = ()
+
+
+class ScreenReading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a screen shows now, the rule that says so, and the lines that decided."""
+
+    state: State
+    rule: str
+    evidence: str
+    dialog: str | None = None
+    """The kind of dialog that is open."""
+    draft: str | None = None
+    """What stands in the prompt box: empty when nothing does, None without a box."""
+    queued: bool = False
+    """Whether prompts wait for the present turn to end."""
+    retry_after: int | None = None
+    """Seconds until the program tries again by itself."""
+
+
+class Dialect(Protocol):
+    """What one agent CLI writes and shows, and what it understands."""
+
+    @property
+    def telltales(self) -> tuple[bytes, ...]:
+        """Returns words whose being printed makes it worth reading the screen soon."""
+
+    def from_hook(self, event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
+        """Reads a hook event; None where it says nothing about the state."""
+
+    def resumed(self, seen: Observation, before: Iterable[Observation]) -> Observation:
+        """Corrects what the start of a session says by how the session before it was left."""
+
+    def from_status(self, status: Mapping[str, Any], *, session: int) -> Observation | None:
+        """Reads the CLI's own status file; None where it says nothing that we know."""
+
+    def from_output(
+        self, line: Mapping[str, Any], *, at: float, session: int
+    ) -> Observation | None:
+        """Reads a line of a headless session's output; None where it says nothing of the state."""
+
+    def line_kind(self, line: Any) -> LineKind:
+        """Returns what a decoded line of a headless session's output is to us."""
+
+    def summary(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what is worth keeping of the line that ends a turn."""
+
+    def shown(self, text: str) -> list[str]:
+        """Turns a headless session's output into lines that people read."""
+
+    def permission_asked(self, line: Any) -> Mapping[str, Any] | None:
+        """Returns `tool_name` and `tool_input` of a call that a line asks permission for."""
+
+    def permission_line(self, asked: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
+        """Returns the line that answers such a request.
+
+        `decision` is `{"behavior": "allow"}`, or `{"behavior": "deny", "message": ...}`.
+        """
+
+    def user_line(self, text: str) -> str:
+        """Returns the line by which a headless session is told something."""
+
+    def interrupt_line(self, name: str) -> str:
+        """Returns the line that stops a headless session's turn; `name` is that request's own."""
+
+    def transcript_lines(self, lines: Iterable[bytes], start: int) -> list[TranscriptLine]:
+        """Reads what whole lines of a conversation, from an offset on, tell of messages."""
+
+    def is_message(self, line: bytes) -> bool:
+        """Returns whether a line of a conversation is a message: one without cannot be resumed."""
+
+    def message_usage(self, line: bytes) -> CountedMessage | None:
+        """Reads what a line of a conversation says that one answer of a model used, if it does."""
+
+    def result_usage(self, result: Mapping[str, Any]) -> list[UsageReport]:
+        """Reads what the line that ends a turn says was used since the process began, by model."""
+
+    def screen(self, text: str) -> ScreenReading:
+        """Judges a captured screen of a live session."""
+
+    def typed(self, text: str) -> str:
+        """Returns what to type so that a text is taken for a text and never for a command."""
