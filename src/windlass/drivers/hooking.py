@@ -29,7 +29,7 @@ AS_COMMANDS = ("SessionStart", "SessionEnd")
 ASKING = ("PreToolUse", "PermissionRequest")
 REWAKING = ("SessionStart", "Stop", "StopFailure")
 _TIMEOUT = 20
-"""Seconds, more than a policy hook waits for the daemon: an agent CLI goes on without a late one."""
+"""Seconds; more than a policy hook waits for the daemon, for a CLI goes on without a late one."""
 _WAITS_AT_MOST = 86_400
 
 
