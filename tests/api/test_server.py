@@ -41,12 +41,12 @@ class Serving:
         self.word: asyncio.Future[str] = self.loop.create_future()
         self.given_up = 0
         verbs: dict[str, Verb | Wait] = {
-            "wait": Wait(dict[str, Any], self._wait, callers="both"),
+            "wait": Wait(dict[str, Any], str, self._wait, callers="both"),
             "echo": Verb(
-                Asked, lambda caller, asked: {"agent": caller.agent, **asked}, callers="both"
+                Asked, Any, lambda caller, asked: {"agent": caller.agent, **asked}, callers="both"
             ),
-            "fail": Verb(dict[str, Any], self._fail),
-            "odd": Verb(dict[str, Any], lambda _caller, _asked: {"name": "a\udcff"}),
+            "fail": Verb(dict[str, Any], Any, self._fail),
+            "odd": Verb(dict[str, Any], Any, lambda _caller, _asked: {"name": "a\udcff"}),
         }
         self.server = Server(verbs, self._feed, schema=1, run=self._run)
         self._thread = threading.Thread(target=self.loop.run_forever)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, get_type_hints
 
 import msgspec
@@ -10,6 +12,7 @@ import pytest
 from windlass.api import wire
 from windlass.api.server import _decode
 from windlass.api.verbs import Verb, Wait
+from windlass.api.wire.hooks import HookInput
 from windlass.core.errors import UserError
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
@@ -18,7 +21,7 @@ NOBODY: Any = None
 TABLE = {
     name: verb
     for name, verb in routes(Services(NOBODY, NOBODY)).items()
-    if verb.request is not wire.HookInput  # an agent CLI's own words, of which no type is trusted
+    if verb.request is not HookInput  # an agent CLI's own words, of which no type is trusted
 }
 NEEDED: dict[str, dict[str, Any]] = {
     "answer": {"question": "q", "text": "x"},
@@ -67,12 +70,23 @@ def test_a_request_of_the_wrong_type_is_refused(name: str) -> None:
 
 def test_every_request_on_the_wire_belongs_to_a_verb() -> None:
     used = {verb.request for verb in TABLE.values()}
-    written = {
-        kind
-        for name, kind in vars(wire).items()
-        if name.endswith("Request") and isinstance(kind, type)
+    assert {kind for name, kind in written().items() if name.endswith("Request")} <= used
+
+
+def test_every_reply_on_the_wire_belongs_to_a_verb() -> None:
+    used = {verb.reply for verb in TABLE.values()}
+    assert {kind for name, kind in written().items() if name.endswith("Reply")} <= used
+
+
+def written() -> dict[str, type]:
+    """Every type of the wire, by its name."""
+    modules = [import_module(one.name) for one in iter_modules(wire.__path__, "windlass.api.wire.")]
+    return {
+        name: kind
+        for module in modules
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
     }
-    assert written <= used
 
 
 def decoded(verb: Verb | Wait, body: dict[str, Any]) -> Any:

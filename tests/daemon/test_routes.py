@@ -152,7 +152,7 @@ def test_the_callers_of_every_verb_are_those_written_down_here() -> None:
 
 
 def test_a_verb_that_says_nothing_of_callers_is_the_persons_alone() -> None:
-    for made in (Verb(dict, NOBODY), Wait(dict, NOBODY)):
+    for made in (Verb(dict, dict, NOBODY), Wait(dict, dict, NOBODY)):
         assert made.callers == "person"
         with served({"new": made}) as new, pytest.raises(Denied, match="agents do not do this"):
             new.ask("agent", "new", {})

@@ -1,4 +1,4 @@
-"""What a verb of the API is: the type of its request, who may call it, and what answers it.
+"""What a verb of the API is: its request and its reply, who may call it, and what answers it.
 
 A door is closed unless its route opens it: without a word about callers only the person may.
 """
@@ -42,6 +42,7 @@ class Verb(NamedTuple):
     """One verb, answered on a worker thread."""
 
     request: Any
+    reply: Any
     answer: Callable[[Caller, Any], Any]
     callers: Callers = "person"
     refusal: Refusal = Refusal()
@@ -51,6 +52,7 @@ class Wait(NamedTuple):
     """A verb that may take hours: awaited on the event loop, cancelled when its client hangs up."""
 
     request: Any
+    reply: Any
     answer: Callable[[Caller, Any], Awaitable[Any]]
     callers: Callers = "person"
     refusal: Refusal = Refusal()

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.contexts import REPO
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import ListenRequest, NotifyRequest
+from windlass.api.wire.mail import ListenRequest, NotifyRequest
 from windlass.core import shapes
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context

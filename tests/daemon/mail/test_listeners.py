@@ -15,7 +15,7 @@ from tests.support.contexts import OTHER, REPO
 from tests.support.ground import until
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import ListenRequest
+from windlass.api.wire.mail import ListenRequest
 from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import EndRequest
+from windlass.api.wire.agents import EndRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError

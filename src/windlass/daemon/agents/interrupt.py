@@ -6,7 +6,8 @@ from typing import Any
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import AgentRequest, NoteRequest
+from windlass.api.wire.agents import NoteRequest
+from windlass.api.wire.request import AgentRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import Uid

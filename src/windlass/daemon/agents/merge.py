@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import MergeRequest
+from windlass.api.wire.agents import MergeRequest
 from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError

@@ -9,7 +9,8 @@ import msgspec
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import AgentRequest, ReassignRequest, ResumeRequest
+from windlass.api.wire.agents import ReassignRequest, ResumeRequest
+from windlass.api.wire.request import AgentRequest
 from windlass.core import crew
 from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError

@@ -18,7 +18,8 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import AnyRequest, TrashRequest
+from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.trash import TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from windlass.api import wire
 from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.wire import agents as wire
+from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.trash import EmptyReply, TrashRequest
 from windlass.daemon.agents import restore
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
@@ -35,26 +37,50 @@ def routes(
     """Verb by verb."""
     does = partial(performing, intents)
     return {
-        "end": Verb(wire.EndRequest, does("end", endings.begin), callers="both"),
+        "end": Verb(wire.EndRequest, wire.EndReply, does("end", endings.begin), callers="both"),
         "interrupt": Verb(
-            wire.AgentRequest, does("interrupt", interrupts.begin_interrupt), callers="both"
+            AgentRequest,
+            wire.InterruptReply,
+            does("interrupt", interrupts.begin_interrupt),
+            callers="both",
         ),
-        "merge": Verb(wire.MergeRequest, does("merge", merges.begin), callers="both"),
-        "merge-check": Verb(wire.MergeRequest, merges.preview, callers="both"),
-        "note": Verb(wire.NoteRequest, does("note", interrupts.begin_note), callers="both"),
+        "merge": Verb(
+            wire.MergeRequest, wire.MergeReply, does("merge", merges.begin), callers="both"
+        ),
+        "merge-check": Verb(
+            wire.MergeRequest, wire.MergeCheckReply, merges.preview, callers="both"
+        ),
+        "note": Verb(
+            wire.NoteRequest, wire.NoteReply, does("note", interrupts.begin_note), callers="both"
+        ),
         "pause": Verb(
-            wire.AgentRequest, does("pause", partial(pause_resume.begin, "pause")), callers="both"
+            AgentRequest,
+            wire.SessionReply,
+            does("pause", partial(pause_resume.begin, "pause")),
+            callers="both",
         ),
         "reassign": Verb(
-            wire.ReassignRequest, does("reassign", pause_resume.begin_reassign), callers="both"
+            wire.ReassignRequest,
+            wire.ReassignReply,
+            does("reassign", pause_resume.begin_reassign),
+            callers="both",
         ),
         "resume": Verb(
             wire.ResumeRequest,
+            wire.SessionReply,
             does("resume", partial(pause_resume.begin, "resume")),
             callers="both",
         ),
-        "spawn": Verb(wire.SpawnRequest, does("spawn", spawns.begin), callers="both"),
-        "trash.empty": Verb(wire.TrashRequest, partial(restore.empty, context), refusal=_EMPTY),
-        "trash.restore": Verb(wire.TrashRequest, does("restore", restores.begin), refusal=_RESTORE),
-        "undo": Verb(wire.AnyRequest, partial(restores.undo, intents), callers="both"),
+        "spawn": Verb(
+            wire.SpawnRequest, wire.SpawnReply, does("spawn", spawns.begin), callers="both"
+        ),
+        "trash.empty": Verb(
+            TrashRequest, EmptyReply, partial(restore.empty, context), refusal=_EMPTY
+        ),
+        "trash.restore": Verb(
+            TrashRequest, wire.RestoreReply, does("restore", restores.begin), refusal=_RESTORE
+        ),
+        "undo": Verb(
+            AnyRequest, wire.RestoreReply, partial(restores.undo, intents), callers="both"
+        ),
     }

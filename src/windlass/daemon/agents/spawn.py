@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import SpawnRequest
+from windlass.api.wire.agents import SpawnRequest
 from windlass.core import crew, ids, names
 from windlass.core.boxing import Network
 from windlass.core.config import Config, confinement

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from windlass.api.verbs import Caller
 from windlass.daemon.kernel.intents import Begin, Intents
 
+Asked = TypeVar("Asked", bound=Mapping[str, Any])
+
 
 def performing(
-    intents: Intents, kind: str, begin: Callable[[Caller, Any], Begin]
-) -> Callable[[Caller, Any], Any]:
+    intents: Intents, kind: str, begin: Callable[[Caller, Asked], Begin]
+) -> Callable[[Caller, Asked], Any]:
     """What answers a verb that is an operation: does it once per key, and returns its result."""
     return lambda caller, request: intents.perform(
         kind, own_key(caller, request), lambda: begin(caller, request)

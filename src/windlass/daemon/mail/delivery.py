@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import MailRequest
+from windlass.api.wire.mail import MailRequest
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import messages

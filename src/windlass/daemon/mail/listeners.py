@@ -19,7 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import ListenRequest, NotifyRequest, TakenRequest
+from windlass.api.wire.mail import ListenRequest, NotifyRequest, TakenRequest
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import USER

@@ -16,7 +16,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import (
+from windlass.api.wire.mail import (
     AnswerRequest,
     InboxRequest,
     MessageRequest,

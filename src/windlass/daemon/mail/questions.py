@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import AskRequest, QuestionsRequest
+from windlass.api.wire.mail import AskRequest, QuestionsRequest
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import MailLimits, Message

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from windlass.api import wire
 from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.wire import mail as wire
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import performing
 from windlass.daemon.mail.delivery import Delivery
@@ -31,28 +31,50 @@ def routes(
     """Verb by verb."""
     return {
         "ack": Verb(
-            wire.MessagesRequest, performing(intents, "ack", messages.begin_ack), callers="both"
+            wire.MessagesRequest,
+            wire.AckReply,
+            performing(intents, "ack", messages.begin_ack),
+            callers="both",
         ),
         "answer": Verb(
-            wire.AnswerRequest, performing(intents, "send", messages.begin_answer), callers="both"
+            wire.AnswerRequest,
+            wire.SendReply,
+            performing(intents, "send", messages.begin_answer),
+            callers="both",
         ),
         "ask": Verb(
             wire.AskRequest,
+            wire.AskReply,
             performing(intents, "ask", questions.begin),
             callers="agent",
             refusal=_ASK,
         ),
-        "inbox": Verb(wire.InboxRequest, messages.inbox, callers="both"),
-        "listen": Wait(wire.ListenRequest, listeners.listen, refusal=_LISTEN),
-        "mail.wait": Wait(wire.MailRequest, delivery.wait, callers="agent", refusal=_HOOKS),
-        "message": Verb(wire.MessageRequest, messages.show, callers="both"),
+        "inbox": Verb(wire.InboxRequest, list[wire.MessageView], messages.inbox, callers="both"),
+        "listen": Wait(wire.ListenRequest, wire.ListenReply, listeners.listen, refusal=_LISTEN),
+        "mail.wait": Wait(
+            wire.MailRequest, wire.MailReply, delivery.wait, callers="agent", refusal=_HOOKS
+        ),
+        "message": Verb(wire.MessageRequest, wire.MessageReply, messages.show, callers="both"),
         "notify": Verb(
-            wire.NotifyRequest, performing(intents, "notify", listeners.begin), callers="both"
+            wire.NotifyRequest,
+            wire.NoticeView,
+            performing(intents, "notify", listeners.begin),
+            callers="both",
         ),
-        "questions": Verb(wire.QuestionsRequest, questions.view, callers="both"),
-        "receipts": Wait(wire.ReceiptsRequest, messages.wait_for_receipts, callers="both"),
+        "questions": Verb(
+            wire.QuestionsRequest, list[wire.QuestionView], questions.view, callers="both"
+        ),
+        "receipts": Wait(
+            wire.ReceiptsRequest,
+            list[wire.NotedMessage],
+            messages.wait_for_receipts,
+            callers="both",
+        ),
         "send": Verb(
-            wire.SendRequest, performing(intents, "send", messages.begin_send), callers="both"
+            wire.SendRequest,
+            wire.SendReply,
+            performing(intents, "send", messages.begin_send),
+            callers="both",
         ),
-        "taken": Verb(wire.TakenRequest, listeners.taken, refusal=_TAKE),
+        "taken": Verb(wire.TakenRequest, wire.TakenReply, listeners.taken, refusal=_TAKE),
     }

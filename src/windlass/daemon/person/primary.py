@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import HookInput
+from windlass.api.wire.hooks import HookInput
 from windlass.core.ids import RepoId
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist

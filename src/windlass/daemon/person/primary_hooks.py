@@ -17,7 +17,7 @@ from typing import Any
 
 from windlass.api import places
 from windlass.api.verbs import Caller
-from windlass.api.wire import HooksRequest
+from windlass.api.wire.person import HooksRequest
 from windlass.core.claude import hook_settings
 from windlass.core.claude.hook_settings import Hook
 from windlass.core.errors import ConfigError, UserError, WindlassError

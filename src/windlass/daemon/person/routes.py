@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from windlass.api import wire
 from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.wire import person as wire
+from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.questions import Questions
@@ -23,10 +24,17 @@ def routes(
     """Verb by verb; `armed` says whether somebody waits for news of a repository."""
     hooks = PrimaryHooks(context)
     return {
-        "hooks.install": Verb(wire.HooksRequest, hooks.install, refusal=_INSTALL),
-        "hooks.status": Verb(wire.HooksRequest, hooks.status, refusal=_INSTALL),
-        "hooks.uninstall": Verb(wire.HooksRequest, hooks.uninstall, refusal=_INSTALL),
+        "hooks.install": Verb(wire.HooksRequest, wire.HooksReply, hooks.install, refusal=_INSTALL),
+        "hooks.status": Verb(
+            wire.HooksRequest, list[wire.HooksPlace], hooks.status, refusal=_INSTALL
+        ),
+        "hooks.uninstall": Verb(
+            wire.HooksRequest, wire.HooksReply, hooks.uninstall, refusal=_INSTALL
+        ),
         "primary": Verb(
-            wire.HookInput, Primary(context, views, questions, armed).answer, refusal=_SESSION
+            HookInput,
+            HookOutput,
+            Primary(context, views, questions, armed).answer,
+            refusal=_SESSION,
         ),
     }

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import HookInput
+from windlass.api.wire.hooks import HookInput
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import DenialsRequest
+from windlass.api.wire.policy import DenialsRequest
 from windlass.core.crew import Agent
 from windlass.core.policy import tool_calls, tool_policy
 from windlass.daemon.kernel import lookup

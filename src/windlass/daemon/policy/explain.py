@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import ExplainToolRequest
+from windlass.api.wire.policy import ExplainToolRequest
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied

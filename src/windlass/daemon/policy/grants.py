@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.api.wire import SpawnRequest
+from windlass.api.wire.agents import SpawnRequest
 from windlass.core.boxing import Level
 from windlass.core.config import Config, Tools
 from windlass.core.crew import Agent, Policy, Role

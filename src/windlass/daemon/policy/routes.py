@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from windlass.api import wire
 from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.wire import policy as wire
+from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy.decisions import Decisions, Mail
 from windlass.daemon.policy.denials import Denials
@@ -16,8 +17,15 @@ def routes(context: Context, mail: Mail) -> dict[str, Verb | Wait]:
     """Verb by verb; `mail` is what is said to an agent with the answer about a call."""
     return {
         "decide": Verb(
-            wire.HookInput, Decisions(context, mail).decide, callers="agent", refusal=_HOOKS
+            HookInput, HookOutput, Decisions(context, mail).decide, callers="agent", refusal=_HOOKS
         ),
-        "denials": Verb(wire.DenialsRequest, Denials(context).view, callers="both"),
-        "explain.tool": Verb(wire.ExplainToolRequest, Explanations(context).tool, callers="both"),
+        "denials": Verb(
+            wire.DenialsRequest, list[wire.DenialView], Denials(context).view, callers="both"
+        ),
+        "explain.tool": Verb(
+            wire.ExplainToolRequest,
+            wire.ExplainToolReply,
+            Explanations(context).tool,
+            callers="both",
+        ),
     }

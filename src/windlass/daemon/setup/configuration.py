@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import ConfigRequest
+from windlass.api.wire.setup import ConfigRequest
 from windlass.core import config
 from windlass.core.errors import UserError
 from windlass.daemon.kernel import lookup, settings

@@ -8,7 +8,8 @@ from typing import Any
 
 from windlass import __version__
 from windlass.api.verbs import Caller
-from windlass.api.wire import AnyRequest, DriverRequest, DriversRequest
+from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.setup import DriverRequest, DriversRequest
 from windlass.core.config import Config
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import InitRequest, RepoRequest
+from windlass.api.wire.setup import InitRequest, RepoRequest
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import init

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from windlass.api import wire
 from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.wire import setup as wire
+from windlass.api.wire.request import AnyRequest
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.machine import Machine
@@ -18,26 +19,43 @@ def routes(context: Context) -> dict[str, Verb | Wait]:
     configuration, repositories = Configuration(context), Repositories(context)
     machine = Machine(context)
     return {
-        "config": Verb(wire.ConfigRequest, configuration.view, callers="both"),
-        "config.add": Verb(wire.ConfigRequest, configuration.add, refusal=_CONFIGURE),
-        "config.remove": Verb(wire.ConfigRequest, configuration.remove, refusal=_CONFIGURE),
-        "config.set": Verb(wire.ConfigRequest, configuration.set, refusal=_CONFIGURE),
-        "doctor": Verb(wire.DriversRequest, machine.doctor, callers="both"),
-        "drivers": Verb(wire.DriversRequest, machine.drivers, callers="both"),
-        "drivers.trust": Verb(wire.DriverRequest, machine.trust, refusal=_TRUST),
-        "drivers.trusted": Verb(wire.DriverRequest, machine.trusted, refusal=_TRUST),
+        "config": Verb(
+            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.view, callers="both"
+        ),
+        "config.add": Verb(
+            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.add, refusal=_CONFIGURE
+        ),
+        "config.remove": Verb(
+            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.remove, refusal=_CONFIGURE
+        ),
+        "config.set": Verb(
+            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.set, refusal=_CONFIGURE
+        ),
+        "doctor": Verb(wire.DriversRequest, wire.DoctorReply, machine.doctor, callers="both"),
+        "drivers": Verb(
+            wire.DriversRequest, list[wire.DriverView], machine.drivers, callers="both"
+        ),
+        "drivers.trust": Verb(wire.DriverRequest, wire.TrustReply, machine.trust, refusal=_TRUST),
+        "drivers.trusted": Verb(
+            wire.DriverRequest, wire.TrustReply, machine.trusted, refusal=_TRUST
+        ),
         "init": Verb(
             wire.InitRequest,
+            wire.InitReply,
             repositories.init,
             refusal=Refusal("agents do not set up repositories"),
         ),
         "repo.add": Verb(
-            wire.RepoRequest, repositories.add, refusal=Refusal("agents do not add repositories")
+            wire.RepoRequest,
+            wire.RepoReply,
+            repositories.add,
+            refusal=Refusal("agents do not add repositories"),
         ),
         "repo.remove": Verb(
             wire.RepoRequest,
+            wire.RepoReply,
             repositories.remove,
             refusal=Refusal("agents do not remove repositories"),
         ),
-        "whoami": Verb(wire.AnyRequest, machine.whoami, callers="both"),
+        "whoami": Verb(AnyRequest, wire.WhoamiReply, machine.whoami, callers="both"),
     }

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import CostsRequest
+from windlass.api.wire.spend import CostsRequest
 from windlass.core import ages, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect

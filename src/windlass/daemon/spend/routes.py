@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from windlass.api import wire
 from windlass.api.verbs import Verb, Wait
+from windlass.api.wire import spend as wire
 from windlass.daemon.spend.costs import Costs
 
 
 def routes(costs: Costs) -> dict[str, Verb | Wait]:
     """Verb by verb."""
-    return {"costs": Verb(wire.CostsRequest, costs.view, callers="both")}
+    return {"costs": Verb(wire.CostsRequest, wire.CostsReply, costs.view, callers="both")}

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire import (
-    AgentRequest,
+from windlass.api.wire.request import AgentRequest
+from windlass.api.wire.views import (
     AgentView,
     DiffRequest,
     EventView,

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire import AnyRequest, ArchiveRequest, RepoView, TrashRequest
+from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.trash import ArchiveRequest, TrashRequest
+from windlass.api.wire.views import RepoView
 from windlass.core import ids
 from windlass.daemon.kernel import lookup, repos, untrusted_files
 from windlass.daemon.kernel.context import Context

@@ -1,0 +1,182 @@
+"""What is done to agents: requests and replies."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.trash import Salvaged
+
+
+class SpawnRequest(AnyRequest):
+    """Starts an agent."""
+
+    goal: str
+    name: NotRequired[str | None]
+    role: NotRequired[Literal["manager", "worker"] | None]
+    parent: NotRequired[str | None]
+    model: NotRequired[str | None]
+    driver: NotRequired[str | None]
+    script: NotRequired[str | None]
+    script_text: NotRequired[str | None]
+    """What stands in it, from who is in a box: it can only give away what it can read."""
+    worktree: NotRequired[bool]
+    mode: NotRequired[Literal["live", "headless"]]
+    allow: NotRequired[list[str]]
+    deny: NotRequired[list[str]]
+    yolo: NotRequired[bool]
+    isolation: NotRequired[Literal["auto", "required", "box", "hooks"] | None]
+    network: NotRequired[Literal["host", "proxy", "none"] | None]
+    fork: NotRequired[str | None]
+    max_turns: NotRequired[int | None]
+    max_usd: NotRequired[float | None]
+    max_seconds: NotRequired[float | None]
+
+
+class EndRequest(AnyRequest):
+    """Ends agents; `tree` takes everything below them too; no agents with `tree` means all."""
+
+    agents: list[str]
+    tree: NotRequired[bool]
+    force: NotRequired[bool]
+
+
+class MergeRequest(AgentRequest):
+    """Merges an agent's branch and ends the agent."""
+
+    into: NotRequired[str | None]
+
+
+class NoteRequest(AgentRequest):
+    """Writes a line into an agent's log."""
+
+    text: str
+
+
+class ReassignRequest(AnyRequest):
+    """Gives an agent another parent, or none."""
+
+    agent: str
+    parent: str | None
+
+
+class ResumeRequest(AgentRequest):
+    """Goes on with an agent, with other limits where they are given."""
+
+    max_usd: NotRequired[float | None]
+    max_seconds: NotRequired[float | None]
+
+
+class SpawnReply(TypedDict):
+    """The agent that was started; `unboxed` says why it has no box, `to_box` what would help."""
+
+    uid: str
+    id: str
+    branch: str | None
+    workspace: str
+    base: str
+    base_from: str
+    role: str
+    mode: str
+    driver: str
+    isolation: str
+    network: str
+    unboxed: str
+    to_box: str
+
+
+class EndedAgent(TypedDict):
+    """An agent that was ended, and its work if it had any."""
+
+    id: str
+    uid: str
+    trash: Salvaged | None
+
+
+class EndReply(TypedDict):
+    """Who ended, and the uids of those who have another parent for it."""
+
+    ended: list[EndedAgent]
+    orphans: list[str]
+
+
+class MergeReply(EndReply):
+    """What was merged: `into` has moved from `was` to `commit`."""
+
+    into: str
+    commit: str
+    was: str
+    verdict: str
+
+
+class MergeCheckReply(TypedDict):
+    """What a merge would mean, and what stands against it."""
+
+    agent: str
+    into: str
+    uncommitted: list[str]
+    problems: list[str]
+    protected: list[str]
+    clean: bool
+    conflicts: list[str]
+    ahead: int
+    behind: int
+    files: int
+
+
+class SessionReply(TypedDict):
+    """An agent that was paused or resumed, and the number of its session."""
+
+    id: str
+    uid: str
+    state: str
+    session: int
+
+
+class InterruptReply(TypedDict):
+    """An agent whose turn was stopped."""
+
+    id: str
+    state: str
+
+
+class NoteReply(TypedDict):
+    """What was written into whose log."""
+
+    agent: str
+    noted: str
+
+
+class ReassignReply(TypedDict):
+    """An agent and its parent now."""
+
+    id: str
+    parent: str | None
+
+
+class EndedBefore(TypedDict):
+    """When and how an agent had ended that was brought back."""
+
+    ended_at: float
+    ended_by: str
+
+
+class RestoredAgent(TypedDict):
+    """An agent that was brought back, or one that has its former parent again."""
+
+    id: str
+    uid: str
+    parent: NotRequired[str | None]
+    entry: NotRequired[str | None]
+    archive: NotRequired[str | None]
+    branch: NotRequired[str | None]
+    workspace: NotRequired[str]
+    was: NotRequired[EndedBefore]
+
+
+class RestoreReply(TypedDict):
+    """What was brought back, what could not be as it was, and which operation that undoes."""
+
+    restored: list[RestoredAgent]
+    notes: list[str]
+    undoes: str | None

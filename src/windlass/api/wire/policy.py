@@ -1,0 +1,42 @@
+"""What agents may do: explanations and denials."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from windlass.api.wire.request import AgentRequest, AnyRequest
+
+
+class ExplainToolRequest(AnyRequest):
+    """Asks what would be decided about a call, given as a hook's input in JSON."""
+
+    input: str
+    agent: NotRequired[str | None]
+    role: NotRequired[Literal["manager", "worker"] | None]
+    level: NotRequired[Literal["hooks", "box"] | None]
+
+
+class DenialsRequest(AgentRequest):
+    """Asks what an agent was denied, by one hook or by any."""
+
+    hook: NotRequired[str | None]
+
+
+class ExplainToolReply(TypedDict):
+    """What would be decided, why, and by which rule."""
+
+    decision: str
+    reason: str
+    rule: str
+
+
+class DenialView(TypedDict):
+    """A call that an agent was denied, and the lines that would allow it."""
+
+    at: float
+    hook: str
+    by: str
+    tool: Any
+    input: Any
+    reason: str
+    suggest: list[str]

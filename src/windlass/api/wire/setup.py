@@ -1,0 +1,132 @@
+"""What a person does now and then: configuration, repositories, drivers, doctor."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from windlass.api.wire.request import AnyRequest
+
+
+class InitRequest(AnyRequest):
+    """Sets up a repository; `accept` writes the allow lines that are proposed."""
+
+    accept: NotRequired[bool]
+
+
+class DriversRequest(AnyRequest):
+    """Lists the drivers; `driver` is the one that the caller's environment names."""
+
+    driver: NotRequired[str | None]
+
+
+class DriverRequest(AnyRequest):
+    """Names a driver."""
+
+    driver: str
+
+
+class RepoRequest(AnyRequest):
+    """Names a repository by path or id."""
+
+    repo: NotRequired[str]
+
+
+class ConfigRequest(AnyRequest):
+    """Reads or changes configuration."""
+
+    config_key: NotRequired[str]
+    value: NotRequired[str]
+    user: NotRequired[bool]
+
+
+class ConfigView(TypedDict):
+    """A key of the configuration: its value in force, and which file says so."""
+
+    value: Any
+    origin: str
+    about: str
+
+
+class WhoamiReply(TypedDict):
+    """Who is asking, from where, and which daemon answers."""
+
+    agent: str | None
+    role: str
+    repo: str | None
+    pid: int
+    version: str
+
+
+class RepoReply(TypedDict):
+    """A repository that was made known, or forgotten."""
+
+    id: str
+    root: str
+
+
+class InitReply(RepoReply):
+    """A repository that was set up, and what is proposed for it."""
+
+    config: str
+    made: bool
+    toolchains: list[str]
+    proposed: list[str]
+    accepted: bool
+
+
+class DriverView(TypedDict):
+    """A driver, and what is wrong with it if anything is."""
+
+    name: str
+    version: str | None
+    default: bool
+    abilities: dict[str, bool]
+    problem: str | None
+    hint: str | None
+
+
+class TrustReply(TypedDict):
+    """Whether a driver's CLI trusted the folder of all workspaces already."""
+
+    driver: str
+    root: str
+    already: bool
+
+
+class ProbeView(TypedDict):
+    """One thing that was tried, how it went, and what would help."""
+
+    name: str
+    works: bool
+    detail: str
+    fix: str
+
+
+class LevelView(TypedDict):
+    """What would confine a new agent of a driver, and why not more."""
+
+    driver: str
+    level: str
+    why: str
+    fix: str
+
+
+class IsolationView(TypedDict):
+    """What can confine agents on this machine."""
+
+    available: str
+    agents: list[LevelView]
+    probes: list[ProbeView]
+
+
+class DoctorReply(TypedDict):
+    """What agents need, and whether it is there."""
+
+    ok: bool
+    needed: list[ProbeView]
+    driver: str
+    drivers: list[ProbeView]
+    isolation: IsolationView
+    home: str
+    sockets: str
+    system: str

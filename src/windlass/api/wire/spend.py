@@ -1,0 +1,46 @@
+"""What agents spend."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from windlass.api.wire.request import AnyRequest
+
+
+class CostsRequest(AnyRequest):
+    """Asks what was spent, grouped, from a day on."""
+
+    by: NotRequired[Literal["agent", "role", "task", "day", "model"] | None]
+    since: NotRequired[str | None]
+    all_repos: NotRequired[bool]
+
+
+class CostSum(TypedDict):
+    """Tokens, and what they cost: really, or as it would be by the price of tokens."""
+
+    name: str
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+    usd: float
+    notional_usd: float
+
+
+class CostRow(CostSum):
+    """What one of a group spent; where that is an agent, also who it is."""
+
+    uid: NotRequired[str]
+    repo: NotRequired[str]
+    role: NotRequired[str]
+    ended: NotRequired[bool]
+
+
+class CostsReply(TypedDict):
+    """What was spent, in groups, from a day on."""
+
+    by: str
+    since: str | None
+    repo: str | None
+    rows: list[CostRow]
+    total: CostSum

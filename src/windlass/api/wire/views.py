@@ -1,0 +1,271 @@
+"""What faces look at: agents, logs, screens, trash, archives, repositories."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from windlass.api.wire.request import AgentRequest, AnyRequest
+
+
+class ListRequest(AnyRequest):
+    """Lists agents."""
+
+    manager: NotRequired[str | None]
+    all_repos: NotRequired[bool]
+    ended: NotRequired[bool]
+
+
+class AgentView(TypedDict):
+    """An agent as listings show it."""
+
+    id: str
+    uid: str
+    repo: str
+    role: str
+    state: str
+    state_age: float
+    evidence: str
+    source: str
+    parent: str | None
+    parent_uid: str | None
+    children: int
+    branch: str | None
+    workspace: str
+    driver: str
+    model: str | None
+    mode: str
+    isolation: str
+    network: str
+    goal: str
+    slot: int
+    age: float
+    created_at: float
+    ended_at: float | None
+    ended_by: str | None
+
+
+class WhyRequest(AnyRequest):
+    """Asks for an agent's state; `history` for every state that it has been in.
+
+    With `home` the answer comes when what the agent has committed is on its branch.
+    """
+
+    agent: NotRequired[str | None]
+    history: NotRequired[bool]
+    home: NotRequired[bool]
+
+
+class LookRequest(AgentRequest):
+    """Shows an agent's screen; `lines` counts scrollback, None is all of it."""
+
+    lines: NotRequired[int | None]
+    colour: NotRequired[bool]
+
+
+class DiffRequest(AgentRequest):
+    """Shows what an agent changed."""
+
+    stat: NotRequired[bool]
+    colour: NotRequired[bool]
+    folders: NotRequired[bool]
+
+
+class LogRequest(AgentRequest):
+    """Reads the log of an agent or of the repository."""
+
+    after: NotRequired[int]
+    last: NotRequired[int | None]
+
+
+class EventView(TypedDict):
+    """One event of the log."""
+
+    id: int
+    at: float
+    kind: str
+    repo: str | None
+    agent: str | None
+    data: dict[str, Any]
+
+
+class PlaceRequest(AgentRequest):
+    """Asks where an agent works, for a command with or without a terminal."""
+
+    terminal: NotRequired[bool]
+
+
+class RepoView(TypedDict):
+    """A repository as listings show it."""
+
+    id: str
+    root: str
+    agents: int
+    added_at: float
+
+
+class PolicyView(TypedDict):
+    """What an agent may use, beyond what its role gives it."""
+
+    allow: list[str]
+    deny: list[str]
+    yolo: bool
+
+
+class LimitsView(TypedDict):
+    """How much an agent may take; what is not there has no limit."""
+
+    turns: NotRequired[int]
+    usd: NotRequired[float]
+    seconds: NotRequired[float]
+
+
+class SessionView(TypedDict):
+    """One session of an agent."""
+
+    agent: str
+    number: int
+    marker: str
+    started_at: float | None
+    ended_at: float | None
+    exit_code: int | None
+    events_offset: int
+
+
+class InfoReply(AgentView):
+    """Everything about one agent."""
+
+    base: str
+    base_from: str
+    policy: PolicyView
+    script: str | None
+    conversation: str
+    folder: str
+    port_base: int
+    tmux: str
+    transcript: str | None
+    pid: int | None
+    limits: LimitsView
+    sessions: list[SessionView]
+
+
+class PromptReply(TypedDict):
+    """What an agent was told about itself."""
+
+    id: str
+    prompt: str
+
+
+class HeadView(TypedDict):
+    """Where the person's checkout is, and the last commit that was proven."""
+
+    branch: str | None
+    commit: str | None
+    green: str | None
+
+
+class CommitView(TypedDict):
+    """One commit of an agent."""
+
+    oid: str
+    subject: str
+    at: int
+
+
+class UncommittedView(TypedDict):
+    """What no commit has, by paths in the workspace."""
+
+    exists: bool
+    branch: str | None
+    head: str | None
+    staged: list[str]
+    unstaged: list[str]
+    untracked: list[str]
+    conflicted: list[str]
+    nested: list[str]
+    operation: str | None
+    clean: bool
+
+
+class WorkView(AgentView):
+    """An agent and its work, or why that cannot be seen."""
+
+    commits: list[CommitView]
+    work: UncommittedView | None
+    error: str | None
+
+
+class StatusReply(TypedDict):
+    """The work of one agent or of the crew."""
+
+    repo: str | None
+    head: HeadView | None
+    agents: list[WorkView]
+
+
+class ObservationView(TypedDict):
+    """What one source says about an agent."""
+
+    source: str
+    value: str
+    at: float
+    evidence: str
+    session: int
+    age: float
+
+
+class StateView(TypedDict):
+    """A state that an agent was in from a moment on, and what said so."""
+
+    at: float
+    state: str
+    source: str
+    evidence: str
+    session: int
+
+
+class WhyReply(TypedDict):
+    """An agent's state, the word that decided it, and those that did not."""
+
+    id: str
+    state: str
+    ended_by: str | None
+    winner: ObservationView | None
+    losers: list[ObservationView]
+    history: NotRequired[list[StateView]]
+
+
+class LookReply(TypedDict):
+    """A screen; of a headless session also the lines as they stand."""
+
+    id: str
+    live: bool
+    mode: str
+    screen: str
+    raw: NotRequired[str]
+
+
+class DiffReply(TypedDict):
+    """A diff in base64, or the folder that holds both sides and the tool to show them with."""
+
+    id: str
+    base: str
+    diff: NotRequired[str]
+    folder: NotRequired[str]
+    tool: NotRequired[str]
+
+
+class PlaceReply(TypedDict):
+    """Where an agent works, and what a command run there has before it and around it."""
+
+    id: str
+    path: str
+    env: dict[str, str]
+    box: list[str]
+
+
+class AttachmentReply(TypedDict):
+    """The commands that attach a terminal, or open a window of the person's own tmux."""
+
+    id: str
+    attach: list[str]
+    window: list[str]
