@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
 from windlass.core.errors import ConfigError
+from windlass.core.events import EventData, RepoAdded
 from windlass.core.schema import SCHEMA
 from windlass.store import migrations, rows, tables
 from windlass.store.store import Event, Store, Writing
@@ -49,8 +50,17 @@ def add_repo(writing: Writing, name: str) -> None:
     writing.connection.execute(sa.insert(tables.repos).values(values))
 
 
+class Tick(EventData, kind="tick"):
+    """Something that happens in these tests."""
+
+    name: str | int | None = None
+    count: int | None = None
+    number: int | None = None
+    text: str | None = None
+
+
 def tick(writing: Writing, **data: Any) -> None:
-    writing.emit("tick", **data)
+    writing.emit(Tick(**data))
 
 
 def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> None:
@@ -73,7 +83,7 @@ def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
 def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
     def change(writing: Writing) -> None:
         add_repo(writing, "r1")
-        writing.emit("repo.added", root="/r1")
+        writing.emit(RepoAdded(root="/r1"))
 
     store.write(change)
     assert [repo.id for repo in store.read(rows.repos)] == ["r1"]
@@ -84,7 +94,7 @@ def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
 def test_a_change_that_fails_leaves_neither_state_nor_event(store: Store) -> None:
     def change(writing: Writing) -> None:
         add_repo(writing, "r1")
-        writing.emit("repo.added")
+        writing.emit(RepoAdded(root="/r1"))
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
@@ -120,16 +130,16 @@ def test_many_threads_write_and_every_event_has_a_number_of_its_own(store: Store
 
 def test_a_listener_hears_of_a_commit_before_the_writer_returns(store: Store) -> None:
     def emit_and_fail(writing: Writing) -> None:
-        writing.emit("two")
+        writing.emit(Tick(name="two"))
         _ = 1 // 0
 
     heard: list[Event] = []
     store.listen(heard.extend)
-    store.write(lambda w: w.emit("one"))
-    assert [event.kind for event in heard] == ["one"]
+    store.write(lambda w: w.emit(Tick(name="one")))
+    assert [event.data for event in heard] == [{"name": "one"}]
     with pytest.raises(ZeroDivisionError):
         store.write(emit_and_fail)
-    assert [event.kind for event in heard] == ["one"]
+    assert [event.data for event in heard] == [{"name": "one"}]
 
 
 def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:

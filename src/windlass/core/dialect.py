@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from windlass.core.events import TurnEnded
 from windlass.core.states import Observation, State
 from windlass.core.usage import CountedMessage, UsageReport
 
@@ -84,7 +85,7 @@ class Dialect(Protocol):
     def line_kind(self, line: Any) -> LineKind:
         """Returns what a decoded line of a headless session's output is to us."""
 
-    def summary(self, result: Mapping[str, Any]) -> dict[str, Any]:
+    def summary(self, result: Mapping[str, Any]) -> TurnEnded:
         """Returns what is worth keeping of the line that ends a turn."""
 
     def shown(self, text: str) -> list[str]:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import shapes
+from windlass.core import events, shapes
 from windlass.core.crew import Agent
+from windlass.core.events import AgentState, NoticePosted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import State
 from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
-POSTED = "notice.posted"
 SUPERSEDED, ENDED, SETTLED = "superseded", "ended", "settled"
 """What has taken a notice that nobody read: a newer one of its agent's state, that one's end, or
 whoever dealt with the message that it tells of."""
@@ -43,7 +43,7 @@ class Unread(NamedTuple):
     """A notice of an agent that nobody has yet, and what its event says of it."""
 
     notice: Notice
-    told: dict[str, Any]
+    told: NoticePosted
 
 
 def put(
@@ -77,10 +77,11 @@ def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
     if not found:
         return []
     c = t.events.c
-    query = sa.select(c.data).where(
-        c.agent == agent.uid, c.kind == POSTED, c.at >= min(one.at for one in found)
+    query = sa.select(c.kind, c.data).where(
+        c.agent == agent.uid, c.kind == NoticePosted.kind, c.at >= min(one.at for one in found)
     )
-    told = {row.data["number"]: row.data for row in connection.execute(query)}
+    posted = (events.read(NoticePosted, row) for row in connection.execute(query))
+    told = {one.number: one for one in posted}
     return [Unread(one, told[one.number]) for one in found if one.number in told]
 
 
@@ -136,14 +137,17 @@ def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
     c = t.events.c
     query = (
         sa.select(c.kind, c.data)
-        .where(c.agent == uid, c.kind.in_(("agent.state", POSTED)))
+        .where(c.agent == uid, c.kind.in_((AgentState.kind, NoticePosted.kind)))
         .order_by(c.id.desc())
         .limit(STATES_BACK)
     )
     told: set[str] = set()
-    for kind, data in connection.execute(query):
-        if kind == "agent.state" and data["now"] == State.RUNNING:
-            break
-        if kind == POSTED and (data.get("state") or data["type"] == "question"):
-            told.add(data.get("state") or State.WAITING)
+    for row in connection.execute(query):
+        if row.kind == AgentState.kind:
+            if events.read(AgentState, row).now is State.RUNNING:
+                break
+            continue
+        notice = events.read(NoticePosted, row)
+        if notice.state or notice.type == "question":
+            told.add(notice.state or State.WAITING)
     return told

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
 from windlass.core.errors import ConfigError, Unavailable
+from windlass.core.events import EventData
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import WallClock
 from windlass.store import migrations, tables
@@ -48,14 +49,14 @@ class Writing:
 
     def emit(
         self,
-        kind: str,
+        told: EventData,
         *,
         repo: RepoId | None = None,
         agent: Uid | None = None,
         at: float | None = None,
-        **data: Any,
     ) -> None:
         """Appends an event to the log, in this transaction."""
+        kind, data = told.written()
         moment = self.now if at is None else at
         values = {"at": moment, "repo": repo, "agent": agent, "kind": kind, "data": data}
         done = self.connection.execute(sa.insert(tables.events).values(values))

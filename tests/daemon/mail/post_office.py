@@ -14,6 +14,7 @@ from tests.support.contexts import OTHER, REPO, NoDoors
 from windlass.api.verbs import Caller, refuse_stranger
 from windlass.core import shapes
 from windlass.core.crew import Agent
+from windlass.core.events import SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message, Offer, Route
 from windlass.daemon.kernel.context import Context
@@ -97,7 +98,8 @@ class Post:
         def start(writing: Writing) -> None:
             rows.put_agent(writing, agent)
             rows.put_session(writing, session)
-            writing.emit("session.started", repo=agent.repo, agent=agent.uid, session=number)
+            started = SessionStarted(session=number, mode=agent.mode, driver=agent.driver)
+            writing.emit(started, repo=agent.repo, agent=agent.uid)
 
         self.change(start)
         path = Path(session_request.transcript(self.context, agent))

@@ -14,6 +14,7 @@ from tests.support.contexts import REPO
 
 from windlass.api.verbs import Caller
 from windlass.core.errors import ConfigError
+from windlass.core.events import Note
 from windlass.core.person import marked_block
 from windlass.core.person.briefing import REMINDER
 from windlass.core.states import State
@@ -53,7 +54,7 @@ class Desk:
 
         def change(writing: Writing) -> None:
             work(writing)
-            writing.emit("agent.state", repo=REPO)
+            writing.emit(Note(text="changed", by="user"), repo=REPO)
 
         self.store.write(change)
 

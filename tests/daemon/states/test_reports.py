@@ -20,6 +20,7 @@ from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
 
 from windlass.core.crew import Agent
+from windlass.core.events import Hook, NudgesOver
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.core.states import COMPLETE_PHRASE, Observation, Source, State
@@ -27,7 +28,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
-from windlass.daemon.states import observations, reminders, reports
+from windlass.daemon.states import observations, reports
 from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.states.reports import Reports
 from windlass.store import mailbox, noticeboard, rows
@@ -82,7 +83,8 @@ def seen(context: Context, who: Agent, value: State, evidence: str = "", said: s
 
     def change(writing: Writing) -> None:
         if said:
-            writing.emit("hook.Stop", repo=REPO, agent=who.uid, last_assistant_message=said)
+            stop = Hook(name="Stop", last_assistant_message=said)
+            writing.emit(stop, repo=REPO, agent=who.uid)
         observations.observe(writing, who, one)
 
     context.store.write(change)
@@ -378,8 +380,8 @@ def test_the_count_starts_anew_when_something_else_set_it_going(
         works(context, fox)
         seen(context, fox, State.WAITING, "idle")
     else:
-        prompt = partial(Writing.emit, kind="hook.UserPromptSubmit", agent=FOX, prompt="and now?")
-        context.store.write(prompt)
+        prompt = Hook(name="UserPromptSubmit", prompt="and now?")
+        context.store.write(partial(Writing.emit, told=prompt, agent=FOX))
         works(context, fox)
         seen(context, fox, State.WAITING, "idle")
     look(context, clock, 120)
@@ -454,7 +456,7 @@ def test_where_the_manager_cannot_hear_the_person_is_told(context: Context, cloc
     answers_idly(context, fox)
     look(context, clock, 10)
     assert ["1 reminder changed nothing" in text for text in notices(context)] == [True]
-    (event,) = context.store.read(lambda c: rows.events(c, agent=FOX, kind=reminders.OVER))
+    (event,) = context.store.read(lambda c: rows.events(c, agent=FOX, kind=NudgesOver.kind))
     assert event.data["reminders"] == 1
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from windlass.core.dialect import LineKind
+from windlass.core.events import TurnEnded
 from windlass.core.policy.tool_calls import FILE_TOOLS
 from windlass.core.printable import without_escapes
 
@@ -22,10 +23,6 @@ LONGEST = 2000
 _CALL = 160
 _RESULT_LINES = 3
 _USER_LINES = 6
-_KEPT_OF_A_RESULT = (
-    *("subtype", "is_error", "api_error_status"),
-    *("num_turns", "total_cost_usd", "duration_ms"),
-)
 _LONGEST_RESULT = 4096
 _TELLING = ("command", "pattern", "query", "url", "description", "prompt", "subject")
 """Inputs that say what a call is about, for tools that work on no file."""
@@ -46,12 +43,18 @@ def kind(line: Any) -> LineKind:
             return LineKind.OTHER
 
 
-def summary(result: Mapping[str, Any]) -> dict[str, Any]:
+def summary(result: Mapping[str, Any]) -> TurnEnded:
     """What is worth keeping of the line that ends a turn."""
-    said = {key: result[key] for key in _KEPT_OF_A_RESULT if result.get(key) is not None}
-    if isinstance(text := result.get("result"), str):
-        said["result"] = text[:_LONGEST_RESULT]
-    return said
+    said = result.get("result")
+    return TurnEnded(
+        subtype=result.get("subtype"),
+        is_error=result.get("is_error"),
+        api_error_status=result.get("api_error_status"),
+        num_turns=result.get("num_turns"),
+        total_cost_usd=result.get("total_cost_usd"),
+        duration_ms=result.get("duration_ms"),
+        result=said[:_LONGEST_RESULT] if isinstance(said, str) else None,
+    )
 
 
 def shown(text: str) -> list[str]:

@@ -22,6 +22,7 @@ from windlass.api.wire.agents import EndRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
 from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life
 from windlass.daemon.agents.session_life import Doors
@@ -157,7 +158,8 @@ def uids_of(data: Any) -> list[Uid]:
 def record(writing: Writing, agents: list[Agent], *, how: str, by: str) -> dict[str, Any]:
     """What the intent of an ending holds from the start."""
     for agent in agents:
-        writing.emit("agent.ending", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
+        told = AgentEnding(id=agent.id, how=how, by=by)
+        writing.emit(told, repo=agent.repo, agent=agent.uid)
     return {
         "agents": {agent.uid: agent.id for agent in agents},
         "how": how,
@@ -209,9 +211,8 @@ def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) ->
         ignored_files_cap=config.trash.ignored_files,
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
-    context.store.write(
-        lambda w: w.emit("agent.salvaged", repo=repo.id, agent=agent.uid, ref=kept.ref, **summary)
-    )
+    told = AgentSalvaged(ref=kept.ref, **summary)
+    context.store.write(lambda w: w.emit(told, repo=repo.id, agent=agent.uid))
     return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
 
 
@@ -251,7 +252,8 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
         archive=archive_name(agent, ending["stamp"]),
     )
     rows.put_agent(writing, ended)
-    writing.emit("agent.ended", repo=agent.repo, agent=agent.uid, id=agent.id, how=how, by=by)
+    told = AgentEnded(id=agent.id, how=how, by=by)
+    writing.emit(told, repo=agent.repo, agent=agent.uid)
     for passed_on in receipts.close(writing, agent, how):
         notices.on_message(writing, passed_on)
     notices.forget(writing, agent)
@@ -259,8 +261,8 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     for child in rows.agents(writing.connection, repo=agent.repo):
         if child.parent == agent.uid and child.uid not in ending["agents"]:
             rows.put_agent(writing, msgspec.structs.replace(child, parent=agent.parent))
-            why = f"its manager {agent.id} ended"
-            writing.emit("agent.reassigned", repo=agent.repo, agent=child.uid, id=child.id, why=why)
+            moved = AgentReassigned(id=child.id, why=f"its manager {agent.id} ended")
+            writing.emit(moved, repo=agent.repo, agent=child.uid)
             orphans[child.uid] = agent.uid
     return orphans
 

@@ -10,6 +10,7 @@ from windlass.api.wire.agents import NoteRequest
 from windlass.api.wire.request import AgentRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
+from windlass.core.events import AgentInterrupted, Note
 from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon.agents import endings
@@ -57,7 +58,7 @@ class Interrupts:
             line = drivers.dialect(agent.driver).interrupt_line(work.intent.id)
             streams.write(self._context.folders.session(agent.uid, number), line.encode())
         self._context.store.write(
-            lambda w: w.emit("agent.interrupted", repo=agent.repo, agent=agent.uid)
+            lambda w: w.emit(AgentInterrupted(), repo=agent.repo, agent=agent.uid)
         )
         self._await_rest(agent)
 
@@ -81,7 +82,7 @@ class Interrupts:
 
         def prepare(writing: Writing) -> dict[str, Any]:
             text = request["text"]
-            writing.emit("note", repo=agent.repo, agent=agent.uid, text=text, by=by)
+            writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
             return {"id": agent.id, "text": text}
 
         return Begin(agent.repo, where.caller_uid, prepare)

@@ -12,6 +12,7 @@ from windlass.api.wire.agents import MergeRequest
 from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
@@ -158,10 +159,7 @@ class Merges:
         merges.apply(git, plan, box=self._box(agent, work.data["into"]))
 
         def change(writing: Writing) -> None:
-            writing.emit(
-                "agent.merged",
-                repo=agent.repo,
-                agent=agent.uid,
+            merged = AgentMerged(
                 id=agent.id,
                 into=work.data["into"],
                 commit=plan.new,
@@ -169,6 +167,7 @@ class Merges:
                 verdict=UNPROVEN,
                 protected=marked,
             )
+            writing.emit(merged, repo=agent.repo, agent=agent.uid)
 
         self._context.store.write(change)
 

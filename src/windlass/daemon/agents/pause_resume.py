@@ -14,6 +14,7 @@ from windlass.api.wire.request import AgentRequest
 from windlass.core import crew
 from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.events import AgentLimited, AgentReassigned
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
@@ -162,8 +163,8 @@ def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
     if agent is None or agent.ended_at is not None:
         raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
     rows.put_agent(writing, msgspec.structs.replace(agent, limits=limits))
-    told = msgspec.to_builtins(limits)
-    writing.emit("agent.limited", repo=agent.repo, agent=uid, id=agent.id, **told)
+    told = AgentLimited(id=agent.id, **msgspec.structs.asdict(limits))
+    writing.emit(told, repo=agent.repo, agent=uid)
 
 
 def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
@@ -192,7 +193,7 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
     for question in receipts.move(writing, moved):
         notices.on_message(writing, question)
     why = f"to {parent.id}" if parent else "to nobody"
-    writing.emit("agent.reassigned", repo=agent.repo, agent=uid, id=agent.id, why=why)
+    writing.emit(AgentReassigned(id=agent.id, why=why), repo=agent.repo, agent=uid)
     return {
         "agent": uid,
         "id": agent.id,

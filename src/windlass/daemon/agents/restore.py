@@ -23,6 +23,7 @@ from windlass.api.wire.trash import TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
+from windlass.core.events import AgentReassigned, AgentRestored, TrashEmptied
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.pause_resume import reassign
@@ -184,7 +185,8 @@ class Restores:
             session=agent.session,
         )
         observations.observe(writing, agent, seen)
-        writing.emit("agent.restored", repo=agent.repo, agent=agent.uid, id=agent.id, entry=source)
+        restored = AgentRestored(id=agent.id, entry=source)
+        writing.emit(restored, repo=agent.repo, agent=agent.uid)
         return {
             "uid": agent.uid,
             "id": chosen,
@@ -341,7 +343,7 @@ def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, 
     trash.empty(git, chosen)
     gone = [entry.id for entry in chosen]
     repo = where.require_repo().id
-    context.store.write(lambda w: w.emit("trash.emptied", repo=repo, entries=gone))
+    context.store.write(lambda w: w.emit(TrashEmptied(entries=gone), repo=repo))
     return {"emptied": gone}
 
 
@@ -359,13 +361,8 @@ def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
     if found is None or above is None or found.ended_at is not None or above.ended_at is not None:
         return
     rows.put_agent(writing, msgspec.structs.replace(found, parent=parent))
-    writing.emit(
-        "agent.reassigned",
-        repo=found.repo,
-        agent=child,
-        id=found.id,
-        why=f"its manager {above.id} is back",
-    )
+    told = AgentReassigned(id=found.id, why=f"its manager {above.id} is back")
+    writing.emit(told, repo=found.repo, agent=child)
 
 
 def _mark(writing: Writing, undone: str, key: str | None) -> None:

@@ -16,6 +16,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import Unavailable
+from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
@@ -98,14 +99,8 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         if fresh.started_at is not None:
             return
         rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
-        writing.emit(
-            "session.started",
-            repo=agent.repo,
-            agent=agent.uid,
-            session=session.number,
-            mode=agent.mode,
-            driver=agent.driver,
-        )
+        told = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
+        writing.emit(told, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
     context.look(agent.uid)  # it may have ended before it counted as started
@@ -136,7 +131,8 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
     def change(writing: Writing) -> None:
         fresh = rows.agent(writing.connection, agent.uid) or agent
         rows.put_agent(writing, msgspec.structs.replace(fresh, conversation=new))
-        writing.emit("session.anew", repo=agent.repo, agent=agent.uid, missing=lost, now=new)
+        told = SessionAnew(missing=lost, now=new)
+        writing.emit(told, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
     return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)

@@ -17,6 +17,7 @@ from windlass.core.config import Config, confinement
 from windlass.core.crew import Agent, Limits, Spawn
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
+from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.launch import Mode
 from windlass.core.states import Observation, Source, State
@@ -147,19 +148,7 @@ class Spawns:
                 session=0,
             )
             rows.put_observation(writing, agent.uid, seen)
-            writing.emit(
-                "agent.created",
-                repo=repo.id,
-                agent=agent.uid,
-                id=agent.id,
-                role=role,
-                parent=parent.id if parent else None,
-                goal=goal,
-                base=base,
-                base_from=base_from,
-                isolation=choice.level,
-                network=network,
-            )
+            writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
             told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
             return {"uid": agent.uid, **told}
 
@@ -293,6 +282,19 @@ class Spawns:
             "unboxed": work.data.get("unboxed", ""),
             "to_box": work.data.get("to_box", ""),
         }
+
+
+def _created(agent: Agent, parent: Agent | None) -> AgentCreated:
+    return AgentCreated(
+        id=agent.id,
+        role=agent.role,
+        parent=parent.id if parent else None,
+        goal=agent.goal,
+        base=agent.base,
+        base_from=agent.base_from,
+        isolation=agent.isolation,
+        network=agent.network,
+    )
 
 
 def _require_programs(context: Context) -> None:

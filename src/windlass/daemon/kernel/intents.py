@@ -18,6 +18,7 @@ import msgspec
 
 from windlass.core import errors
 from windlass.core.errors import Internal, WindlassError
+from windlass.core.events import IntentDone, IntentFailed, IntentOpen, IntentUndoFailed
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
@@ -59,13 +60,7 @@ class Work:
         def change(writing: Writing) -> None:
             self.intent = msgspec.structs.replace(self.intent, updated_at=writing.now, **ending)
             rows.put_intent(writing, self.intent)
-            writing.emit(
-                f"intent.{self.intent.status}",
-                repo=self.intent.repo,
-                intent=self.intent.id,
-                what=self.intent.kind,
-                error=self.intent.error,
-            )
+            writing.emit(_ended(self.intent), repo=self.intent.repo)
 
         self.context.store.write(change)
 
@@ -182,7 +177,7 @@ class Intents:
             updated_at=writing.now,
         )
         rows.put_intent(writing, intent)
-        writing.emit("intent.open", repo=begin.repo, intent=key, what=kind)
+        writing.emit(IntentOpen(intent=key, what=kind), repo=begin.repo)
         return intent
 
     def _go_on(self, operation: Operation, work: Work) -> dict[str, Any]:
@@ -218,15 +213,14 @@ class Intents:
 
 
 def _tell_of_failed_undo(work: Work, step: str, told: str) -> None:
-    work.context.store.write(
-        lambda w: w.emit(
-            "intent.undo_failed",
-            repo=work.intent.repo,
-            intent=work.intent.id,
-            step=step,
-            error=told,
-        )
-    )
+    failed = IntentUndoFailed(intent=work.intent.id, step=step, error=told)
+    work.context.store.write(lambda w: w.emit(failed, repo=work.intent.repo))
+
+
+def _ended(intent: Intent) -> IntentDone | IntentFailed:
+    if intent.status == "done":
+        return IntentDone(intent=intent.id, what=intent.kind, error=intent.error)
+    return IntentFailed(intent=intent.id, what=intent.kind, error=intent.error)
 
 
 def _defect(step: str, error: Exception) -> Internal:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from windlass.core import ids
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
+from windlass.core.events import RepoAdded, RepoMoved, RepoRemoved
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context
 from windlass.git import repository, workspace_state, workspaces
@@ -138,7 +139,7 @@ def forget(context: Context, repo: Repo) -> None:
         moved = f"{repo.git_dir}#forgotten-{uuid.uuid4().hex[:8]}"
         where = tables.repos.c.id == repo.id
         writing.connection.execute(sa.update(tables.repos).where(where).values(git_dir=moved))
-        writing.emit("repo.removed", repo=repo.id, root=repo.root)
+        writing.emit(RepoRemoved(root=repo.root), repo=repo.id)
 
     context.store.write(change)
 
@@ -158,7 +159,7 @@ def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
         where = tables.repos.c.id == moved.id
         values = {"root": found.root, "git_dir": found.git_dir}
         writing.connection.execute(sa.update(tables.repos).where(where).values(values))
-        writing.emit("repo.moved", repo=moved.id, root=found.root, was=moved.root)
+        writing.emit(RepoMoved(root=found.root, was=moved.root), repo=moved.id)
         return Repo(id=moved.id, added_at=moved.added_at, **values)
     repo = Repo(
         id=RepoId(uuid.uuid4().hex[:8]),
@@ -172,7 +173,7 @@ def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
         )
     )
     (Path(found.git_dir) / _ID_FILE).write_text(repo.id + "\n")
-    writing.emit("repo.added", repo=repo.id, root=repo.root)
+    writing.emit(RepoAdded(root=repo.root), repo=repo.id)
     return repo
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import BranchMoved, BranchStuck
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context, Stuck
@@ -182,9 +183,8 @@ def try_to_bring(context: Context, agent: Agent) -> None:
 
 def _complain(context: Context, agent: Agent, why: str) -> None:
     log.warning("%s does not come home: %s", agent.id, why)
-    context.store.write(
-        lambda w: w.emit("branch.stuck", repo=agent.repo, agent=agent.uid, id=agent.id, error=why)
-    )
+    told = BranchStuck(id=agent.id, error=why)
+    context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))
 
 
 def refresh(context: Context, repo: RepoId) -> None:
@@ -195,4 +195,4 @@ def refresh(context: Context, repo: RepoId) -> None:
 
 
 def _tell(writing: Writing, *, agent: Agent, tip: str) -> None:
-    writing.emit("branch.moved", repo=agent.repo, agent=agent.uid, id=agent.id, tip=tip)
+    writing.emit(BranchMoved(id=agent.id, tip=tip), repo=agent.repo, agent=agent.uid)

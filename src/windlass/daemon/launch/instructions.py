@@ -13,6 +13,7 @@ from typing import get_args
 from windlass.core import prompts
 from windlass.core.crew import Agent, Role
 from windlass.core.errors import ConfigError, NotFound
+from windlass.core.events import PromptIncomplete
 from windlass.core.printable import printable_line
 from windlass.core.prompts import Situation
 from windlass.daemon.kernel import repos, settings, untrusted_files
@@ -142,8 +143,5 @@ def _read(path: Path) -> str:
 
 
 def _record(context: Context, agent: Agent, why: str) -> None:
-    context.store.write(
-        lambda w: w.emit(
-            "prompt.incomplete", repo=agent.repo, agent=agent.uid, id=agent.id, why=why
-        )
-    )
+    told = PromptIncomplete(id=agent.id, why=why)
+    context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))

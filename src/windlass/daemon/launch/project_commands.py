@@ -7,6 +7,7 @@ from pathlib import Path
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import DriverError, WindlassError
+from windlass.core.events import TeardownFailed, WorkspaceCommand
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
@@ -35,16 +36,8 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
             mark=mark(agent, what),
             prefix=prefix,
         )
-    context.store.write(
-        lambda w: w.emit(
-            "workspace.command",
-            repo=agent.repo,
-            agent=agent.uid,
-            what=what,
-            code=done.code,
-            timed_out=done.timed_out,
-        )
-    )
+    ran = WorkspaceCommand(what=what, code=done.code, timed_out=done.timed_out)
+    context.store.write(lambda w: w.emit(ran, repo=agent.repo, agent=agent.uid))
     if done.code == 0 and not done.timed_out:
         return
     how = f"took longer than {limit:g} s" if done.timed_out else f"ended with {done.code}"
@@ -73,7 +66,5 @@ def teardown(context: Context, agent: Agent, repo: Repo) -> None:
     try:
         run(context, agent, "teardown", config.workspace.teardown, config)
     except WindlassError as error:
-        told = error.message
-        context.store.write(
-            lambda w: w.emit("teardown.failed", repo=repo.id, agent=agent.uid, error=told)
-        )
+        failed = TeardownFailed(error=error.message)
+        context.store.write(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))

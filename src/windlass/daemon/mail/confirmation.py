@@ -17,6 +17,7 @@ import psutil
 from windlass import drivers
 from windlass.core.crew import Agent
 from windlass.core.dialect import TranscriptLine
+from windlass.core.events import MessageRequeued
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
@@ -173,7 +174,7 @@ def offer_again(writing: Writing, message: Message, why: str) -> None:
         return
     mailbox.change(writing, fresh, offer=None)
     whose = Uid(message.recipient)
-    writing.emit("message.requeued", repo=message.repo, agent=whose, id=message.id, why=why)
+    writing.emit(MessageRequeued(id=message.id, why=why), repo=message.repo, agent=whose)
 
 
 def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:

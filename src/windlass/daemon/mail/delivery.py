@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import MailRequest
+from windlass.core import events
 from windlass.core.errors import Conflict, WindlassError
+from windlass.core.events import MailStuck, MessageSent, SessionEnded, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
@@ -30,7 +32,7 @@ from windlass.daemon.mail import confirmation, receipts
 from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
 from windlass.sessions import streams
 from windlass.store import mailbox, rows
-from windlass.store.store import Writing
+from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
 
@@ -175,14 +177,14 @@ class Delivery:
                 self._take_back(again, "the hook that was given it asks again")
         return True
 
-    def _committed(self, events: list[Any]) -> None:
-        for event in events:
-            if event.kind == "message.sent" and (to := event.data.get("recipient")):
-                self.stir(Uid(to))
+    def _committed(self, committed: list[Event]) -> None:
+        for event in committed:
+            if event.kind == MessageSent.kind:
+                self.stir(Uid(events.read(MessageSent, event).recipient))
             elif event.agent is not None and (
                 # Who had no session yet when it was written to was given up for the time being.
-                event.kind == "session.started"
-                or (event.kind == "session.ended" and event.agent in self._busy)
+                event.kind == SessionStarted.kind
+                or (event.kind == SessionEnded.kind and event.agent in self._busy)
             ):
                 self.stir(event.agent)
 
@@ -201,7 +203,7 @@ class Delivery:
             # One agent's broken files must not hold up the mail of others.
             log.exception("cannot deliver to %s", uid)
             told = str(error)
-            self._context.store.write(lambda w: w.emit("mail.stuck", agent=uid, error=told))
+            self._context.store.write(lambda w: w.emit(MailStuck(error=told), agent=uid))
         finally:
             with self._guard:
                 again = self._working[uid]

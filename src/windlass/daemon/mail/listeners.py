@@ -20,7 +20,9 @@ import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import ListenRequest, NotifyRequest, TakenRequest
+from windlass.core import events
 from windlass.core.errors import Conflict
+from windlass.core.events import IntentDone, NoticePosted
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import USER
 from windlass.core.mail.notices import checked
@@ -31,7 +33,7 @@ from windlass.daemon.kernel.intents import Begin, Operation, Work
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.mail.notify_command import Bell
 from windlass.store import mailbox, noticeboard, rows
-from windlass.store.noticeboard import POSTED, Notice
+from windlass.store.noticeboard import Notice
 from windlass.store.store import Event, Writing
 
 HELD = 5.0
@@ -232,13 +234,13 @@ class Listeners:
                 async with asyncio.timeout(pause):
                     await news.wait()
 
-    def _committed(self, events: list[Event]) -> None:
+    def _committed(self, committed: list[Event]) -> None:
         """Wakes whoever waits; on the writer's thread, so it only passes on."""
-        for event in events:
-            if event.kind == POSTED:
+        for event in committed:
+            if event.kind == NoticePosted.kind:
                 self._bell.ring(event)
                 self._wake(event.repo)
-            elif event.kind == "intent.done" and event.data["what"] == "end":
+            elif event.kind == IntentDone.kind and events.read(IntentDone, event).what == "end":
                 self._on_loop(partial(self._in_thread, event))
 
     def _wake(self, repo: RepoId | None) -> None:
@@ -251,7 +253,7 @@ class Listeners:
 
     def _after_ending(self, event: Event) -> None:
         """Where everybody was ended at once there is nothing left to listen for."""
-        repo, key = event.repo, event.data["intent"]
+        repo, key = event.repo, events.read(IntentDone, event).intent
         if repo is None:
             return
         intent = self._context.store.read(lambda c: rows.intent(c, key))

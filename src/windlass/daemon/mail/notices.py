@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.core import crew
 from windlass.core.crew import Agent
+from windlass.core.events import NoticePosted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import notices, reports
 from windlass.core.mail.messages import USER, WINDLASS, Message
@@ -16,7 +17,7 @@ from windlass.core.mail.notices import Type
 from windlass.core.mail.reports import Report
 from windlass.core.states import State
 from windlass.store import noticeboard, rows
-from windlass.store.noticeboard import ENDED, POSTED, SUPERSEDED, Notice, Unread
+from windlass.store.noticeboard import ENDED, SUPERSEDED, Notice, Unread
 from windlass.store.store import Writing
 
 _STOPPING = ("end", "merge", "pause", "resume", "spawn")
@@ -57,18 +58,15 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
     """
     text = text if len(text) <= notices.LONGEST else text[: notices.LONGEST] + "…"
     posted = noticeboard.put(writing, repo, sender=sender_id, kind=type, text=text, message=message)
-    told: dict[str, Any] = {"state": state} if state else {}
-    told |= {"by_hand": True} if by_hand else {}
-    writing.emit(
-        POSTED,
-        repo=repo,
-        agent=agent,
+    told = NoticePosted(
         number=posted.number,
         sender=sender_id,
         type=type,
         text=text,
-        **told,
+        state=state,
+        by_hand=by_hand,
     )
+    writing.emit(told, repo=repo, agent=agent)
     return posted
 
 
@@ -133,7 +131,7 @@ def forget(writing: Writing, agent: Agent) -> None:
 
 def _is_ours(unread: Unread) -> bool:
     """Whether we wrote it, of an agent's state or its work: it said nothing of that itself."""
-    return unread.notice.message is None and "by_hand" not in unread.told
+    return unread.notice.message is None and not unread.told.by_hand
 
 
 def line(notice: Notice) -> str:

@@ -18,7 +18,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from windlass.core import events
 from windlass.core.errors import WindlassError
+from windlass.core.events import NoticePosted, NotifyFailed
 from windlass.core.mail import notices
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
@@ -82,9 +84,9 @@ class Bell:
             self._complain(event, ended)
 
     def _ended(self, command: str, event: Event) -> Ended:
-        data = event.data
+        notice = events.read(NoticePosted, event)
         at = datetime.fromtimestamp(event.at).astimezone()
-        line = notices.line(at=at, sender=data["sender"], type=data["type"], text=data["text"])
+        line = notices.line(at=at, sender=notice.sender, type=notice.type, text=notice.text)
         # Files, not pipes: what the command leaves running may hold its streams for ever.
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
             given.write(line.encode() + b"\n")
@@ -115,20 +117,19 @@ class Bell:
     def _variables(self, event: Event) -> dict[str, str]:
         found = self._context.store.read(rows.repos)
         root = next((repo.root for repo in found if repo.id == event.repo), "")
+        notice = events.read(NoticePosted, event)
         told = {
-            "WINDLASS_NOTICE_TYPE": event.data["type"],
-            "WINDLASS_NOTICE_FROM": event.data["sender"],
-            "WINDLASS_NOTICE_TEXT": event.data["text"][:_LONGEST_VARIABLE],
+            "WINDLASS_NOTICE_TYPE": notice.type,
+            "WINDLASS_NOTICE_FROM": notice.sender,
+            "WINDLASS_NOTICE_TEXT": notice.text[:_LONGEST_VARIABLE],
             "WINDLASS_REPO": root,
         }
         return {name: text.replace("\0", "") for name, text in told.items()}
 
     def _complain(self, event: Event, ended: Ended) -> None:
-        data: dict[str, Any] = {"code": ended.code, "how": ended.how, "tail": ended.tail}
-        number = event.data["number"]
-        self._context.store.write(
-            lambda w: w.emit("notify.failed", repo=event.repo, notice=number, **data)
-        )
+        number = events.read(NoticePosted, event).number
+        told = NotifyFailed(notice=number, code=ended.code, how=ended.how, tail=ended.tail)
+        self._context.store.write(lambda w: w.emit(told, repo=event.repo))
 
 
 def _tail(said: Any) -> str:

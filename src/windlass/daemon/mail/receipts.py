@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
 from windlass.core.crew import Agent
+from windlass.core.events import (
+    EventData,
+    MessageAcked,
+    MessageCollapsed,
+    MessageExpired,
+    MessageFailed,
+    MessageRead,
+    MessageReceived,
+    MessageRevived,
+    MessageSent,
+)
 from windlass.core.ids import MESSAGE, RepoId, Uid
 from windlass.core.mail import messages as mail
 from windlass.core.mail.messages import USER, WINDLASS, Kind, Message
@@ -23,6 +34,8 @@ class Party(NamedTuple):
     id: str
 
 
+_Ending = Literal["failed", "expired", "collapsed"]
+"""What becomes of a message that never arrives, or is of no use any more."""
 PERSON = Party(USER, USER)
 OURSELVES = Party(WINDLASS, WINDLASS)
 
@@ -63,17 +76,10 @@ def post(writing: Writing, message: Message) -> Message:
             ended_at=writing.now,
         )
     kept = mailbox.add(writing, message)
-    _tell(
-        writing,
-        kept,
-        "message.sent",
-        of=message.sender,
-        to=kept.recipient_id,
-        recipient=kept.recipient,
-        text=kept.body,
-    )
+    sent = MessageSent(id=kept.id, to=kept.recipient_id, recipient=kept.recipient, text=kept.body)
+    _tell(writing, kept, sent, of=message.sender)
     if twin is not None:
-        _tell(writing, kept, "message.collapsed", of=message.recipient, into=twin.id)
+        _tell(writing, kept, MessageCollapsed(id=kept.id, into=twin.id), of=message.recipient)
         return kept
     for old in mail.outdated(waiting, kept):
         _end(writing, old, "collapsed", f"{kept.id} says what is true now", survivor=kept.id)
@@ -85,23 +91,21 @@ def delivered(writing: Writing, message: Message, route: mail.Route) -> Message:
     now = mailbox.change(
         writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
     )
-    took = round(writing.now - message.created_at, 3)
-    _tell(
-        writing,
-        now,
-        "message.received",
-        of=message.recipient,
+    received = MessageReceived(
+        id=message.id,
         sender=message.sender_id,
         text=message.body,
         route=route,
-        seconds=took,
+        seconds=round(writing.now - message.created_at, 3),
     )
+    _tell(writing, now, received, of=message.recipient)
     return now
 
 
 def seen(writing: Writing, message: Message) -> Message:
     """Records that the recipient has gone on after it had a message."""
-    _tell(writing, message, "message.read", of=message.recipient, sender=message.sender_id)
+    read = MessageRead(id=message.id, sender=message.sender_id)
+    _tell(writing, message, read, of=message.recipient)
     return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
 
 
@@ -118,7 +122,7 @@ def acknowledge(writing: Writing, message: Message, *, by: Party) -> bool:
         return False
     mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
     noticeboard.withdraw(writing, fresh.id)
-    _tell(writing, fresh, "message.acked", of=message.recipient, by=by.id)
+    _tell(writing, fresh, MessageAcked(id=fresh.id, by=by.id), of=message.recipient)
     return True
 
 
@@ -176,7 +180,7 @@ def _again(writing: Writing, message: Message) -> Message:
     if message.delivered_at is not None:
         state = "delivered" if message.read_at is None else "read"
     again = mailbox.change(writing, message, state=state, reason="", ended_at=None)
-    _tell(writing, again, "message.revived", of=message.recipient)
+    _tell(writing, again, MessageRevived(id=again.id), of=message.recipient)
     return again
 
 
@@ -192,7 +196,7 @@ def _ask_instead(writing: Writing, question: Message, to: Party, why: str) -> Me
 def _end(
     writing: Writing,
     message: Message,
-    state: mail.Receipt,
+    state: _Ending,
     reason: str,
     *,
     survivor: str | None = None,
@@ -207,10 +211,16 @@ def _end(
         ended_at=writing.now,
     )
     noticeboard.withdraw(writing, message.id)
-    _tell(writing, message, f"message.{state}", of=message.recipient, reason=reason, into=survivor)
+    match state:
+        case "failed":
+            ended: EventData = MessageFailed(id=message.id, reason=reason)
+        case "expired":
+            ended = MessageExpired(id=message.id, reason=reason)
+        case "collapsed":
+            ended = MessageCollapsed(id=message.id, reason=reason, into=survivor)
+    _tell(writing, message, ended, of=message.recipient)
 
 
-def _tell(writing: Writing, message: Message, kind: str, *, of: str, **data: Any) -> None:
+def _tell(writing: Writing, message: Message, told: EventData, *, of: str) -> None:
     agent = Uid(of) if of not in (USER, WINDLASS) else None
-    told = {name: value for name, value in data.items() if value is not None}
-    writing.emit(kind, repo=message.repo, agent=agent, id=message.id, **told)
+    writing.emit(told, repo=message.repo, agent=agent)

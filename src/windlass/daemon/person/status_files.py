@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import StatusFileSkipped, StatusNodeSkipped
 from windlass.core.ids import RepoId
 from windlass.core.person import status_node
 from windlass.core.person.status_node import NodeMessage, Renewed, Root, Status
@@ -142,8 +143,12 @@ class StatusFiles:
         self._amiss[path] = why
         if not why:
             return
-        kind = "status_node.skipped" if path.name == NODE_FILE else "status_file.skipped"
-        self._context.store.write(lambda w: w.emit(kind, repo=repo.id, path=str(path), why=why))
+        told = (
+            StatusNodeSkipped(path=str(path), why=why)
+            if path.name == NODE_FILE
+            else StatusFileSkipped(path=str(path), why=why)
+        )
+        self._context.store.write(lambda w: w.emit(told, repo=repo.id))
 
 
 def _node(old: bytes | None, data: dict[str, Any]) -> Renewed:

@@ -7,13 +7,13 @@ from typing import Any
 from windlass.api.verbs import Caller
 from windlass.api.wire.policy import DenialsRequest
 from windlass.core.crew import Agent
+from windlass.core.events import PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 from windlass.store.store import Event
 
-DENIED = "hook.PolicyDecision"
 _MOST = 10_000
 
 
@@ -29,7 +29,7 @@ class Denials:
         agent = lookup.any_agent(self._context, where, request.get("agent"))
         lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
         found = self._context.store.read(
-            lambda c: rows.events(c, agent=agent.uid, kind=DENIED, limit=_MOST)
+            lambda c: rows.events(c, agent=agent.uid, kind=PolicyDecision.kind, limit=_MOST)
         )
         told = [_told(agent, event) for event in found]
         wanted = request.get("hook")

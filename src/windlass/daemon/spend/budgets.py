@@ -16,6 +16,7 @@ from windlass.core import pricing
 from windlass.core.config import Budget
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, Conflict, Denied, WindlassError
+from windlass.core.events import BudgetExceeded, BudgetWarning
 from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Exceeded, Figures
 from windlass.daemon.kernel import repos, settings
@@ -223,14 +224,8 @@ def _begin(judged: _Judged, *, told: bool) -> Begin:
         if sessions[0].number != judged.session or sessions[0].ended_at is not None:
             raise Conflict(f"session {judged.session} of {agent.id} is over", "nothing to pause")
         for one in [] if told else judged.exceeded:
-            writing.emit(
-                "budget.exceeded",
-                repo=agent.repo,
-                agent=agent.uid,
-                budget=one.budget,
-                sentence=one.sentence,
-                hint=one.hint,
-            )
+            spent = BudgetExceeded(budget=one.budget, sentence=one.sentence, hint=one.hint)
+            writing.emit(spent, repo=agent.repo, agent=agent.uid)
         return {
             "uid": agent.uid,
             "number": judged.session,
@@ -251,13 +246,9 @@ def _warn(writing: Writing, *, judged: _Judged) -> None:
     agent = judged.agent
     fresh = _unwarned(writing.connection, judged, writing.now)
     for one in fresh:
-        writing.emit(
-            "budget.warning",
-            repo=agent.repo,
-            agent=agent.uid,
-            budget=one.budget,
-            sentence=f"{one.sentence}; a subscription pays, so it goes on",
-        )
+        sentence = f"{one.sentence}; a subscription pays, so it goes on"
+        spent = BudgetWarning(budget=one.budget, sentence=sentence)
+        writing.emit(spent, repo=agent.repo, agent=agent.uid)
     if fresh:
         warned = spending.mark(writing.connection, agent.uid, MARK)
         told = {**warned, **{one.budget: costs.day_of(writing.now) for one in fresh}}

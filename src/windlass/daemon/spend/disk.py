@@ -12,6 +12,7 @@ from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import AgentOvergrown
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
@@ -80,7 +81,7 @@ def _count(*folders: str) -> int:
 
 def _begin(agent: Agent, why: str) -> Begin:
     def prepare(writing: Writing) -> dict[str, Any]:
-        writing.emit("agent.overgrown", repo=agent.repo, agent=agent.uid, id=agent.id, why=why)
+        writing.emit(AgentOvergrown(id=agent.id, why=why), repo=agent.repo, agent=agent.uid)
         return {"uid": agent.uid, "number": agent.session, "why": why}
 
     return Begin(agent.repo, None, prepare)

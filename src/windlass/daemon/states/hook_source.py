@@ -18,6 +18,7 @@ from windlass import drivers
 from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
+from windlass.core.events import AgentConversation, Hook, HookGarbage, PolicyDecision
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import untrusted_files
 from windlass.daemon.kernel.context import Context
@@ -31,20 +32,8 @@ _READ_AT_ONCE = 4 << 20
 _LONGEST_LINE = 64 << 20
 _LINES_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
-_LONGEST_KIND = 48
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_SHOWN = (
-    "tool_name",
-    "tool_input",
-    "prompt",
-    "last_assistant_message",
-    "error",
-    "message",
-    "source",
-    "reason",
-    "notification_type",
-    "trigger",
-)
+_SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
 def read_on(context: Context, agent: Agent, session: Session) -> bool:
@@ -109,12 +98,15 @@ def _take(
     except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
         garbage.append(line)
         return session
-    shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
+    told: Hook | PolicyDecision
     if name == "PolicyDecision":
-        shown = _denial(event)
-        if shown.get("tool_name") == tool_policy.QUESTION:
-            questions.record(writing, agent, questions.spelled(shown.get("tool_input")))
-    writing.emit(f"hook.{name}"[:_LONGEST_KIND], repo=agent.repo, agent=agent.uid, at=at, **shown)
+        told = _denial(event)
+        if told.tool_name == tool_policy.QUESTION:
+            questions.record(writing, agent, questions.spelled(told.tool_input))
+    else:
+        shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
+        told = Hook(name=name, **shown)
+    writing.emit(told, repo=agent.repo, agent=agent.uid, at=at)
     if name == "PreToolUse":
         marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
         session = msgspec.structs.replace(session, marks=marks)
@@ -137,10 +129,11 @@ def _take(
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
     """One event for all of it: who writes a million of them must not fill the log."""
     shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
-    writing.emit("hook.garbage", repo=agent.repo, agent=agent.uid, line=shown, lines=len(lines))
+    told = HookGarbage(line=shown, lines=len(lines))
+    writing.emit(told, repo=agent.repo, agent=agent.uid)
 
 
-def _denial(event: Mapping[str, Any]) -> dict[str, Any]:
+def _denial(event: Mapping[str, Any]) -> PolicyDecision:
     """What was denied, whole: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), event.get("answered")
     said = answered.get("hookSpecificOutput") if isinstance(answered, Mapping) else None
@@ -153,9 +146,9 @@ def _denial(event: Mapping[str, Any]) -> dict[str, Any]:
         "reason": said.get("permissionDecisionReason") or message,
     }
     if not isinstance(asked, Mapping):
-        return {**shown, "asked": asked}
+        return PolicyDecision(**shown, asked=asked)
     called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
-    return {**shown, **called}
+    return PolicyDecision(**shown, **called)
 
 
 def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any]) -> None:
@@ -168,7 +161,7 @@ def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any
         return  # a fork starts by naming the conversation that it takes over, not its own
     if said != now.conversation:
         rows.put_agent(writing, msgspec.structs.replace(now, conversation=said))
-        writing.emit("agent.conversation", repo=agent.repo, agent=agent.uid, now=said)
+        writing.emit(AgentConversation(now=said), repo=agent.repo, agent=agent.uid)
 
 
 def _cut(value: Any) -> Any:

@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.core import states
 from windlass.core.crew import Agent
+from windlass.core.events import AgentState, SessionEnded
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.states import reports
@@ -38,16 +39,14 @@ def settle(writing: Writing, uid: Uid) -> None:
     winner = verdict.winner
     changed = msgspec.structs.replace(agent, state=verdict.state, state_at=writing.now)
     rows.put_agent(writing, changed)
-    writing.emit(
-        "agent.state",
-        repo=agent.repo,
-        agent=uid,
+    told = AgentState(
         was=agent.state,
         now=verdict.state,
         source=winner.source if winner else "none",
         evidence=winner.evidence if winner else "",
         session=winner.session if winner else 0,
     )
+    writing.emit(told, repo=agent.repo, agent=uid)
     reports.on_state(writing, agent, changed, winner.evidence if winner else "")
 
 
@@ -67,14 +66,8 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
     if facts.reason:
         how = "could not be started" if facts.exit_code is None else how
         how = f"{how}: {facts.reason}"
-    writing.emit(
-        "session.ended",
-        repo=agent.repo,
-        agent=agent.uid,
-        session=session.number,
-        exit_code=facts.exit_code,
-        how=how,
-    )
+    told = SessionEnded(session=session.number, exit_code=facts.exit_code, how=how)
+    writing.emit(told, repo=agent.repo, agent=agent.uid)
     seen = Observation(
         source=Source.PROCESS,
         value=State.STOPPED,

@@ -20,6 +20,7 @@ from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
+from windlass.core.events import OutputGarbage
 from windlass.core.states import Observation
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import observations
@@ -156,11 +157,11 @@ class OutputSource:
         self, writing: Writing, dialect: Dialect, agent: Agent, session: Session, line: Any
     ) -> None:
         if not isinstance(line, dict):
-            writing.emit("output.garbage", repo=agent.repo, agent=agent.uid, line=str(line)[:4096])
+            told = OutputGarbage(line=str(line)[:4096])
+            writing.emit(told, repo=agent.repo, agent=agent.uid)
             return
         if dialect.line_kind(line) is LineKind.RESULT:
-            summary = dialect.summary(line)
-            writing.emit("turn.ended", repo=agent.repo, agent=agent.uid, **summary)
+            writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)
 
     def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> None:

@@ -12,10 +12,11 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from windlass.core import crew, states
+from windlass.core import crew, events, states
 from windlass.core.config import Nudges
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import AgentState, Hook, NudgesOver
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import messages as mail
 from windlass.core.mail import nudges, reports
@@ -29,7 +30,6 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 
-OVER = "nudges.over"
 _BACK = 50
 _ARRIVED = ("delivered", "read", "acked")
 _DEAF = (State.PAUSED, State.STOPPED)
@@ -87,15 +87,19 @@ def _is_ours(message: mail.Message) -> bool:
 
 def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """When an agent said that it was done or waited, and when a person typed something."""
-    said = rows.events(connection, agent=uid, kind="agent.state", last=_BACK)
-    typed = rows.events(connection, agent=uid, kind="hook.UserPromptSubmit", last=_BACK)
-    claims = [one for one in said if reports.is_claim(State(one.data["now"]), one.data["evidence"])]
-    others = [one for one in typed if "[sent by " not in str(one.data.get("prompt", ""))]
+    said = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
+    typed = rows.events(connection, agent=uid, kind=Hook.kind_of("UserPromptSubmit"), last=_BACK)
+    claims = [event for event in said if _is_claim(events.read(AgentState, event))]
+    others = [e for e in typed if "[sent by " not in str(events.read(Hook, e).prompt or "")]
     return [Moment(one.at, "other") for one in (*claims, *others)]
 
 
+def _is_claim(change: AgentState) -> bool:
+    return reports.is_claim(change.now, change.evidence)
+
+
 def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
-    found = rows.events(connection, agent=uid, kind=OVER, last=1)
+    found = rows.events(connection, agent=uid, kind=NudgesOver.kind, last=1)
     return [Moment(one.at, "over") for one in found]
 
 
@@ -140,7 +144,7 @@ def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
         evidence = _rest(writing.connection, agent, writing.now).evidence
         from_windlass.say(writing, agent, nudges.reminder(evidence), topic=nudges.TOPIC)
         return
-    writing.emit(OVER, repo=agent.repo, agent=uid, reminders=given.most)
+    writing.emit(NudgesOver(reminders=given.most), repo=agent.repo, agent=uid)
     text = nudges.unmoved(agent, given.most)
     manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
     if manager is None or manager.ended_at is not None or manager.state in _DEAF:

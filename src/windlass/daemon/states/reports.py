@@ -15,10 +15,18 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import crew, shapes
+from windlass.core import crew, events, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import (
+    AgentReported,
+    AgentState,
+    Hook,
+    IntentOpen,
+    NotifyFailed,
+    WorkUncommitted,
+)
 from windlass.core.ids import Uid
 from windlass.core.mail import messages, nudges, reports
 from windlass.core.mail.messages import Message
@@ -38,7 +46,6 @@ from windlass.store.store import Event, Writing
 log = logging.getLogger(__name__)
 
 KIND = "report"
-REPORTED = "agent.reported"
 _AT_ONCE = 4
 
 
@@ -64,13 +71,13 @@ class Reports:
         """Begins nothing more; what is left is the next daemon's."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _committed(self, events: list[Event]) -> None:
-        for event in events:
-            if event.kind == "intent.open" and event.data["what"] == KIND:
-                try:
-                    self._pool.submit(self._perform, event.data["intent"])
-                except RuntimeError:
-                    log.debug("%s waits for the next daemon", event.data["intent"])
+    def _committed(self, committed: list[Event]) -> None:
+        opened = [events.read(IntentOpen, e) for e in committed if e.kind == IntentOpen.kind]
+        for intent in (one.intent for one in opened if one.what == KIND):
+            try:
+                self._pool.submit(self._perform, intent)
+            except RuntimeError:
+                log.debug("%s waits for the next daemon", intent)
 
     def _perform(self, key: str) -> None:
         intent = self._context.store.read(lambda c: rows.intent(c, key))
@@ -106,11 +113,12 @@ def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> No
         return
     if nudges.is_idle(after.state, evidence) and reminders.tried(writing.connection, after.uid):
         return  # a reminder set it going: who is told of that is decided by how many there were
-    said = rows.events(writing.connection, after=since, agent=after.uid, kind="hook.Stop", last=1)
+    stop = Hook.kind_of("Stop")
+    said = rows.events(writing.connection, after=since, agent=after.uid, kind=stop, last=1)
     if said and reports.is_said(report):
-        words = str(said[0].data.get("last_assistant_message", ""))
+        words = str(events.read(Hook, said[0]).last_assistant_message or "")
         report = msgspec.structs.replace(report, said=words)
-    writing.emit(REPORTED, repo=after.repo, agent=after.uid, state=after.state)
+    writing.emit(AgentReported(state=after.state), repo=after.repo, agent=after.uid)
     _set_out(writing, after, report)
 
 
@@ -130,9 +138,8 @@ def _given(context: Context, agent: Agent) -> Config | None:
         return settings.load(context.folders.home, root)
     except WindlassError as error:
         how = f"cannot read the configuration: {error.message}"
-        context.store.write(
-            lambda w: w.emit("notify.failed", repo=agent.repo, agent=agent.uid, how=how)
-        )
+        told = NotifyFailed(how=how)
+        context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))
         return None
 
 
@@ -150,7 +157,7 @@ def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
         updated_at=writing.now,
     )
     rows.put_intent(writing, intent)
-    writing.emit("intent.open", repo=agent.repo, intent=key, what=KIND)
+    writing.emit(IntentOpen(intent=key, what=KIND), repo=agent.repo)
 
 
 def _tell(writing: Writing, work: Work) -> None:
@@ -193,14 +200,8 @@ def _tell_of_left(
     """Points uncommitted work out to the person: of roots, and of a session that it left."""
     if left.files == 0:
         return
-    writing.emit(
-        "work.uncommitted",
-        repo=agent.repo,
-        agent=agent.uid,
-        state=report.state,
-        files=left.files,
-        names=list(left.names),
-    )
+    told = WorkUncommitted(state=report.state, files=left.files, names=list(left.names))
+    writing.emit(told, repo=agent.repo, agent=agent.uid)
     if report.ending == "quit":
         text = reports.left_in_session(agent.id, left)
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=agent.uid)
@@ -231,14 +232,16 @@ def _ending(writing: Writing, before: Agent, after: Agent) -> reports.Ending:
 
 def _last_at_work(connection: sa.Connection, uid: Uid) -> int:
     """The event with which an agent was set to work last."""
-    found = rows.events(connection, agent=uid, kind="agent.state", last=STATES_BACK)
-    running = [one.id for one in found if one.data["now"] == State.RUNNING]
+    found = rows.events(connection, agent=uid, kind=AgentState.kind, last=STATES_BACK)
+    running = [event.id for event in found if events.read(AgentState, event).now is State.RUNNING]
     return running[-1] if running else 0
 
 
 def _is_told(connection: sa.Connection, agent: Agent, since: int) -> bool:
-    told = rows.events(connection, after=since, agent=agent.uid, kind=REPORTED, last=STATES_BACK)
-    return any(one.data["state"] == agent.state for one in told)
+    told = rows.events(
+        connection, after=since, agent=agent.uid, kind=AgentReported.kind, last=STATES_BACK
+    )
+    return any(events.read(AgentReported, event).state is agent.state for event in told)
 
 
 def _has_gone_on(writing: Writing, agent: Agent, since: int) -> bool:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from windlass.core.crew import Agent
+from windlass.core.events import AgentUnreadable
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context, session_name
@@ -161,7 +162,7 @@ class AgentWatcher:
 
 
 def _tell_of_blindness(writing: Writing, *, uid: Uid, error: str) -> None:
-    writing.emit("agent.unreadable", agent=uid, error=error)
+    writing.emit(AgentUnreadable(error=error), agent=uid)
 
 
 def _settling(uid: Uid) -> Callable[[Writing], None]:

@@ -25,9 +25,10 @@ from windlass.api.wire.views import (
     PlaceRequest,
     WhyRequest,
 )
-from windlass.core import crew, ids, states
+from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound, WindlassError
+from windlass.core.events import AgentState
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
 from windlass.core.states import State
@@ -193,18 +194,9 @@ class Views:
             "session": 0,
         }
         found = self._context.store.read(
-            lambda c: rows.events(c, agent=agent.uid, kind="agent.state", limit=100_000)
+            lambda c: rows.events(c, agent=agent.uid, kind=AgentState.kind, limit=100_000)
         )
-        later = [
-            {
-                "at": event.at,
-                "state": event.data["now"],
-                "source": event.data["source"],
-                "evidence": printable(event.data["evidence"]),
-                "session": event.data.get("session", 0),
-            }
-            for event in found
-        ]
+        later = [_change(event.at, events.read(AgentState, event)) for event in found]
         return [first, *later]
 
     def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
@@ -422,6 +414,16 @@ def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
         agent=names.get(event.agent, event.agent) if event.agent else None,
         data=event.data,
     )
+
+
+def _change(at: float, change: AgentState) -> dict[str, Any]:
+    return {
+        "at": at,
+        "state": change.now,
+        "source": change.source,
+        "evidence": printable(change.evidence),
+        "session": change.session or 0,
+    }
 
 
 def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.core import crew
 from windlass.core.errors import UserError
+from windlass.core.events import AgentCreated, AgentEnded, AgentState
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -19,7 +20,7 @@ from windlass.store import rows
 from windlass.store.store import Event
 
 _PAGE = 500
-_PUBLIC = frozenset(("agent.created", "agent.state", "agent.ended"))
+_PUBLIC = frozenset((AgentCreated.kind, AgentState.kind, AgentEnded.kind))
 _OUTLINE = ("id", "was", "now", "how")
 _DIGITS = 18
 """Of the largest event id that the database can hold there are nineteen."""
