@@ -8,19 +8,17 @@ from typing import Any, get_type_hints
 
 import msgspec
 import pytest
+from tests.support.replies import ROUTES
 
 from windlass.api import wire
 from windlass.api.server import _decode
 from windlass.api.verbs import Verb, Wait
 from windlass.api.wire.hooks import HookInput
 from windlass.core.errors import UserError
-from windlass.daemon.routes import routes
-from windlass.daemon.services import Services
 
-NOBODY: Any = None
 TABLE = {
     name: verb
-    for name, verb in routes(Services(NOBODY, NOBODY)).items()
+    for name, verb in ROUTES.items()
     if verb.request is not HookInput  # an agent CLI's own words, of which no type is trusted
 }
 NEEDED: dict[str, dict[str, Any]] = {

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.replies import ROUTES
 from tests.support.serving import Served, served
 
 from windlass.api.verbs import Caller, Verb, Wait
 from windlass.core.errors import Denied
-from windlass.daemon.routes import routes
-from windlass.daemon.services import Services
 
 NOBODY: Any = None
 CALLERS = {
@@ -108,7 +107,6 @@ SAID = {
     "trash.show": KEPT,
 }
 OTHER = {"person": "agent", "agent": "person"}
-TABLE = routes(Services(NOBODY, NOBODY))
 
 
 class Watched:
@@ -119,7 +117,7 @@ class Watched:
 
     def table(self) -> dict[str, Verb | Wait]:
         """Every verb as it is declared; only what answers it is ours."""
-        return {name: self._watched(name, verb) for name, verb in TABLE.items()}
+        return {name: self._watched(name, verb) for name, verb in ROUTES.items()}
 
     def _watched(self, name: str, verb: Verb | Wait) -> Verb | Wait:
         def note(caller: Caller, _request: Any) -> str:
@@ -148,7 +146,7 @@ def doors(watched: Watched) -> Iterator[Served]:
 
 
 def test_the_callers_of_every_verb_are_those_written_down_here() -> None:
-    assert {name: verb.callers for name, verb in TABLE.items()} == CALLERS
+    assert {name: verb.callers for name, verb in ROUTES.items()} == CALLERS
 
 
 def test_a_verb_that_says_nothing_of_callers_is_the_persons_alone() -> None:
@@ -182,7 +180,7 @@ def test_what_is_open_to_both_lets_both_in(doors: Served, watched: Watched, name
 
 def test_a_closed_door_comes_before_what_is_wrong_with_the_request(doors: Served) -> None:
     large = {"config_key": "x" * (20 << 20)}
-    with served(TABLE) as real, pytest.raises(Denied):
+    with served(ROUTES) as real, pytest.raises(Denied):
         real.ask("agent", "config.set", {"config_key": 7})
     with pytest.raises(Denied):
         doors.ask("agent", "config.set", large)

@@ -21,6 +21,7 @@ from typing import Any
 
 import psutil
 from tests.support import nursery
+from tests.support.replies import as_declared
 
 from windlass.api import client
 
@@ -187,11 +188,18 @@ class Ground:
         """Asks the daemon what `wl` would ask, without a program: for what is asked often."""
         whole = {"cwd": str(self.folder / "repo"), **request}
         try:
-            return client.ask(verb, whole, path=self._socket(), timeout=90.0)
+            reply = client.ask(verb, whole, path=self._socket(), timeout=90.0)
         except (ValueError, client.Gone):
             self.warm = True
             self.wl("list").ok()  # starts it again
-            return client.ask(verb, whole, path=self._socket(), timeout=90.0)
+            reply = client.ask(verb, whole, path=self._socket(), timeout=90.0)
+        return as_declared(verb, reply)
+
+    def ask_as(self, name: str, verb: str, **request: Any) -> Any:
+        """Asks the daemon as an agent, through the agent's own socket."""
+        uid = self.ask("info", agent=name)["uid"]
+        (path,) = self.runtime.glob(f"windlass/*/{uid[:8]}/api")
+        return as_declared(verb, client.ask(verb, request, path=str(path), timeout=90.0))
 
     def _socket(self) -> str:
         (found,) = self.runtime.glob("windlass/*/person.sock")

@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO, NoDoors
+from tests.support.replies import as_declared
 
 from windlass.api.verbs import Caller, refuse_stranger
 from windlass.core import shapes
@@ -67,7 +68,9 @@ class Post:
         """Asks as an agent, or as the person."""
         caller = Caller(Uid(who) if who else None)
         refuse_stranger(self._table[verb], caller)
-        return self._table[verb].answer(caller, {"cwd": str(self.shop), **request})
+        return as_declared(
+            verb, self._table[verb].answer(caller, {"cwd": str(self.shop), **request})
+        )
 
     def send(self, to: str, text: str = "hello", who: str | None = None, **more: Any) -> Any:
         """Sends; returns the messages."""

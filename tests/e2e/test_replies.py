@@ -1,0 +1,155 @@
+"""Every verb of a real daemon answers what its route declares: each key, and no other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.support.ground import Ground
+from tests.support.replies import ROUTES
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
+
+STAY = {"text": "WAITING"}
+READ = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_use_id": "t1"}
+
+
+def bash(command: str) -> dict[str, Any]:
+    return {"tool": "Bash", "input": {"command": command}}
+
+
+class Asker:
+    """Asks, and notes which verbs have answered; a reply of another shape fails the test."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.answered: set[str] = set()
+
+    def __call__(self, verb: str, **request: Any) -> Any:
+        """Asks as the person."""
+        reply = self.ground.ask(verb, **request)
+        self.answered.add(verb)
+        return reply
+
+    def as_agent(self, name: str, verb: str, **request: Any) -> Any:
+        """Asks as an agent."""
+        reply = self.ground.ask_as(name, verb, **request)
+        self.answered.add(verb)
+        return reply
+
+
+def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Ground) -> None:
+    ground.wl("list").ok()
+    ask = Asker(ground)
+    set_up(ask, ground)
+    spawn(ask, ground)
+    look(ask, ground)
+    talk(ask)
+    steer(ask, ground)
+    end(ask, ground)
+    assert set(ROUTES) - ask.answered == set()
+
+
+def set_up(ask: Asker, ground: Ground) -> None:
+    """Repository, configuration, drivers, hooks."""
+    settings = {"config_folder": str(ground.home / ".claude")}
+    assert ask("init", accept=True)["made"]
+    assert ask("repo.add", repo=".")["root"] == ask("repos")[0]["root"]
+    assert ask("whoami")["role"] == "person"
+    assert "driver" in ask("config")
+    ask("config.set", config_key="max_agents", value="9")
+    ask("config.add", config_key="permissions.worker.allow", value="Bash(make:*)")
+    ask("config.remove", config_key="permissions.worker.allow", value="Bash(make:*)")
+    assert ask("drivers")
+    ask("drivers.trusted", driver="standin")
+    ask("drivers.trust", driver="standin")
+    assert ask("doctor")["needed"]
+    ask("hooks.install", where="user", instructions="claude-md", **settings)
+    assert any(place["installed"] for place in ask("hooks.status", **settings))
+    ask("hooks.uninstall", where="user", **settings)
+    ask("hooks.uninstall", **settings)
+    ask("primary", hook_event_name="SessionStart", session_id="s1")
+
+
+def spawn(ask: Asker, ground: Ground) -> None:
+    """A manager, an agent below it that commits, and one that only says something and ends."""
+    work = [
+        bash("curl http://nowhere.invalid"),
+        bash("echo new > new.txt && git add new.txt && git commit -qm new"),
+        STAY,
+    ]
+    for name, more, turns in (
+        ("boss", {"role": "manager"}, [STAY]),
+        ("fox", {"parent": "boss"}, work),
+        ("owl", {"mode": "headless"}, [{"text": "I HAVE COMPLETED THE GOAL"}]),
+    ):
+        script = ground.script(name, *turns)
+        ask("spawn", goal=f"be {name}", name=name, driver="standin", script=script, **more)
+    ground.wait("boss", "fox", "owl", states="waiting,complete")
+
+
+def look(ask: Asker, ground: Ground) -> None:
+    """What only reads."""
+    assert len(ask("agents", ended=True)) == 3
+    assert ask("info", agent="fox")["sessions"]
+    assert ask("prompt", agent="fox")["prompt"]
+    assert ask("status")["agents"][1]["commits"]
+    assert ask("why", agent="fox", history=True)["history"]
+    assert ask("look", agent="fox")["live"]
+    assert "raw" in ask("look", agent="owl")
+    assert ask("diff", agent="fox")["diff"]
+    assert ask("diff", agent="fox", folders=True)["folder"]
+    assert ask("place", agent="fox")["path"]
+    assert ask("attachment", agent="fox")["attach"]
+    assert ask("log", agent="fox")
+    for by in ("agent", "day"):
+        assert ask("costs", by=by)["by"] == by
+    assert ask("denials", agent="fox")
+    given = {**READ, "tool_input": {"file_path": "new.txt"}, "cwd": str(ground.folder)}
+    assert ask("explain.tool", input=json.dumps(given))["decision"]
+    assert ask.as_agent("fox", "decide", **given)
+    assert ask.as_agent("fox", "mail.wait", session=99, arm="x") == {"text": None}
+
+
+def talk(ask: Asker) -> None:
+    """Mail, questions and notices."""
+    (sent,) = ask("send", agent="fox", text="hello")["messages"]
+    ask("receipts", messages=[sent["id"]], timeout=30.0)
+    assert ask("inbox", agent="fox", all=True)
+    assert ask("message", message=sent["id"])["history"]
+    ask("ack", messages=[sent["id"]])
+    ask.as_agent("boss", "ask", text="which port?")
+    assert ask("questions")
+    ask("answer", question="boss", text="8080")
+    posted = ask("notify", text="done", type="complete")
+    assert ask("listen", route="listen", listener="a", timeout=0.0)["notices"]
+    ask("taken", numbers=[posted["number"]], listener="a", route="listen")
+
+
+def steer(ask: Asker, ground: Ground) -> None:
+    """What is done to agents that live."""
+    ask("note", agent="fox", text="it goes well")
+    ground.wait("fox", states="waiting")
+    ask("interrupt", agent="fox")
+    assert ask("pause", agent="fox")["state"] == "paused"
+    ask("resume", agent="fox")
+    ask("reassign", agent="fox", parent=None)
+    assert ask("undo")["undoes"] == "reassign"
+
+
+def end(ask: Asker, ground: Ground) -> None:
+    """Merging, ending, bringing back, and what is left in the end."""
+    ground.wait("fox", states="waiting,complete")
+    assert ask("merge-check", agent="fox", into="main")["clean"]
+    assert ask("merge", agent="fox", into="main")["ended"][0]["trash"]
+    assert ask("undo")["restored"][0]["entry"]
+    ask("end", agents=["fox"])
+    (newest, *_) = ask("trash")
+    assert ask("trash.show", entries=[newest["id"]])["contents"]
+    assert ask("trash.restore", entries=[newest["id"]])["restored"]
+    ask("end", agents=[], tree=True)
+    (archived, *_) = ask("archives")
+    assert ask("archives", archive=archived["id"])[0]["files"]
+    assert ask("trash.empty")["emptied"]
+    ask("repo.remove")
