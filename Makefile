@@ -42,7 +42,7 @@ format: setup-dev ## let the formatter have its way
 lock: setup ## pin the requirement files anew
 	@scripts/lock
 
-reference: setup-dev ## write docs/commands.md from the commands
+reference: setup-dev ## write docs/commands.md and docs/events.md from the code
 	@$(PY) scripts/reference
 
 clean: ## remove what the targets built
