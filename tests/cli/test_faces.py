@@ -262,7 +262,7 @@ def test_the_path_that_every_command_takes_imports_nothing_heavy() -> None:
     assert not heavy & set(done.stdout.split())
 
 
-def test_the_reference_says_what_the_commands_say() -> None:
+def test_the_reference_pages_say_what_the_code_says() -> None:
     """Mend with `make reference`."""
     script = Path(__file__).parents[2] / "scripts" / "reference"
     assert subprocess.run([sys.executable, str(script), "--check"], check=False).returncode == 0
