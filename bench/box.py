@@ -17,7 +17,7 @@ from bench.table import Row
 from windlass.box import groups, wrapper
 from windlass.core.boxing import Boxing, Network, Quota
 from windlass.core.launch import Launch
-from windlass.sessions.session import Sessions
+from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 
 RUNS = 30
@@ -32,7 +32,7 @@ class Starts:
         self._folder = folder
         self._work = folder / "work"
         self._work.mkdir()
-        self._sessions = Sessions(Tmux(folder / "t"))
+        self._sessions = TmuxSessions(Tmux(folder / "t"))
         self._number = 0
 
     def start(self, network: Network | None) -> float:

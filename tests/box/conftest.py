@@ -18,8 +18,8 @@ import pytest
 from windlass.box import groups, toolchains, wrapper
 from windlass.core.boxing import Boxing
 from windlass.core.launch import Launch, Mode, Receiver
-from windlass.sessions.processes import StopReport
-from windlass.sessions.session import Facts, Sessions
+from windlass.core.sessions import Facts, StopReport
+from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 
 PYTHON = "/usr/bin/python3"
@@ -86,7 +86,7 @@ class Ground:
 class Stage:
     """One boxed session in a private tmux."""
 
-    def __init__(self, ground: Ground, sessions: Sessions, name: str) -> None:
+    def __init__(self, ground: Ground, sessions: TmuxSessions, name: str) -> None:
         self.ground = ground
         self.sessions = sessions
         self.name = name
@@ -179,7 +179,7 @@ def ground() -> Iterator[Ground]:
 def stage(ground: Ground) -> Iterator[Stage]:
     """One boxed session, ended afterwards with all that belongs to it."""
     server = Tmux(ground.folder / "t")
-    one = Stage(ground, Sessions(server), "a1")
+    one = Stage(ground, TmuxSessions(server), "a1")
     yield one
     report = one.stop(grace=0.5)
     server.shutdown()

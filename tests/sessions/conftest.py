@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from windlass.core.launch import Launch, Mode, Receiver
+from windlass.core.sessions import Facts, StopReport
 from windlass.sessions import census
-from windlass.sessions.processes import MARKER, StopReport
-from windlass.sessions.session import Facts, Sessions
+from windlass.sessions.processes import MARKER
+from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def marked(marker: str) -> list[int]:
 class Stage:
     """One session under test: its folder, name, marker and terminal."""
 
-    def __init__(self, sessions: Sessions, folder: Path, name: str) -> None:
+    def __init__(self, sessions: TmuxSessions, folder: Path, name: str) -> None:
         self.sessions = sessions
         self.folder = folder
         self.name = name
@@ -133,7 +134,7 @@ def stages(tmux: Tmux, place: Path) -> Iterator[Callable[[str], Stage]]:
     made: list[Stage] = []
 
     def make(name: str) -> Stage:
-        made.append(Stage(Sessions(tmux), place / name, name))
+        made.append(Stage(TmuxSessions(tmux), place / name, name))
         return made[-1]
 
     yield make

@@ -10,7 +10,7 @@ import pytest
 from tests.sessions.conftest import Stage, until
 
 from windlass.core.launch import HOOK_PORT, Receiver
-from windlass.sessions import record
+from windlass.core.sessions import SPEC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +92,6 @@ def test_a_secret_with_a_nul_says_why(stage: Stage, place: Path) -> None:
 def test_a_spec_names_the_receiver_for_the_holder(stage: Stage, receiver: Receiver) -> None:
     stage.start("true", receiver=receiver)
     stage.ended()
-    spec = json.loads((stage.folder / record.SPEC).read_text())
+    spec = json.loads((stage.folder / SPEC).read_text())
     assert spec["receiver"]["program"].endswith("/hooks/receive.py")
-    assert stat.S_IMODE((stage.folder / record.SPEC).stat().st_mode) == 0o600
+    assert stat.S_IMODE((stage.folder / SPEC).stat().st_mode) == 0o600

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from tests.sessions.conftest import marked, until
 
+from windlass.core.sessions import StopReport
 from windlass.sessions import processes
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def test_strays_are_found_when_tmux_and_holder_are_both_gone(stage: Stage, tmux:
 
 
 def test_stopping_again_or_before_the_start_is_fine(stage: Stage) -> None:
-    nothing = processes.StopReport()
+    nothing = StopReport()
     assert stage.stop() == nothing
     stage.start("sleep", "100")
     stage.holder()

@@ -15,6 +15,7 @@ from tests.sessions.conftest import PYTHON, Stage, marked, until
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import keep_colour, without_escapes
+from windlass.core.sessions import OUTPUT
 from windlass.sessions import census, record, streams
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def test_headless_errors_go_to_their_own_file(stage: Stage) -> None:
     stage.start("sh", "-c", "echo out; echo err >&2; test -t 0 || test -e /dev/tty && "
                 "(: < /dev/tty) 2>/dev/null && echo tty", mode="headless")  # fmt: skip
     stage.ended()
-    assert (stage.folder / record.OUTPUT).read_bytes() == b"out\n"
+    assert (stage.folder / OUTPUT).read_bytes() == b"out\n"
     assert (stage.folder / record.STDERR).read_bytes() == b"err\n"
 
 
@@ -258,7 +259,7 @@ def test_a_large_input_arrives_whole_and_many_writers_do_not_mix(stage: Stage) -
     lines = [bytes([65 + number]) * 300_000 + b"\n" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda line: streams.write(stage.folder, line), lines))
-    until(lambda: (stage.folder / record.OUTPUT).stat().st_size == sum(map(len, lines)))
+    until(lambda: (stage.folder / OUTPUT).stat().st_size == sum(map(len, lines)))
     got, offset = streams.read_lines(stage.folder, 0)
     while len(got) < 8:
         more, offset = streams.read_lines(stage.folder, offset)
@@ -282,8 +283,8 @@ def test_input_that_is_not_read_is_kept_in_order_and_never_torn(stage: Stage) ->
     go.touch()
     streams.write(stage.folder, second)
     expected = (first + second)[1:]
-    until(lambda: (stage.folder / record.OUTPUT).stat().st_size >= len(expected))
-    assert (stage.folder / record.OUTPUT).read_bytes() == expected
+    until(lambda: (stage.folder / OUTPUT).stat().st_size >= len(expected))
+    assert (stage.folder / OUTPUT).read_bytes() == expected
 
 
 def test_writing_to_a_session_that_ended_is_a_conflict(stage: Stage) -> None:
@@ -299,12 +300,12 @@ def test_writing_to_a_session_that_ended_is_a_conflict(stage: Stage) -> None:
 def test_output_is_read_by_offset_and_a_cut_line_waits(place: Path) -> None:
     folder = place
     assert streams.read_output(folder, 0) == (b"", 0)
-    (folder / record.OUTPUT).write_bytes(b"one\ntwo\nthr")
+    (folder / OUTPUT).write_bytes(b"one\ntwo\nthr")
     assert streams.read_output(folder, 2, 3) == (b"e\nt", 5)
     assert streams.read_lines(folder, 0) == ([b"one", b"two"], 8)
     assert streams.read_lines(folder, 8) == ([], 8)
     assert streams.read_lines(folder, 0, 5) == ([b"one"], 4)
-    with (folder / record.OUTPUT).open("ab") as file:
+    with (folder / OUTPUT).open("ab") as file:
         file.write(b"ee" + b"e" * 100 + b"\n\n")
     assert streams.read_lines(folder, 8, 4)[0][0] == b"thr" + b"e" * 102
     assert streams.read_lines(folder, 114) == ([b""], 115)

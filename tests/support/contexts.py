@@ -19,7 +19,8 @@ from windlass.core.ports import Clock
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
-from windlass.sessions.session import Sessions
+from windlass.sessions import processes
+from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 from windlass.store import tables
 from windlass.store.store import Store, Writing
@@ -85,7 +86,8 @@ def opened(folder: Path, clock: Clock) -> Context:
     return Context(
         store=store,
         folders=Folders(folder, folder / "rt"),
-        sessions=Sessions(Tmux(folder / "tmux")),
+        sessions=TmuxSessions(Tmux(folder / "tmux")),
+        commands=processes,
         clock=clock,
         dice=random.Random(1),  # noqa: S311 - names, not secrets
         failpoints=Failpoints(None),

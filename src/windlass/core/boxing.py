@@ -18,6 +18,10 @@ NETWORKS: tuple[Network, ...] = ("none", "proxy", "host")
 """Both from the least to the most: nobody gives what was not given to them."""
 
 
+PID_INSIDE = 2
+"""What a program takes for its own number: it is the second process of its box."""
+
+
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the machine one box may take; 0 is no limit. Sizes are bytes."""
 

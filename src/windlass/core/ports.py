@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from windlass.core.dialect import Dialect
 from windlass.core.driving import Abilities, SessionRequest
 from windlass.core.launch import Launch
+from windlass.core.sessions import CommandResult, Facts, StopReport
 
 
 class WallClock(Protocol):
@@ -82,3 +85,94 @@ class Driver(Protocol):
 
     def transcript(self, request: SessionRequest) -> str:
         """Returns the absolute path of the session's conversation, whether it exists yet or not."""
+
+
+class Terminal(Protocol):
+    """The screens of live sessions, each by its name; NotFound where there is no such session."""
+
+    def version(self) -> str:
+        """Returns the version of the program that keeps them."""
+
+    def require_version(self) -> None:
+        """Raises ConfigError where that program is missing or too old."""
+
+    def alive(self) -> bool:
+        """Returns whether that program runs."""
+
+    def capture(self, name: str, *, scrollback: int | None = 0, colour: bool = False) -> str:
+        """Returns what is on a screen, with so many rows above it, or all of them for None."""
+
+    def paste(self, name: str, text: str, *, submit: bool) -> None:
+        """Types a text literally, and then presses Enter if it is to be submitted."""
+
+    def keys(self, name: str, *keys: str) -> None:
+        """Presses keys, named as tmux names them."""
+
+    def attach_argv(self, name: str) -> list[str]:
+        """Returns the command that joins a person's terminal to a session."""
+
+    def window_argv(self, name: str) -> list[str]:
+        """Returns the command that does so in a new window of the person's own tmux."""
+
+
+class Sessions(Protocol):
+    """Sessions of agent CLIs: one folder is one session, ever, and outlives the daemon."""
+
+    @property
+    def terminal(self) -> Terminal:
+        """Returns where live sessions are seen and typed into."""
+
+    def start(
+        self, *, folder: Path, name: str, launch: Launch, wake: Path | None, marker: str
+    ) -> bool:
+        """Starts a folder's session; False where it was started before, Conflict for a name in use.
+
+        `wake` is a datagram socket that is poked when it ends; `marker` is found again in every
+        process of it.
+        """
+
+    def begun(self, folder: Path, name: str) -> bool:
+        """Returns whether a folder's session was started, whatever became of it."""
+
+    def facts(self, folder: Path, name: str) -> Facts:
+        """Returns whether a session lives, and how it ended where that is known."""
+
+    def stop(self, *, folder: Path, name: str, marker: str, grace: float = 5.0) -> StopReport:
+        """Ends a session and everything that runs for it; safe to call again."""
+
+    def find_server_again(self, folder: Path) -> bool:
+        """Returns whether the terminal that a living session is in could be reached again."""
+
+    def is_open(self, folder: Path) -> bool:
+        """Returns whether a headless session would read what is written to it."""
+
+    def write(self, folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
+        """Writes to a headless session's input, whole; Conflict where nobody reads it."""
+
+    def read_lines(
+        self, folder: Path, offset: int, limit: int = 1 << 20
+    ) -> tuple[list[bytes], int]:
+        """Returns whole lines of a headless session's output from an offset on, and the next one.
+
+        About `limit` bytes are read; a longer line is returned whole.
+        """
+
+
+class Commands(Protocol):
+    """Command lines of a project, run beside sessions."""
+
+    def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        log: Path,
+        timeout: float,
+        mark: str,
+        prefix: Sequence[str] = (),
+    ) -> CommandResult:
+        """Runs one behind `prefix`, its output appended to `log`; ended when its time is over."""
+
+    def end_run(self, mark: str) -> StopReport:
+        """Ends what a command line under that mark has left running."""

@@ -48,7 +48,8 @@ from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.feed import Feed
-from windlass.sessions.session import Sessions
+from windlass.sessions import processes
+from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 from windlass.sessions.watch import Watcher
 from windlass.store import rows
@@ -70,8 +71,9 @@ _NUDGE_EVERY = 5.0
 class Daemon:
     """Everything that runs, and the event loop that it runs on."""
 
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, context: Context, tmux: Tmux, loop: asyncio.AbstractEventLoop) -> None:
         self._context = context
+        self._tmux = tmux
         self._loop = loop
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
         self._services = Services(context, self)
@@ -106,7 +108,7 @@ class Daemon:
         await self._in_thread(self._watching.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())
-        self._begin(Watcher(self._context.sessions.tmux).run(self._sessions_changed))
+        self._begin(Watcher(self._tmux).run(self._sessions_changed))
         self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
         self._begin(self._repeat(_PULSE_EVERY, self._services.delivery.pulse))
         self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
@@ -134,14 +136,13 @@ class Daemon:
 
     def _find_tmux_again(self, live: list[Agent]) -> None:
         sessions, folders = self._context.sessions, self._context.folders
-        if live and not sessions.tmux.alive():
+        if live and not self._tmux.alive():
             any(sessions.find_server_again(folders.session(a.uid, a.session)) for a in live)
 
     def _leave_no_empty_server(self) -> None:
-        tmux = self._context.sessions.tmux
         with contextlib.suppress(WindlassError):
-            if tmux.alive() and not tmux.sessions():
-                tmux.shutdown()
+            if self._tmux.alive() and not self._tmux.sessions():
+                self._tmux.shutdown()
 
     def open(self, uid: Uid) -> None:
         """Opens an agent's sockets, from any thread."""
@@ -265,16 +266,18 @@ async def _serve(home: Path, clock: Clock) -> None:
     store.open()
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
+    tmux = Tmux(runtime / "tmux")
     context = Context(
         store=store,
         folders=Folders(home, runtime),
-        sessions=Sessions(Tmux(runtime / "tmux")),
+        sessions=TmuxSessions(tmux),
+        commands=processes,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
         failpoints=Failpoints(os.environ.get("WINDLASS_FAILPOINTS")),
         env=without_leaks(os.environ),
     )
-    daemon = Daemon(context, loop)
+    daemon = Daemon(context, tmux, loop)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stopping.set)
     await daemon.start()

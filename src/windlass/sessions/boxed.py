@@ -12,8 +12,6 @@ import psutil
 
 WRAPPER = b"bwrap"
 """The name of both processes of a box's own: the one outside, and the first one in it."""
-INSIDE = 2
-"""What the program takes for its own number: it is the second process of its box."""
 
 
 def program(child: int) -> int:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from windlass.core.printable import without_escapes
+from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.sessions import record
 
 _READ = 16_384
@@ -17,7 +18,7 @@ def read(folder: Path) -> str:
 
     A headless program tells people on its standard error; JSON on the other stream is not for them.
     """
-    for name in (record.STDERR, record.OUTPUT, record.SCREEN):
+    for name in (record.STDERR, OUTPUT, SCREEN):
         lines = [line.strip() for line in _tail(folder / name).splitlines()]
         said = [line for line in lines if line and not line.startswith("{")]
         if said:

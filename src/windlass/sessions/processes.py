@@ -14,9 +14,10 @@ import msgspec
 import psutil
 
 from windlass.core.errors import WindlassError
+from windlass.core.sessions import CommandResult, StopReport
 from windlass.sessions import boxed, record
 from windlass.sessions.census import identify
-from windlass.sessions.tree import StopReport, Tree
+from windlass.sessions.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,20 +25,10 @@ if TYPE_CHECKING:
 
     from windlass.sessions.tmux import Tmux
 
-__all__ = ["MARKER", "CommandResult", "Process", "StopReport", "below", "run", "stop"]
-
 MARKER = "WINDLASS_SESSION"
 
 _RUN_MARKER = "WINDLASS_RUN"
 _TAIL_BYTES = 4000
-
-
-class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command line ended, with the last of what it said."""
-
-    code: int
-    timed_out: bool
-    tail: str
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):

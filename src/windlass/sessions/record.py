@@ -14,14 +14,11 @@ import msgspec
 from windlass.core import shapes
 from windlass.sessions.census import Identity, identify
 
-SPEC = "spec.json"
 HOLDER = "holder.json"
 EXIT = "exit"
 STOPPING = "stopping"
 STDIN = "stdin"
-OUTPUT = "output"
 STDERR = "stderr"
-SCREEN = "screen.log"
 
 _T = TypeVar("_T")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -21,7 +21,8 @@ import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.launch import HOOK_PORT
-from windlass.sessions import boxed, lastwords, processes, record
+from windlass.core.sessions import SCREEN, SPEC, Facts, StopReport
+from windlass.sessions import boxed, lastwords, processes, record, streams
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
@@ -34,27 +35,16 @@ _BY_SIGNAL = 128
 _SCREEN_LAGS = 0.5
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about a session now.
-
-    Not alive with no exit code: it was ended so hard that nobody could write it down, or it
-    never started. `child_pid` is the agent CLI, also behind a box. `reason` says why a program
-    could not be started, or the last line that one printed which failed by itself.
-    """
-
-    alive: bool
-    exit_code: int | None = None
-    exited_at: float | None = None
-    holder_pid: int | None = None
-    child_pid: int | None = None
-    reason: str = ""
-
-
-class Sessions:
+class TmuxSessions:
     """Starts sessions on one tmux server and says what became of them."""
 
     def __init__(self, tmux: Tmux) -> None:
         self.tmux = tmux
+
+    @property
+    def terminal(self) -> Tmux:
+        """The server that shows live sessions."""
+        return self.tmux
 
     def start(
         self, *, folder: Path, name: str, launch: Launch, wake: Path | None, marker: str
@@ -130,21 +120,33 @@ class Sessions:
             time.sleep(0.02)
         return True
 
-    def stop(
-        self, *, folder: Path, name: str, marker: str, grace: float = 5.0
-    ) -> processes.StopReport:
+    def stop(self, *, folder: Path, name: str, marker: str, grace: float = 5.0) -> StopReport:
         """Ends the session and proves its whole process tree gone; see `processes.stop`."""
         return processes.stop(folder=folder, name=name, marker=marker, grace=grace, tmux=self.tmux)
+
+    def is_open(self, folder: Path) -> bool:
+        """Says whether a headless session would read what is written to it."""
+        return streams.is_open(folder)
+
+    def write(self, folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
+        """Writes to a headless session's input; see `streams.write`."""
+        streams.write(folder, data, timeout=timeout)
+
+    def read_lines(
+        self, folder: Path, offset: int, limit: int = 1 << 20
+    ) -> tuple[list[bytes], int]:
+        """Reads whole lines of a headless session's output; see `streams.read_lines`."""
+        return streams.read_lines(folder, offset, limit)
 
     def _open(self, folder: Path, *, name: str, launch: Launch, marker: str) -> None:
         program = [sys.executable, "-I", "-S", "-X", "utf8", str(HOLDER_PROGRAM)]
         self.tmux.new(
             name,
-            [*program, str(folder / record.SPEC)],
+            [*program, str(folder / SPEC)],
             cwd=folder,
             columns=launch.columns,
             lines=launch.lines,
-            log=folder / record.SCREEN if launch.mode == "live" else None,
+            log=folder / SCREEN if launch.mode == "live" else None,
             env={processes.MARKER: marker},
             tag=str(folder),
         )
@@ -183,13 +185,13 @@ class Sessions:
             "secrets": launch.secrets,
             "stdin": launch.stdin,
         }
-        new = folder / f"{record.SPEC}.{os.getpid()}.{id(spec)}"
+        new = folder / f"{SPEC}.{os.getpid()}.{id(spec)}"
         # The environment may hold secrets: never readable for others, not even for a moment.
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
             json.dump(spec, file)
-        new.replace(folder / record.SPEC)
+        new.replace(folder / SPEC)
 
 
 def _why(folder: Path, ended: record.Exit) -> str:

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict
+from windlass.core.sessions import OUTPUT
 from windlass.sessions import record
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def is_open(folder: Path) -> bool:
 def read_output(folder: Path, offset: int, limit: int = 1 << 20) -> tuple[bytes, int]:
     """Reads at most `limit` bytes of output from `offset`; returns them and the next offset."""
     try:
-        with (folder / record.OUTPUT).open("rb") as file:
+        with (folder / OUTPUT).open("rb") as file:
             file.seek(offset)
             data = file.read(limit)
     except FileNotFoundError:

@@ -15,9 +15,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import msgspec
 import psutil
 
+from windlass.core.sessions import StopReport
 from windlass.sessions.census import Entry, Identity, look, newest, take
 
 if TYPE_CHECKING:
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 _KILL_PATIENCE = 5.0
 # What replaces itself all the time can slip through one look, hardly through three.
 _QUIET_LOOKS = 3
-
-
-class StopReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a tree ended: after TERM, by KILL, or (described) not at all."""
-
-    terminated: int = 0
-    killed: int = 0
-    survivors: tuple[str, ...] = ()
 
 
 class Tree:

@@ -17,6 +17,7 @@ from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.spend.costs import ConversationSource, Costs
+from windlass.sessions.tmux import Tmux
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.store import Event, Store, Writing
@@ -50,8 +51,9 @@ class Bench:
                 name, marker = session_name(agent), f"marker-{agent.uid}"
                 self.context.sessions.stop(folder=folder, name=name, marker=marker)
         self.store.close()
-        if self.context.sessions.tmux.alive():
-            self.context.sessions.tmux.shutdown()
+        tmux = Tmux(self.folder / "tmux")
+        if tmux.alive():
+            tmux.shutdown()
 
     def restart(self) -> None:
         """What was only in memory is gone."""

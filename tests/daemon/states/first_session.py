@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from windlass.core.crew import Agent
+from windlass.core.sessions import Facts
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import observations
-from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
 

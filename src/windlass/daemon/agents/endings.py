@@ -78,7 +78,7 @@ class Endings:
             raise Denied("an agent must say --force to end agents", "add --force if you mean it")
         for agent in chosen:
             if agent.session == 0:
-                project_commands.interrupt_setup(agent)
+                project_commands.interrupt_setup(self._context, agent)
         how = "nuke" if request.get("tree") else "kill"
         by = where.caller.id if where.caller else "the person"
         return Begin(

@@ -18,7 +18,6 @@ from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
 from windlass.daemon.launch import keyboard
-from windlass.sessions import streams
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -56,7 +55,8 @@ class Interrupts:
             keyboard.interrupt(self._context, agent)
         else:
             line = drivers.dialect(agent.driver).interrupt_line(work.intent.id)
-            streams.write(self._context.folders.session(agent.uid, number), line.encode())
+            folder = self._context.folders.session(agent.uid, number)
+            self._context.sessions.write(folder, line.encode())
         self._context.store.write(
             lambda w: w.emit(AgentInterrupted(), repo=agent.repo, agent=agent.uid)
         )

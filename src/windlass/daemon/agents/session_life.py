@@ -18,6 +18,7 @@ from windlass.core.driving import SessionRequest
 from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
+from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
@@ -25,7 +26,6 @@ from windlass.daemon.launch import boxes, clones, instructions
 from windlass.daemon.launch.session_request import session_request
 from windlass.daemon.policy import decisions
 from windlass.daemon.states import observations, output_source
-from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing

@@ -299,7 +299,7 @@ def _created(agent: Agent, parent: Agent | None) -> AgentCreated:
 
 def _require_programs(context: Context) -> None:
     runner.require_version()
-    context.sessions.tmux.require_version()
+    context.sessions.terminal.require_version()
 
 
 def _pinned(config: Config, driver: str) -> dict[str, str]:

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
-from windlass.core.ports import Clock
+from windlass.core.ports import Clock, Commands, Sessions
 from windlass.daemon.kernel.failpoints import Failpoints
-from windlass.sessions.session import Sessions
 from windlass.store.store import Store
 
 
@@ -111,6 +110,7 @@ class Context:
         store: Store,
         folders: Folders,
         sessions: Sessions,
+        commands: Commands,
         clock: Clock,
         dice: random.Random,
         failpoints: Failpoints,
@@ -119,6 +119,7 @@ class Context:
         self.store = store
         self.folders = folders
         self.sessions = sessions
+        self.commands = commands
         self.clock = clock
         self.dice = dice
         self.failpoints = failpoints

@@ -52,12 +52,12 @@ def say(context: Context, agent: Agent, text: str) -> None:
     machine. So the text is seen first, and Enter pressed again while it still stands there.
     """
     typed = drivers.dialect(agent.driver).typed(text)
-    context.sessions.tmux.paste(session_name(agent), typed, submit=False)
+    context.sessions.terminal.paste(session_name(agent), typed, submit=False)
     if not _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN):
         # Something else may be there by now, which the Enter would answer.
         raise Conflict(f"{agent.id} does not show what was typed", f"look: wl look {agent.id}")
     for _ in range(_ENTERS):
-        context.sessions.tmux.keys(session_name(agent), "Enter")
+        context.sessions.terminal.keys(session_name(agent), "Enter")
         if _see_until(context, agent, lambda seen: not seen.draft, within=_TAKEN_WITHIN):
             return
     raise Conflict(
@@ -90,7 +90,7 @@ def interrupt(context: Context, agent: Agent) -> None:
             f"{agent.id} asks something, and Escape would answer it: {before.evidence}",
             f"answer it: wl attach {agent.id}",
         )
-    context.sessions.tmux.keys(session_name(agent), "Escape")
+    context.sessions.terminal.keys(session_name(agent), "Escape")
     clock = context.clock.unscaled
     end = clock.monotonic() + PATIENCE
     while (reading := _see(context, agent)).state in (State.RUNNING, State.RATE_LIMITED):
@@ -101,7 +101,7 @@ def interrupt(context: Context, agent: Agent) -> None:
             )
         clock.sleep(_PAUSE)
     if before.draft == "" and _puts_something_back(context, agent):
-        context.sessions.tmux.keys(session_name(agent), "C-c")
+        context.sessions.terminal.keys(session_name(agent), "C-c")
         while _see(context, agent).draft != "" and clock.monotonic() < end:
             clock.sleep(_PAUSE)
 
@@ -123,5 +123,5 @@ def _state(context: Context, agent: Agent) -> State:
 
 
 def _see(context: Context, agent: Agent) -> ScreenReading:
-    text = context.sessions.tmux.capture(session_name(agent))
+    text = context.sessions.terminal.capture(session_name(agent))
     return drivers.dialect(agent.driver).screen(text)

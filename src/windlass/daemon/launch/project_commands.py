@@ -11,7 +11,6 @@ from windlass.core.events import TeardownFailed, WorkspaceCommand
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
-from windlass.sessions import processes
 from windlass.store.rows import Repo
 
 
@@ -20,14 +19,14 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
 
     What an earlier try left running, before a daemon died, is ended first.
     """
-    processes.end_run(mark(agent, what))
+    context.commands.end_run(mark(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     request = session_request.beside_session(context, agent)
     limit = config.workspace.timeout
     with boxes.way_out(context, agent):
         prefix = boxes.prefix(context, agent, request, what=what)
-        done = processes.run(
+        done = context.commands.run(
             command,
             cwd=Path(agent.workspace),
             env={} if prefix else {**request.env, **request.extra_env},
@@ -53,9 +52,9 @@ def mark(agent: Agent, what: str) -> str:
     return f"{agent.uid}-{what}"
 
 
-def interrupt_setup(agent: Agent) -> None:
+def interrupt_setup(context: Context, agent: Agent) -> None:
     """Ends a setup that is under way, so that its agent can be ended without waiting for it."""
-    processes.end_run(mark(agent, "setup"))
+    context.commands.end_run(mark(agent, "setup"))
 
 
 def teardown(context: Context, agent: Agent, repo: Repo) -> None:

@@ -30,7 +30,6 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
 from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
-from windlass.sessions import streams
 from windlass.store import mailbox, rows
 from windlass.store.store import Event, Writing
 
@@ -261,14 +260,14 @@ class Delivery:
 
     def _by_stdin(self, recipient: AgentSession, batch: list[Message]) -> bool:
         folder = self._context.folders.session(recipient.agent.uid, recipient.session.number)
-        if not streams.is_open(folder):
+        if not self._context.sessions.is_open(folder):
             return False  # not yet, or no more
         text = self._offer(recipient, batch, "stdin")
         if not text:
             return False
         try:
             line = drivers.dialect(recipient.agent.driver).user_line(text)
-            streams.write(folder, line.encode())
+            self._context.sessions.write(folder, line.encode())
         except Conflict:
             return False  # it has ended: the next session gets it
         return True

@@ -125,8 +125,8 @@ def _git() -> str:
 
 
 def _tmux(context: Context) -> str:
-    context.sessions.tmux.require_version()
-    return str(context.sessions.tmux.version())
+    context.sessions.terminal.require_version()
+    return str(context.sessions.terminal.version())
 
 
 def _wl(context: Context) -> Probe:

@@ -93,21 +93,21 @@ def _accept(context: Context, driver: Driver, request: SessionRequest) -> None:
 
 
 def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
-    tmux = context.sessions.tmux
+    terminal = context.sessions.terminal
     by_hand = f"cd {request.workspace} && {driver.name}"
     answered = False
     clock = context.clock.unscaled
     end = clock.monotonic() + PATIENCE
     while not driver.trusts(request):
         try:
-            reading = driver.dialect.screen(tmux.capture(SESSION))
+            reading = driver.dialect.screen(terminal.capture(SESSION))
         except NotFound:
             raise Unavailable(
                 f"{driver.name} ended before it asked whether {request.workspace} is trusted",
                 f"run it there yourself and accept: {by_hand}",
             ) from None
         if reading.dialog == "trust" and not answered:
-            tmux.keys(SESSION, "Enter")  # its first answer, which it proposes, is yes
+            terminal.keys(SESSION, "Enter")  # its first answer, which it proposes, is yes
             answered = True
         elif reading.dialog not in (None, "trust") or clock.monotonic() > end:
             raise ConfigError(

@@ -11,9 +11,9 @@ from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.events import AgentState, SessionEnded
 from windlass.core.ids import Uid
+from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.states import reports
-from windlass.sessions.session import Facts
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing

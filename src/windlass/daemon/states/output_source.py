@@ -21,10 +21,10 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
 from windlass.core.events import OutputGarbage
+from windlass.core.sessions import OUTPUT
 from windlass.core.states import Observation
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import observations
-from windlass.sessions import record, streams
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -66,7 +66,7 @@ class OutputSource:
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """How much there is to be read; costs a look at a file."""
-        path = self._context.folders.session(agent.uid, session.number) / record.OUTPUT
+        path = self._context.folders.session(agent.uid, session.number) / OUTPUT
         try:
             found = os.stat(path)  # noqa: PTH116 - one call, no object
         except FileNotFoundError:
@@ -83,7 +83,7 @@ class OutputSource:
         dialect = drivers.dialect(agent.driver)
         while True:
             offset = session.marks.get(MARK, 0)
-            lines, end = _read(folder, offset, printed)
+            lines, end = self._read(folder, offset, printed)
             if end == offset:
                 return session
             said = [_decoded(line) for line in lines if line.strip()]
@@ -102,7 +102,7 @@ class OutputSource:
         folder = self._context.folders.session(agent.uid, session.number)
         dialect = drivers.dialect(agent.driver)
         offset = session.marks.get(MARK, 0)
-        lines, _ = _read(folder, offset, printed)
+        lines, _ = self._read(folder, offset, printed)
         ahead = [_decoded(line) for line in lines]
         kinds = map(dialect.line_kind, ahead)
         ends = next((n for n, kind in enumerate(kinds) if kind in _BOUNDARIES), len(ahead))
@@ -115,6 +115,12 @@ class OutputSource:
         if end == offset:
             return session
         return self._keep(dialect, agent, session, said, at=at, end=end)
+
+    def _read(self, folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int]:
+        left = printed.size - offset
+        if left <= 0:
+            return [], offset
+        return self._context.sessions.read_lines(folder, offset, min(_READ_AT_ONCE, left))
 
     def _keep(
         self,
@@ -172,14 +178,7 @@ class OutputSource:
         answer = dialect.permission_line(line, self._decide(agent, call))
         folder = self._context.folders.session(agent.uid, session.number)
         with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer
-            streams.write(folder, answer.encode())
-
-
-def _read(folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int]:
-    left = printed.size - offset
-    return (
-        streams.read_lines(folder, offset, min(_READ_AT_ONCE, left)) if left > 0 else ([], offset)
-    )
+            self._context.sessions.write(folder, answer.encode())
 
 
 def _observed(dialect: Dialect, session: Session, line: Any, *, at: float) -> Observation | None:

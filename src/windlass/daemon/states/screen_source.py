@@ -14,14 +14,15 @@ from typing import Any
 import msgspec
 
 from windlass import drivers
+from windlass.core.boxing import PID_INSIDE
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, ScreenReading
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
+from windlass.core.sessions import SCREEN, SPEC
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.sessions import boxed, record
 from windlass.store.rows import Session
 
 SETTLES = 1.0
@@ -60,9 +61,9 @@ class ScreenSource:
         folder = self._context.folders.session(agent.uid, session.number)
         if eye.status_file is None:
             facts = self._context.sessions.facts(folder, session_name(agent))
-            pid = boxed.INSIDE if agent.isolation == "box" else facts.child_pid
+            pid = PID_INSIDE if agent.isolation == "box" else facts.child_pid
             eye.status_file = status_file(pid) if pid else None
-            eye.began = _written_at(f"{folder}/{record.SPEC}")
+            eye.began = _written_at(f"{folder}/{SPEC}")
         now = self._context.clock.now()
         dialect = drivers.dialect(agent.driver)
         found = [
@@ -78,8 +79,8 @@ class ScreenSource:
     def _picture(
         self, dialect: Dialect, eye: Eye, agent: Agent, *, folder: str, now: float
     ) -> Observation | None:
-        printed = _size(f"{folder}/{record.SCREEN}")
-        fresh, eye.printed = _tail(f"{folder}/{record.SCREEN}", eye.printed, printed), printed
+        printed = _size(f"{folder}/{SCREEN}")
+        fresh, eye.printed = _tail(f"{folder}/{SCREEN}", eye.printed, printed), printed
         telling = any(word in fresh for word in dialect.telltales)
         starting = agent.state is State.CREATING
         unsure = starting or agent.state in (State.RATE_LIMITED, State.ASKING)
@@ -89,7 +90,7 @@ class ScreenSource:
             return None
         eye.pictured_at = now
         try:
-            text = self._context.sessions.tmux.capture(session_name(agent))
+            text = self._context.sessions.terminal.capture(session_name(agent))
         except WindlassError:
             return None  # it just ended; its exit says more than its screen
         return _judge(eye, dialect.screen(text), now)

@@ -15,6 +15,7 @@ from windlass.api.verbs import Caller
 from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
@@ -25,7 +26,6 @@ from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.output_source import OutputSource, Printed
 from windlass.daemon.states.screen_source import ScreenSource
-from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.rows import Session
 
@@ -83,7 +83,7 @@ class Sources:
             facts = self._context.sessions.facts(folder, session_name(agent))
             if facts.child_pid and (tool := _newest_below(facts.child_pid)):
                 return f"its tool still runs: {tool}"
-        printed = record.SCREEN if agent.mode == "live" else record.OUTPUT
+        printed = SCREEN if agent.mode == "live" else OUTPUT
         quiet = self._context.clock.now() - _written_at(folder / printed)
         return f"printed something {age(quiet)} ago" if quiet <= FADES_AFTER else None
 

@@ -31,6 +31,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.events import AgentState
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import keep_colour, printable, without_escapes
+from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import State
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context, session_name
@@ -38,7 +39,6 @@ from windlass.daemon.launch import boxes, clones, instructions, session_request
 from windlass.git import changes, repository, status
 from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
-from windlass.sessions import record
 from windlass.store import rows
 from windlass.store.store import Event
 
@@ -213,7 +213,7 @@ class Views:
         if agent.mode == "headless":
             return {"id": agent.id, "live": live, "mode": agent.mode, **_said(agent, folder, lines)}
         if live:
-            text = self._context.sessions.tmux.capture(
+            text = self._context.sessions.terminal.capture(
                 session_name(agent), scrollback=lines, colour=colour
             )
         else:
@@ -333,12 +333,12 @@ class Views:
                 f"{agent.id} is {agent.state}: there is no session to attach to",
                 f"wl resume {agent.id} first, or wl look {agent.id} for the last of it",
             )
-        tmux = self._context.sessions.tmux
+        terminal = self._context.sessions.terminal
         name = session_name(agent)
         return {
             "id": agent.id,
-            "attach": tmux.attach_argv(name),
-            "window": tmux.window_argv(name),
+            "attach": terminal.attach_argv(name),
+            "window": terminal.window_argv(name),
         }
 
     def _one(self, connection: sa.Connection, agent: Agent) -> AgentView:
@@ -434,14 +434,14 @@ def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] 
 
 def _tail(folder: Path, lines: int | None) -> str:
     """The last lines of what a session wrote; of a live one's log only what a screen would show."""
-    path = next((p for p in (folder / record.SCREEN, folder / record.OUTPUT) if p.exists()), None)
+    path = next((p for p in (folder / SCREEN, folder / OUTPUT) if p.exists()), None)
     wanted = _end_of(path)[0].splitlines() if path else []
     return "\n".join(_last(wanted, lines))
 
 
 def _said(agent: Agent, folder: Path, lines: int | None) -> dict[str, str]:
     """What a headless session said, for people and as it stands."""
-    path = folder / record.OUTPUT
+    path = folder / OUTPUT
     text, cut = _end_of(path) if path.exists() else ("", False)
     if cut:
         text = text.partition("\n")[2]

@@ -1,0 +1,44 @@
+"""What is known of a session, how a stop or a command went, and the files in a session's folder."""
+
+from __future__ import annotations
+
+import msgspec
+
+SPEC = "spec.json"
+"""Written right before the start: what the session is started with."""
+OUTPUT = "output"
+"""What a headless session prints."""
+SCREEN = "screen.log"
+"""What a live session prints, with every escape sequence."""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a session now.
+
+    Not alive with no exit code: it was ended so hard that nobody could write it down, or it
+    never started. `child_pid` is the agent CLI, also behind a box. `reason` says why a program
+    could not be started, or the last line that one printed which failed by itself.
+    """
+
+    alive: bool
+    exit_code: int | None = None
+    exited_at: float | None = None
+    holder_pid: int | None = None
+    child_pid: int | None = None
+    reason: str = ""
+
+
+class StopReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a tree of processes ended: after TERM, by KILL, or (described) not at all."""
+
+    terminated: int = 0
+    killed: int = 0
+    survivors: tuple[str, ...] = ()
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command line ended, with the last of what it said."""
+
+    code: int
+    timed_out: bool
+    tail: str
