@@ -48,7 +48,7 @@ class Seen:
 @contextlib.asynccontextmanager
 async def watching(tmux: Tmux, *, poll: float = NEVER) -> AsyncIterator[Seen]:
     seen = Seen()
-    task = asyncio.create_task(Watcher(tmux, poll=poll).run(seen.note))
+    task = asyncio.create_task(Watcher(tmux, in_thread=asyncio.to_thread, poll=poll).run(seen.note))
     try:
         yield seen
     finally:

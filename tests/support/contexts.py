@@ -76,7 +76,11 @@ def lent(clock: Clock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
         with closing(context.store):
             for repo, name in repos.items():
                 _add(context, repo, folder / name)
-            yield context
+            try:
+                yield context
+            finally:
+                context.pools.close()
+                context.pools.join()  # nobody uses the store any more when it is closed
 
 
 def opened(folder: Path, clock: Clock) -> Context:

@@ -18,7 +18,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,12 @@ from windlass.core.leaks import without_leaks
 from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
 from windlass.daemon.kernel import clock as clocks
-from windlass.daemon.kernel import repos
+from windlass.daemon.kernel import repos, timers
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.lock import Lock
+from windlass.daemon.kernel.pools import NoDefault
+from windlass.daemon.kernel.timers import Timer
 from windlass.daemon.launch.clones import Homecomings
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.routes import routes
@@ -57,15 +58,7 @@ from windlass.store.store import Store
 
 log = logging.getLogger("windlass")
 
-_THREADS = 96
-"""Each request under way holds one; most of them wait for a git or a tmux of their own."""
 _BETWEEN_LOOKS = 0.03
-_PULSE_EVERY = 1.0
-_REFOLD_EVERY = 60.0
-_HOME_EVERY = 1.0
-_DISK_EVERY = 15.0
-_STATUS_EVERY = 1.0
-_NUDGE_EVERY = 5.0
 
 
 class Daemon:
@@ -75,7 +68,7 @@ class Daemon:
         self._context = context
         self._tmux = tmux
         self._loop = loop
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="verb")
+        loop.set_default_executor(NoDefault())
         self._services = Services(context, self)
         budgets = Budgets(context, self._services.intents)
         self._homing = Homecomings(context)
@@ -99,7 +92,7 @@ class Daemon:
 
         In this order no answer depends on whether a daemon ran all the time.
         """
-        store = self._context.store
+        store, pools = self._context.store, self._context.pools
         await self._in_thread(lambda: repos.clear_leftovers(self._context))
         live = await self._in_thread(lambda: store.read(rows.agents))
         for agent in live:
@@ -108,15 +101,23 @@ class Daemon:
         await self._in_thread(self._watching.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())
-        self._begin(Watcher(self._tmux).run(self._sessions_changed))
-        self._begin(self._repeat(_PULSE_EVERY, self._watching.pulse))
-        self._begin(self._repeat(_PULSE_EVERY, self._services.delivery.pulse))
-        self._begin(self._repeat(_REFOLD_EVERY, self._watching.refold))
-        self._begin(self._repeat(_HOME_EVERY, self._homing.keep_in_step))
-        disk = Disk(self._context, self._services.intents)
-        self._begin(self._repeat(_DISK_EVERY, disk.check))
-        self._begin(self._repeat(_STATUS_EVERY, StatusFiles(self._context).refresh))
-        self._begin(self._repeat(_NUDGE_EVERY, Reminders(self._context).look))
+        watcher = Watcher(self._tmux, in_thread=partial(pools.run, "wait"))
+        self._begin(watcher.run(self._sessions_changed))
+        for timer in self.timers():
+            self._begin(timers.repeat(timer, self._context.clock, pools))
+
+    def timers(self) -> tuple[Timer, ...]:
+        """Returns everything that is done again and again, and how often."""
+        context, services = self._context, self._services
+        return (
+            Timer("looking at screens and output", 1.0, self._watching.pulse),
+            Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
+            Timer("states that fade", 60.0, self._watching.refold),
+            Timer("clones and mirrors", 1.0, self._homing.keep_in_step),
+            Timer("room on the disk", 15.0, Disk(context, services.intents).check),
+            Timer("the person's status files", 1.0, StatusFiles(context).refresh),
+            Timer("reminders to idle agents", 5.0, Reminders(context).look),
+        )
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
@@ -127,12 +128,11 @@ class Daemon:
         await self._server.stop()
         for uid in list(self._wakes):
             self._deafen(uid)
-        self._homing.close()
         self._services.listeners.close()
         self._services.delivery.close()
         self._services.reports.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self._leave_no_empty_server)
+        self._context.pools.close()
+        self._leave_no_empty_server()  # on the loop, which has nothing else to do any more
 
     def _find_tmux_again(self, live: list[Agent]) -> None:
         sessions, folders = self._context.sessions, self._context.folders
@@ -191,17 +191,18 @@ class Daemon:
 
     async def _look(self, uid: Uid) -> None:
         """Looks once for many pokes: a busy agent pokes a hundred times a second."""
+        run = self._context.pools.run
         try:
-            await self._in_thread(lambda: self._watching.look(uid))
+            await run("look", self._watching.look, uid)
             while self._woken_again[uid]:
                 self._woken_again[uid] = False
                 await asyncio.sleep(self._context.clock.real(_BETWEEN_LOOKS))
-                await self._in_thread(lambda: self._watching.look(uid))
+                await run("look", self._watching.look, uid)
         finally:
             del self._woken_again[uid]
 
     async def _sessions_changed(self) -> None:
-        await self._in_thread(self._watching.look_at_all)
+        await self._context.pools.run("look", self._watching.look_at_all)
 
     async def _go_on(self) -> None:
         """Completes or takes back what an earlier daemon began."""
@@ -210,16 +211,8 @@ class Daemon:
             log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)
             self._begin(self._in_thread(partial(self._services.intents.resume, intent)))
 
-    async def _repeat(self, every: float, work: Callable[[], None]) -> None:
-        while True:
-            await asyncio.sleep(self._context.clock.real(every))
-            try:
-                await self._in_thread(work)
-            except Exception:
-                log.exception("what is done every %g s failed, and is done again", every)
-
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return await self._loop.run_in_executor(self._pool, work)
+        return await self._context.pools.run("verb", work)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)

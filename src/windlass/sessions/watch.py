@@ -38,11 +38,19 @@ _PAUSE = 0.1
 class Watcher:
     """Calls back whenever the sessions of one tmux server may have changed.
 
-    `poll` is how often it looks for a server that another process may have started.
+    `poll` is how often it looks for a server that another process may have started. `in_thread`
+    does what blocks: asks whether the server is there.
     """
 
-    def __init__(self, tmux: Tmux, *, poll: float = 5.0) -> None:
+    def __init__(
+        self,
+        tmux: Tmux,
+        *,
+        in_thread: Callable[[Callable[[], bool]], Awaitable[bool]],
+        poll: float = 5.0,
+    ) -> None:
         self._tmux = tmux
+        self._in_thread = in_thread
         self._poll = poll
 
     async def run(self, on_change: Callable[[], Awaitable[None]]) -> None:
@@ -62,12 +70,12 @@ class Watcher:
         try:
             while True:
                 started.clear()
-                before, served = served, await asyncio.to_thread(self._tmux.alive)
+                before, served = served, await self._in_thread(self._tmux.alive)
                 if before and not served:
                     await on_change()
                 if served and await self._wait(on_change):
                     continue
-                if served and not await asyncio.to_thread(self._tmux.alive):
+                if served and not await self._in_thread(self._tmux.alive):
                     continue
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_PAUSE if served else self._poll):

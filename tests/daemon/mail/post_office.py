@@ -49,9 +49,8 @@ class Post:
         self.put(an_agent("far", repo=OTHER))
 
     def close(self) -> None:
-        """Ends what delivers, and waits for it, so that nobody uses the store any more."""
+        """Ends what delivers."""
         self.services.delivery.close()
-        self.services.delivery._pool.shutdown()  # noqa: SLF001 - a daemon does not wait for it
 
     def put(self, agent: Agent) -> Agent:
         """Keeps an agent."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from functools import partial
 from itertools import count
 
@@ -52,9 +51,9 @@ def judging(bench: Bench) -> Budgets:
     return Budgets(bench.context, Intents(bench.context, steering.operations()))
 
 
-def settled() -> bool:
+def settled(bench: Bench) -> bool:
     """Whether nobody is being paused any more."""
-    return not any(thread.name == "budget" for thread in threading.enumerate())
+    return bench.context.pools.under_way("budget") == 0
 
 
 def await_pause(bench: Bench, *agents: Agent) -> None:
@@ -64,7 +63,7 @@ def await_pause(bench: Bench, *agents: Agent) -> None:
         return all(bench.newest(agent).ended_at is not None for agent in agents)
 
     until(paused, what="the pause")
-    until(settled, what="the end of the pause")
+    until(lambda: settled(bench), what="the end of the pause")
 
 
 def state(bench: Bench, agent: Agent) -> tuple[State, str]:
@@ -84,13 +83,13 @@ def test_an_agent_over_its_budget_is_paused_and_says_so_once(bench: Bench) -> No
     judge = running(bench, fox)
     spend(bench, fox, 9.99)
     judge.judge(fox, bench.newest(fox))
-    assert settled()
+    assert settled(bench)
     spend(bench, fox, 0.13)
     for _ in range(3):
         judge.judge(fox, bench.newest(fox))
     await_pause(bench, fox)
     judge.judge(fox, bench.newest(fox))
-    assert settled()
+    assert settled(bench)
     sentence = "agent fox has spent 10.12 of 10.00 USD (budget.agent)"
     assert state(bench, fox) == (State.PAUSED, f"paused: {sentence}")
     (told,) = bench.events("budget.exceeded")
@@ -166,7 +165,7 @@ def test_a_subscription_is_warned_of_once_a_day_and_goes_on(bench: Bench) -> Non
     judge.judge(fox, bench.newest(fox))
     assert len(bench.events("budget.warning")) == 2
     assert bench.events("budget.exceeded") == []
-    assert settled()
+    assert settled(bench)
     budgets.refuse_spent(bench.context, REPO, fox)
 
 
@@ -185,7 +184,7 @@ def failing(bench: Bench, judge: Budgets, agent: Agent, *, times: int) -> None:
     bench.store.write(lambda w: w.connection.exec_driver_sql(forbid))
     for _ in range(times):
         judge.judge(agent, bench.newest(agent))
-        until(settled, what="the end of the try")
+        until(lambda: settled(bench), what="the end of the try")
     bench.store.write(lambda w: w.connection.exec_driver_sql("DROP TRIGGER no"))
 
 
@@ -214,5 +213,5 @@ def test_one_who_is_not_running_is_not_paused(bench: Bench) -> None:
     spend(bench, fox, 10)
     bench.store.write(partial(rows.put_session, session=over))
     judging(bench).judge(fox, over)
-    assert settled()
+    assert settled(bench)
     assert bench.events("budget.exceeded") == []

@@ -15,6 +15,7 @@ from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import Clock, Commands, Sessions
 from windlass.daemon.kernel.failpoints import Failpoints
+from windlass.daemon.kernel.pools import Pools
 from windlass.store.store import Store
 
 
@@ -124,6 +125,7 @@ class Context:
         self.dice = dice
         self.failpoints = failpoints
         self.env = env
+        self.pools = Pools()
         self.look: Callable[[Uid], None] = lambda _: None
         """Reads what is new about an agent, now; the daemon puts its eyes here."""
         self.brought: dict[Uid, object] = {}

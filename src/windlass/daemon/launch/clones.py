@@ -11,7 +11,6 @@ import contextlib
 import logging
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +27,6 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 16
 _LONGEST_PAUSE = 60.0
 _PATIENCE = 2.0
 """Seconds that somebody who has more to do waits for a homecoming that is under way."""
@@ -43,7 +41,6 @@ class Homecomings:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="homing")
         self._under_way: set[Uid] = set()
         self._guard = threading.Lock()
 
@@ -70,17 +67,11 @@ class Homecomings:
             if agent.uid in self._under_way:
                 return
             self._under_way.add(agent.uid)
-        self._pool.submit(self._bring, agent)
-
-    def close(self) -> None:
-        """Begins nothing more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._context.pools.begin("homecoming", self._bring, agent)
 
     def _bring(self, agent: Agent) -> None:
         try:
             try_to_bring(self._context, agent)
-        except Exception:
-            log.exception("cannot bring %s home", agent.id)  # a pool would tell nobody
         finally:
             with self._guard:
                 self._under_way.discard(agent.uid)

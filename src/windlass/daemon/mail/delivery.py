@@ -14,7 +14,6 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from windlass import drivers
@@ -35,7 +34,6 @@ from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
 
-_THREADS = 16
 _PAUSE = 0.02
 _WATCHED = 1.5
 """Seconds that a conversation is watched closely after something was offered to it."""
@@ -61,7 +59,6 @@ class Delivery:
         self._context = context
         self._loop: asyncio.AbstractEventLoop
         self._confirming = Confirmation(context)
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mail")
         self._busy: set[Uid] = set()
         self._working: dict[Uid, bool] = {}
         self._guards: dict[Uid, threading.Lock] = {}
@@ -79,7 +76,6 @@ class Delivery:
     def close(self) -> None:
         """Begins nothing more, and ends what only watches."""
         self._closed.set()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def stir(self, uid: Uid) -> None:
         """Has an agent's mail seen to, by and by; from any thread."""
@@ -142,7 +138,7 @@ class Delivery:
         """Answers a waiting hook when there is mail; at once where its session is over."""
         uid = caller.require_agent()
         session, arm = request["session"], request["arm"]
-        if not await asyncio.to_thread(self._may_wait, uid, session, arm):
+        if not await self._context.pools.run("wait", self._may_wait, uid, session, arm):
             return _END
         waiter = _Waiter(session, arm, self._loop.create_future())
         self._release(uid)
@@ -188,12 +184,11 @@ class Delivery:
                 self.stir(event.agent)
 
     def _submit(self, uid: Uid) -> None:
-        try:
-            self._pool.submit(self._work, uid)
-        except RuntimeError:
-            log.debug("mail of %s waits for the next daemon", uid)
+        self._context.pools.begin("mail", self._work, uid)
 
     def _work(self, uid: Uid) -> None:
+        if self._closed.is_set():
+            return  # it waits for the next daemon
         # Here and not only in `stir`: the round before may have found nothing and said so since.
         self._busy.add(uid)
         try:

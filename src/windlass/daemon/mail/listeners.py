@@ -180,7 +180,8 @@ class Listeners:
         limit = request.get("timeout")
         end = None if limit is None else self._context.clock.monotonic() + limit
         self._loop = asyncio.get_running_loop()
-        where = await asyncio.to_thread(lookup.scope, self._context, caller, request)
+        pools = self._context.pools
+        where = await pools.run("wait", lookup.scope, self._context, caller, request)
         repo = where.require_repo().id
         desk = self._desks.setdefault(repo, Desk(self._context.clock))
         waiter = Waiter(request)
@@ -213,12 +214,12 @@ class Listeners:
     async def _wait(
         self, desk: Desk, waiter: Waiter, repo: RepoId, end: float | None
     ) -> dict[str, Any]:
-        clock = self._context.clock
+        clock, store = self._context.clock, self._context.store
         while True:
             news = desk.news  # taken before the look: what comes in between is not slept through
             found = []
             if desk.is_first(waiter):
-                found = await asyncio.to_thread(self._context.store.read, _waiting(repo))
+                found = await self._context.pools.run("wait", store.read, _waiting(repo))
             if waiter.dismissed:
                 return {"notices": [], "why": waiter.dismissed}
             if desk.is_first(waiter) and (given := desk.give(waiter, found, held=self._held)):
@@ -241,15 +242,12 @@ class Listeners:
                 self._bell.ring(event)
                 self._wake(event.repo)
             elif event.kind == IntentDone.kind and events.read(IntentDone, event).what == "end":
-                self._on_loop(partial(self._in_thread, event))
+                self._context.pools.begin("wait", self._after_ending, event)
 
     def _wake(self, repo: RepoId | None) -> None:
         desk = self._desks.get(repo) if repo else None
         if desk is not None:
             self._on_loop(desk.wake)
-
-    def _in_thread(self, event: Event) -> None:
-        asyncio.get_running_loop().run_in_executor(None, self._after_ending, event)
 
     def _after_ending(self, event: Event) -> None:
         """Where everybody was ended at once there is nothing left to listen for."""

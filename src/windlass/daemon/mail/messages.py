@@ -205,7 +205,7 @@ class Messages:
         with self._context.store.listening(committed):
             while True:
                 news.clear()
-                found = await asyncio.to_thread(ask)
+                found = await self._context.pools.run("wait", ask)
                 left = end - clock.monotonic()
                 if left <= 0 or all(one["state"] != "queued" or one["note"] for one in found):
                     return found

@@ -12,9 +12,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,6 @@ from windlass.store import rows
 from windlass.store.store import Event
 
 LIMIT = 30.0
-AT_ONCE = 4
 MOST_WAITING = 100
 _LONGEST_VARIABLE = 16_384
 """The system bounds what one variable holds; the whole text is on stdin."""
@@ -45,12 +44,11 @@ class Ended(NamedTuple):
 
 
 class Bell:
-    """Runs the command, a few at once, on threads of its own."""
+    """Runs the command, a few at once, in a pool of its own."""
 
     def __init__(self, context: Context, *, limit: float = LIMIT) -> None:
         self._context = context
         self._limit = limit
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notify")
         self._waiting = 0
         self._closed = False
         self._guard = threading.Lock()
@@ -60,15 +58,17 @@ class Bell:
         with self._guard:
             if not self._closed:
                 self._waiting += 1
-                self._pool.submit(self._run, event, full=self._waiting > MOST_WAITING)
+                work = partial(self._run, event, full=self._waiting > MOST_WAITING)
+                self._context.pools.begin("notify", work)
 
     def close(self) -> None:
         """Runs none of those that wait."""
         with self._guard:
             self._closed = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, event: Event, *, full: bool) -> None:
+        if self._closed:
+            return
         try:
             command = settings.load(self._context.folders.home, None).notify.command
             if not command:

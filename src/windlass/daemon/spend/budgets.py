@@ -115,7 +115,7 @@ class Budgets:
             if judged.agent.uid in self._pausing:
                 return
             self._pausing.add(judged.agent.uid)
-        threading.Thread(target=self._pause, args=(judged,), name="budget", daemon=True).start()
+        self._context.pools.begin("budget", self._pause, judged)
 
     def _pause(self, judged: _Judged) -> None:
         try:

@@ -9,7 +9,7 @@ what git or the configuration has to be asked for comes after.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from typing import Any
 
 import msgspec
@@ -46,7 +46,6 @@ from windlass.store.store import Event, Writing
 log = logging.getLogger(__name__)
 
 KIND = "report"
-_AT_ONCE = 4
 
 
 class Reports:
@@ -55,7 +54,7 @@ class Reports:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._intents: Intents
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="flow")
+        self._closed = threading.Event()
 
     def operation(self) -> Operation:
         """Telling is two steps, so that git is asked once and outside of any transaction."""
@@ -69,17 +68,16 @@ class Reports:
 
     def close(self) -> None:
         """Begins nothing more; what is left is the next daemon's."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._closed.set()
 
     def _committed(self, committed: list[Event]) -> None:
         opened = [events.read(IntentOpen, e) for e in committed if e.kind == IntentOpen.kind]
         for intent in (one.intent for one in opened if one.what == KIND):
-            try:
-                self._pool.submit(self._perform, intent)
-            except RuntimeError:
-                log.debug("%s waits for the next daemon", intent)
+            self._context.pools.begin("report", self._perform, intent)
 
     def _perform(self, key: str) -> None:
+        if self._closed.is_set():
+            return
         intent = self._context.store.read(lambda c: rows.intent(c, key))
         if intent is not None:
             self._intents.resume(intent)

@@ -46,20 +46,22 @@ class Feed:
         self, caller: Caller, asked: Mapping[str, str]
     ) -> AsyncIterator[dict[str, Any]]:
         """Finds out what somebody may see and asked for, or refuses; gives the stream of it."""
-        repo, agent = await asyncio.to_thread(self._meant, caller, asked)
-        after = await asyncio.to_thread(self._first, asked)
+        run = self._context.pools.run
+        repo, agent = await run("wait", self._meant, caller, asked)
+        after = await run("wait", self._first, asked)
         return self._stream(caller, after, repo, agent)
 
     async def _stream(
         self, caller: Caller, after: int, repo: RepoId | None, agent: Uid | None
     ) -> AsyncIterator[dict[str, Any]]:
+        run = self._context.pools.run
         while not self._closed:
             news = self._news
-            found = await asyncio.to_thread(self._page, after, repo, agent)
+            found = await run("wait", self._page, after, repo, agent)
             if found:
                 after = found[-1].id
-                names = await asyncio.to_thread(self._views.names)
-                for event in await asyncio.to_thread(self._shown, caller, found):
+                names = await run("wait", self._views.names)
+                for event in await run("wait", self._shown, caller, found):
                     yield dict(event_view(event, names))
                 continue
             await news.wait()

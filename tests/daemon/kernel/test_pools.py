@@ -1,0 +1,110 @@
+"""The daemon's threads: each has an owner, a name and a bound that are written down."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from tests.support.contexts import lent
+from tests.support.ground import until
+
+import windlass.daemon
+from windlass.api import client, places
+from windlass.daemon.kernel.clock import SystemClock
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.pools import POOLS, THREADS, Pools
+from windlass.daemon.main import Daemon
+from windlass.sessions.tmux import Tmux
+
+DAEMON = Path(windlass.daemon.__file__).parent
+BOUNDS: dict[str, int] = {pool.name: pool.bound for pool in POOLS}
+_STARTERS = ("threading.Thread", "ThreadPoolExecutor", "asyncio.to_thread", "run_in_executor")
+
+
+def test_no_module_starts_threads_but_the_pools() -> None:
+    found = set()
+    for path in DAEMON.rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text()))
+        calls = (ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call))
+        if any(call.endswith(_STARTERS) for call in calls):
+            found.add(str(path.relative_to(DAEMON)))
+    assert found == {"kernel/pools.py"}
+
+
+def test_a_daemon_at_work_has_no_thread_but_the_declared_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = set(threading.enumerate()) - {threading.main_thread()}
+    with lent(SystemClock(20.0)) as context:
+        monkeypatch.setenv("WINDLASS_HOME", str(context.folders.home))
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(context.folders.home))
+        places.settle()
+        kinds = asyncio.run(_kinds_at_work(context, others))
+    assert kinds <= {*BOUNDS, *(thread.name for thread in THREADS)}
+    assert kinds >= {"MainThread", "writer", "verb", "wait", "timer", "notify"}
+
+
+async def _kinds_at_work(context: Context, others: set[threading.Thread]) -> set[str]:
+    """The threads of a daemon that has answered, waited, notified and run its timers."""
+    tmux = Tmux(context.folders.home / "tmux")
+    daemon = Daemon(context, tmux, asyncio.get_running_loop())
+    await daemon.start()
+    shop = str(context.folders.home / "shop")
+    run = context.pools.run
+    listen = {"cwd": shop, "route": "listen", "listener": "a", "timeout": 0.1}
+    await run("verb", client.ask, "notify", {"cwd": shop, "text": "done"})
+    await run("verb", client.ask, "listen", listen)
+
+    def kinds() -> set[str]:
+        ours = set(threading.enumerate()) - others
+        return {re.sub(r"[-_]\d+$", "", thread.name) for thread in ours}
+
+    await run("verb", lambda: until(lambda: "timer" in kinds(), what="the first timer"))
+    found = kinds()
+    assert len(daemon.timers()) <= BOUNDS["timer"]
+    with pytest.raises(AssertionError, match=r"give it to one of kernel\.pools"):
+        await asyncio.to_thread(kinds)
+    await daemon.stop()
+    return found
+
+
+def test_a_pool_has_no_more_threads_than_it_says_and_each_bears_its_name() -> None:
+    pools = Pools()
+    go, bound, names = threading.Event(), BOUNDS["notify"], []
+
+    def work() -> None:
+        names.append(threading.current_thread().name)
+        go.wait(10)
+
+    for _ in range(3 * bound):
+        assert pools.begin("notify", work)
+    until(lambda: len(names) == bound, what="as many as there may be")
+    assert pools.under_way("notify") == 3 * bound
+    go.set()
+    pools.join()
+    assert pools.under_way("notify") == 0
+    assert len(names) == 3 * bound
+    assert set(names) == {f"notify_{number}" for number in range(bound)}
+
+
+def test_closed_pools_begin_nothing_and_say_so() -> None:
+    pools = Pools()
+    pools.close()
+    assert not pools.begin("mail", pytest.fail)
+
+
+def test_what_fails_in_a_pool_while_nobody_waits_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pools = Pools()
+
+    def work() -> None:
+        raise ValueError("a clone is broken")
+
+    pools.begin("homecoming", work)
+    pools.join()
+    assert "a clone is broken" in caplog.text
