@@ -1,0 +1,197 @@
+"""What sessions promise, asked of the real ones in tmux and of the fake ones that tests use."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.sessions.conftest import until
+from tests.sessions.told_programs import House
+from tests.support.fake_sessions import FakeSessions
+
+from windlass.core.errors import Conflict, NotFound
+from windlass.core.sessions import OUTPUT, SCREEN, SPEC
+from windlass.daemon.kernel.clock import SystemClock
+from windlass.sessions.session import TmuxSessions
+from windlass.sessions.tmux import Tmux
+
+
+@pytest.fixture(params=["tmux", "fake"])
+def house(request: pytest.FixtureRequest, place: Path) -> Iterator[House]:
+    """Sessions of either kind, all ended afterwards."""
+    if request.param == "fake":
+        yield House(FakeSessions(SystemClock()), place)
+        return
+    tmux: Tmux = request.getfixturevalue("tmux")
+    made = House(TmuxSessions(tmux), place)
+    yield made
+    made.close()
+
+
+def test_a_session_is_begun_and_lives_from_its_start_on(house: House) -> None:
+    program = house.program()
+    assert not house.sessions.begun(program.folder, program.name)
+    assert house.sessions.facts(program.folder, program.name).exit_code is None
+    assert not house.alive(program)
+    assert house.start(program)
+    assert house.sessions.begun(program.folder, program.name)
+    assert house.alive(program)
+    assert (program.folder / SPEC).exists()
+
+
+def test_one_folder_is_one_session_ever(house: House) -> None:
+    program = house.program()
+    assert house.start(program)
+    assert not house.start(program)
+    house.ended(program)
+    assert not house.start(program)
+    assert not house.alive(program)
+    assert house.sessions.begun(program.folder, program.name)
+
+
+def test_a_name_is_taken_while_its_session_lives_and_no_longer(house: House) -> None:
+    first, second = house.program(), house.program("b2")
+    house.start(first)
+    second.name = first.name
+    with pytest.raises(Conflict):
+        house.start(second)
+    house.ended(first)
+    assert house.start(second)
+    assert house.alive(second)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(0, ""), (3, "no such model")])
+def test_how_a_program_ended_is_known_with_the_last_words_of_one_that_failed(
+    house: House, code: int, reason: str
+) -> None:
+    program = house.program()
+    house.start(program, "headless")
+    program.say("hello\nno such model\n")
+    until(lambda: house.sessions.read_lines(program.folder, 0)[1] > 0)
+    house.ended(program, code)
+    facts = house.sessions.facts(program.folder, program.name)
+    assert (facts.exit_code, facts.reason) == (code, reason)
+    assert facts.exited_at is not None
+
+
+def test_an_end_pokes_whoever_is_to_be_woken(house: House) -> None:
+    program = house.program()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wake:
+        wake.bind(str(house.place / "wake"))
+        wake.settimeout(10)
+        house.start(program, wake=house.place / "wake")
+        program.end(0)
+        assert wake.recv(100) == b"session"
+    assert house.sessions.facts(program.folder, program.name).exit_code == 0
+
+
+def test_a_stop_leaves_nothing_and_may_come_too_early_or_twice(house: House) -> None:
+    program = house.program()
+    assert house.stop(program) == ()
+    assert house.start(program), "a stop before the start is no start"
+    program.show("here")
+    until(lambda: "here" in house.terminal.capture(program.name))
+    assert house.stop(program) == ()
+    facts = house.sessions.facts(program.folder, program.name)
+    assert (facts.alive, facts.exit_code, facts.reason) == (False, 143, "")
+    assert house.stop(program) == ()
+
+
+def test_a_screen_shows_what_the_program_draws_and_the_log_keeps_it(house: House) -> None:
+    program = house.program()
+    house.start(program)
+    program.show("first words")
+    until(lambda: "first words" in house.terminal.capture(program.name))
+    program.show("second words")
+    until(lambda: "second words" in house.terminal.capture(program.name))
+    assert "first words" not in house.terminal.capture(program.name)
+    until(lambda: b"second words" in (program.folder / SCREEN).read_bytes())
+    assert b"first words" in (program.folder / SCREEN).read_bytes()
+
+
+def test_what_is_typed_is_read_and_enter_ends_a_line(house: House) -> None:
+    program = house.program()
+    house.start(program)
+    program.show("ready")
+    until(lambda: "ready" in house.terminal.capture(program.name))
+    house.terminal.paste(program.name, "one", submit=True)
+    until(lambda: program.received() == b"one\n")
+    house.terminal.paste(program.name, "two é", submit=False)
+    house.terminal.keys(program.name, "Enter")
+    until(lambda: program.received() == "one\ntwo é\n".encode())
+
+
+def test_a_session_that_has_ended_or_never_was_has_no_terminal(house: House) -> None:
+    gone, there = house.program("gone"), house.program("there")
+    house.start(there)
+    house.start(gone)
+    house.ended(gone)
+
+    def is_missing(name: str) -> bool:
+        try:
+            house.terminal.capture(name)
+        except NotFound:
+            return True
+        return False
+
+    until(lambda: is_missing("gone"))
+    assert is_missing("never")
+    with pytest.raises(NotFound):
+        house.terminal.paste("gone", "x", submit=True)
+    with pytest.raises(NotFound):
+        house.terminal.keys("gone", "Enter")
+    assert house.terminal.alive()
+
+
+def test_a_terminal_says_its_version_and_how_to_join_a_session(house: House) -> None:
+    house.terminal.require_version()
+    assert house.terminal.version()
+    assert "a1" in " ".join(house.terminal.attach_argv("a1"))
+    assert "a1" in " ".join(house.terminal.window_argv("a1"))
+
+
+def test_a_headless_session_reads_its_first_words_and_then_what_is_written(house: House) -> None:
+    program = house.program()
+    assert not house.sessions.is_open(program.folder)
+    house.start(program, "headless", stdin="first\n")
+    until(lambda: house.sessions.is_open(program.folder))
+    house.sessions.write(program.folder, b"second\n")
+    house.sessions.write(program.folder, b"third\n")
+    until(lambda: program.received() == b"first\nsecond\nthird\n")
+
+
+def test_nobody_reads_what_is_written_before_the_start_or_after_the_end(house: House) -> None:
+    program = house.program()
+    with pytest.raises(Conflict, match="no headless session"):
+        house.sessions.write(program.folder, b"x\n")
+    house.start(program, "headless")
+    until(lambda: house.sessions.is_open(program.folder))
+    house.ended(program)
+    until(lambda: not house.sessions.is_open(program.folder))
+    with pytest.raises(Conflict, match="no headless session"):
+        house.sessions.write(program.folder, b"x\n")
+
+
+def test_a_live_session_has_a_terminal_and_no_input_to_write_to(house: House) -> None:
+    program = house.program()
+    house.start(program)
+    assert not house.sessions.is_open(program.folder)
+    with pytest.raises(Conflict):
+        house.sessions.write(program.folder, b"x\n")
+
+
+def test_output_is_read_by_whole_lines_from_an_offset(house: House) -> None:
+    program = house.program()
+    assert house.sessions.read_lines(program.folder, 0) == ([], 0)
+    house.start(program, "headless")
+    program.say("one\ntwo\nthr")
+    path = program.folder / OUTPUT
+    until(lambda: path.exists() and path.stat().st_size == 11)
+    assert house.sessions.read_lines(program.folder, 0) == ([b"one", b"two"], 8)
+    assert house.sessions.read_lines(program.folder, 0, 5) == ([b"one"], 4)
+    assert house.sessions.read_lines(program.folder, 8) == ([], 8)
+    program.say("ee\n")
+    until(lambda: path.stat().st_size == 14)
+    assert house.sessions.read_lines(program.folder, 8, 2) == ([b"three"], 14), "never torn"
