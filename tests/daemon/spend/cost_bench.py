@@ -12,6 +12,7 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned, opened
 
 from windlass.api.verbs import Caller
+from windlass.api.wire.spend import CostsReply
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life
@@ -127,7 +128,7 @@ class Bench:
         found = self.store.read(lambda c: spending.total(c, agent=agent.uid, notional=False))
         return round(found * 100, 3)
 
-    def view(self, **asked: Any) -> dict[str, Any]:
+    def view(self, **asked: Any) -> CostsReply:
         """What `wl costs` gets."""
         asked.setdefault("all_repos", True)
         return self.costs.view(Caller(None), asked)  # type: ignore[arg-type]

@@ -15,8 +15,11 @@ class CostsRequest(AnyRequest):
     all_repos: NotRequired[bool]
 
 
-class CostSum(TypedDict):
-    """Tokens, and what they cost: really, or as it would be by the price of tokens."""
+class CostRow(TypedDict):
+    """Tokens, and what they cost: really, or as it would be by the price of tokens.
+
+    Where it is what one agent spent, it also says who that is.
+    """
 
     name: str
     input_tokens: int
@@ -25,11 +28,6 @@ class CostSum(TypedDict):
     cache_read_input_tokens: int
     usd: float
     notional_usd: float
-
-
-class CostRow(CostSum):
-    """What one of a group spent; where that is an agent, also who it is."""
-
     uid: NotRequired[str]
     repo: NotRequired[str]
     role: NotRequired[str]
@@ -43,4 +41,4 @@ class CostsReply(TypedDict):
     since: str | None
     repo: str | None
     rows: list[CostRow]
-    total: CostSum
+    total: CostRow

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.hooks import HookInput
+from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.ids import RepoId
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist
@@ -59,7 +59,7 @@ class Primary:
         self._known: dict[RepoId, _Known] = {}
         self._guard = threading.Lock()
 
-    def answer(self, _caller: Caller, request: HookInput) -> dict[str, Any]:
+    def answer(self, _caller: Caller, request: HookInput) -> HookOutput:
         """Answers one hook; no opinion is an empty answer."""
         event, cwd = request.get("hook_event_name"), request.get("cwd")
         if not isinstance(event, str) or not isinstance(cwd, str) or not cwd.startswith("/"):
@@ -76,7 +76,7 @@ class Primary:
             return self._news(event, session, repo)
         return {}
 
-    def _welcome(self, session: str, repo: Repo | None, cwd: str) -> dict[str, Any]:
+    def _welcome(self, session: str, repo: Repo | None, cwd: str) -> HookOutput:
         if repo is None:
             return _context("SessionStart", primary_hooks.instructions()) if _has_ours(cwd) else {}
         agents, questions = self._crew(repo)
@@ -84,7 +84,7 @@ class Primary:
         status = briefing.status(repo.root, agents, questions)
         return _context("SessionStart", f"{primary_hooks.instructions()}\n{status}")
 
-    def _news(self, event: str, session: str, repo: Repo) -> dict[str, Any]:
+    def _news(self, event: str, session: str, repo: Repo) -> HookOutput:
         crew = self._glance(repo)
         texts = []
         if self._is_news(session, repo, crew.gist):
@@ -119,7 +119,7 @@ class Primary:
                 self._told.popitem(last=False)
         return gist != before
 
-    def _guarded(self, request: HookInput, cwd: str) -> dict[str, Any]:
+    def _guarded(self, request: HookInput, cwd: str) -> HookOutput:
         """Denies going into the workspace of an agent, and says what does without."""
         given = request.get("tool_input")
         line = given.get("command") if isinstance(given, dict) else None
@@ -157,11 +157,11 @@ def _has_ours(cwd: str) -> bool:
     return False
 
 
-def _context(event: str, text: str) -> dict[str, Any]:
+def _context(event: str, text: str) -> HookOutput:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def _denial(name: str) -> dict[str, Any]:
+def _denial(name: str) -> HookOutput:
     reason = (
         f"This is the workspace of the agent {name}, which is at work there: do not cd into it. "
         f"`wl exec {name} -- COMMAND` runs a command in it, `wl path {name}` prints where it is, "

@@ -13,11 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from windlass.api import places
 from windlass.api.verbs import Caller
-from windlass.api.wire.person import HooksRequest
+from windlass.api.wire.person import ChangedFile, HooksPlace, HooksReply, HooksRequest
 from windlass.core.claude import hook_settings
 from windlass.core.claude.hook_settings import Hook
 from windlass.core.errors import ConfigError, UserError, WindlassError
@@ -38,7 +37,7 @@ class PrimaryHooks:
         self._context = context
         self._changing = threading.Lock()
 
-    def install(self, caller: Caller, request: HooksRequest) -> dict[str, Any]:
+    def install(self, caller: Caller, request: HooksRequest) -> HooksReply:
         """Puts hooks into a settings file, or instructions into a file of the repository, or both.
 
         The repository becomes known: in one that is not, hooks have nothing to say.
@@ -57,7 +56,7 @@ class PrimaryHooks:
                 files.append(_install_block(path))
         return {"files": files}
 
-    def uninstall(self, caller: Caller, request: HooksRequest) -> dict[str, Any]:
+    def uninstall(self, caller: Caller, request: HooksRequest) -> HooksReply:
         """Takes hooks out of a settings file; with the project's go the blocks of instructions.
 
         What cannot be taken out keeps nothing else in, and is an error in the end.
@@ -77,7 +76,7 @@ class PrimaryHooks:
         _raise_rest([one for one in done if isinstance(one, WindlassError)], files)
         return {"files": [files[0], *(file for file in files[1:] if file["changed"])]}
 
-    def status(self, caller: Caller, request: HooksRequest) -> list[dict[str, Any]]:
+    def status(self, caller: Caller, request: HooksRequest) -> list[HooksPlace]:
         """Every place where something of ours may be, and what is there."""
         found = []
         top = self._known_top(caller, request)
@@ -129,7 +128,7 @@ def hook() -> Hook:
     return Hook((sys.executable, "-I", "-S", program), (places.person_socket(), told))
 
 
-def _install_hooks(path: Path) -> dict[str, Any]:
+def _install_hooks(path: Path) -> ChangedFile:
     with _folder(path) as made:
 
         def edit(was: bytes | None) -> bytes:
@@ -140,7 +139,7 @@ def _install_hooks(path: Path) -> dict[str, Any]:
         return _told(path, person_files.change(path, edit))
 
 
-def _uninstall_hooks(path: Path) -> dict[str, Any]:
+def _uninstall_hooks(path: Path) -> ChangedFile:
     bare = hook_settings.Bare(None, folder=False)
 
     def edit(was: bytes | None) -> bytes | None:
@@ -183,7 +182,7 @@ def _folder(path: Path) -> Iterator[bool]:
         raise
 
 
-def _install_block(path: Path) -> dict[str, Any]:
+def _install_block(path: Path) -> ChangedFile:
     body = f"<windlass>\n{instructions_without_hooks().strip()}\n</windlass>"
 
     def edit(was: bytes | None) -> bytes:
@@ -193,7 +192,7 @@ def _install_block(path: Path) -> dict[str, Any]:
     return _told(path, person_files.change(path, edit))
 
 
-def _uninstall_block(path: Path) -> dict[str, Any]:
+def _uninstall_block(path: Path) -> ChangedFile:
     def edit(was: bytes | None) -> bytes | None:
         if was is None:
             return None
@@ -204,13 +203,14 @@ def _uninstall_block(path: Path) -> dict[str, Any]:
     return _told(path, person_files.change(path, edit))
 
 
-def _hooks_in(name: str, path: Path) -> dict[str, Any]:
-    def look(text: str) -> dict[str, Any]:
+def _hooks_in(name: str, path: Path) -> HooksPlace:
+    def look(seen: HooksPlace, text: str) -> HooksPlace:
         found = hook_settings.found(text)
         current = found == hook_settings.expected(hook())
         why = hook_settings.refusal(text, hook())
         problem = None if why is None else _unusable(path, why)
         return {
+            **seen,
             "installed": bool(found),
             "current": current,
             "events": list(found),
@@ -220,23 +220,29 @@ def _hooks_in(name: str, path: Path) -> dict[str, Any]:
     return _looked_at(name, path, look)
 
 
-def _block_in(name: str, path: Path) -> dict[str, Any]:
-    def look(text: str) -> dict[str, Any]:
+def _block_in(name: str, path: Path) -> HooksPlace:
+    def look(seen: HooksPlace, text: str) -> HooksPlace:
         current = marked_block.says(text, instructions_without_hooks())
-        return {"installed": marked_block.block(text) is not None, "current": current}
+        return {**seen, "installed": marked_block.block(text) is not None, "current": current}
 
     return _looked_at(name, path, look)
 
 
-def _looked_at(name: str, path: Path, look: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+def _looked_at(name: str, path: Path, look: Callable[[HooksPlace, str], HooksPlace]) -> HooksPlace:
     """What is in a file; that it cannot be used is told, and keeps nobody from seeing the rest."""
-    seen = {"where": name, "path": str(path), "installed": False, "current": False, "problem": None}
+    seen: HooksPlace = {
+        "where": name,
+        "path": str(path),
+        "installed": False,
+        "current": False,
+        "problem": None,
+    }
     if name in ("project", "user"):
         seen["events"] = []
     try:
         held = person_files.read(path)
         with _explained(path):
-            return seen if held is None else {**seen, **look(_text(path, held))}
+            return seen if held is None else look(seen, _text(path, held))
     except WindlassError as error:
         return {**seen, "problem": error.message}
 
@@ -253,16 +259,14 @@ def _unusable(path: Path, why: object) -> str:
     return f"{path} cannot be used: {why}"
 
 
-def _tried(
-    take_out: Callable[[Path], dict[str, Any]], path: Path
-) -> dict[str, Any] | WindlassError:
+def _tried(take_out: Callable[[Path], ChangedFile], path: Path) -> ChangedFile | WindlassError:
     try:
         return take_out(path)
     except WindlassError as error:
         return error
 
 
-def _raise_rest(problems: list[WindlassError], files: list[dict[str, Any]]) -> None:
+def _raise_rest(problems: list[WindlassError], files: list[ChangedFile]) -> None:
     """Raises what went wrong, as one; it says what was done all the same."""
     if not problems:
         return
@@ -281,5 +285,5 @@ def _text(path: Path, held: bytes) -> str:
         raise ConfigError(f"{path} is not UTF-8 text", "mend it; nothing was touched") from None
 
 
-def _told(path: Path, changed: bool) -> dict[str, Any]:
+def _told(path: Path, changed: bool) -> ChangedFile:
     return {"path": str(path), "changed": changed}

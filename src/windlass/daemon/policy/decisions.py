@@ -14,12 +14,12 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.hooks import HookInput
+from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied
@@ -45,13 +45,14 @@ class Decisions:
         self._context = context
         self._mail = mail
 
-    def decide(self, caller: Caller, request: HookInput) -> dict[str, Any]:
+    def decide(self, caller: Caller, request: HookInput) -> HookOutput:
         """Decides about one call, in the form that the hook prints."""
         uid = caller.require_agent()
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")
-        answer = tool_calls.answer(request, about(self._context, agent, request))
+        decision = about(self._context, agent, request)
+        answer = cast("HookOutput", tool_calls.answer(request, decision))
         if self._mail is not None and (said := self._mail(uid, request)):
             told = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
             told["additionalContext"] = said

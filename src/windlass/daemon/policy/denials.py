@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from windlass.api.verbs import Caller
-from windlass.api.wire.policy import DenialsRequest
+from windlass.api.wire.policy import DenialsRequest, DenialView
 from windlass.core.crew import Agent
 from windlass.core.events import PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
@@ -23,7 +21,7 @@ class Denials:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def view(self, caller: Caller, request: DenialsRequest) -> list[dict[str, Any]]:
+    def view(self, caller: Caller, request: DenialsRequest) -> list[DenialView]:
         """What one agent was denied, oldest first."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.any_agent(self._context, where, request.get("agent"))
@@ -36,7 +34,7 @@ class Denials:
         return [one for one in told if wanted in (None, one["hook"])]
 
 
-def _told(agent: Agent, event: Event) -> dict[str, Any]:
+def _told(agent: Agent, event: Event) -> DenialView:
     data = event.data
     asked = {name: data.get(name) for name in ("tool_name", "tool_input", "cwd")}
     call = tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.policy import ExplainToolRequest
+from windlass.api.wire.policy import ExplainToolReply, ExplainToolRequest
 from windlass.core.boxing import Level
 from windlass.core.crew import Agent, Policy, Role
 from windlass.core.errors import Denied
@@ -21,7 +21,7 @@ class Explanations:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def tool(self, caller: Caller, request: ExplainToolRequest) -> dict[str, Any]:
+    def tool(self, caller: Caller, request: ExplainToolRequest) -> ExplainToolReply:
         """The decision, its reason and the rule that made it."""
         where = lookup.scope(self._context, caller, request)
         event = _read(request["input"])

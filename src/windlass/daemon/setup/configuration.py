@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.setup import ConfigRequest
+from windlass.api.wire.setup import ConfigRequest, ConfigView
 from windlass.core import config
 from windlass.core.errors import UserError
 from windlass.daemon.kernel import lookup, settings
@@ -19,7 +18,7 @@ class Configuration:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def view(self, caller: Caller, request: ConfigRequest) -> dict[str, Any]:
+    def view(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
         """The value in force of every key or of one, and which file it comes from."""
         root = lookup.root(self._context, caller, request)
         home = self._context.folders.home
@@ -36,7 +35,7 @@ class Configuration:
             for key in keys
         }
 
-    def set(self, caller: Caller, request: ConfigRequest) -> dict[str, Any]:
+    def set(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
         """Gives a key a value."""
         key, path = self._target(caller, request)
         if config.is_list(key):
@@ -49,7 +48,7 @@ class Configuration:
         settings.put(path, key, config.parse(key, request.get("value", "")))
         return self.view(caller, request)
 
-    def add(self, caller: Caller, request: ConfigRequest) -> dict[str, Any]:
+    def add(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
         """Adds a value to a list."""
         key, path = self._target(caller, request)
         if not config.is_list(key):
@@ -57,7 +56,7 @@ class Configuration:
         settings.add(path, key, request.get("value", ""))
         return self.view(caller, request)
 
-    def remove(self, caller: Caller, request: ConfigRequest) -> dict[str, Any]:
+    def remove(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
         """Takes a value from a list, or a key from the file."""
         key, path = self._target(caller, request)
         value = request.get("value")

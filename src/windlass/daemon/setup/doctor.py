@@ -7,11 +7,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from windlass import __version__, drivers
+from windlass.api.wire.setup import DoctorReply, LevelView
 from windlass.box import probes
 from windlass.box.probes import Probe
 from windlass.core.boxing import Level
@@ -39,7 +40,7 @@ class _Start(NamedTuple):
 
 def examine(
     context: Context, root: str | None, repo: Repo | None, *, driver: str | None
-) -> dict[str, Any]:
+) -> DoctorReply:
     """Looks at everything that an agent needs; `ok` is about what agents cannot do without.
 
     `driver` is the one that the caller's environment names, as for `wl new`. Where configuration
@@ -108,7 +109,7 @@ def _driver(start: _Start) -> Probe:
     return Probe(name=start.driver, works=True, detail=start.version)
 
 
-def _level(start: _Start) -> dict[str, Any]:
+def _level(start: _Start) -> LevelView:
     return {"driver": start.driver, "level": start.level, "why": start.why, "fix": start.fix}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from windlass.api.wire.setup import InitReply
 from windlass.core import config
 from windlass.core.policy import proposals
 from windlass.daemon.kernel import repos, settings
@@ -17,7 +18,7 @@ from windlass.daemon.kernel.context import Context
 _ROLES = ("manager", "worker")
 
 
-def init(context: Context, cwd: str, *, accept: bool) -> dict[str, Any]:
+def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     """Registers the repository; writes `.windlass/config.toml` unless there is one."""
     repo = repos.require(context, cwd)
     path = Path(repo.root) / settings.PROJECT_FILE

@@ -9,7 +9,14 @@ from typing import Any
 from windlass import __version__
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.setup import DriverRequest, DriversRequest
+from windlass.api.wire.setup import (
+    DoctorReply,
+    DriverRequest,
+    DriversRequest,
+    DriverView,
+    TrustReply,
+    WhoamiReply,
+)
 from windlass.core.config import Config
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
@@ -22,7 +29,7 @@ class Machine:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def whoami(self, caller: Caller, request: AnyRequest) -> dict[str, Any]:
+    def whoami(self, caller: Caller, request: AnyRequest) -> WhoamiReply:
         """Who is asking, from which repository, and which daemon answers."""
         where = lookup.scope(self._context, caller, request)
         return {
@@ -33,22 +40,22 @@ class Machine:
             "version": __version__,
         }
 
-    def doctor(self, caller: Caller, request: DriversRequest) -> dict[str, Any]:
+    def doctor(self, caller: Caller, request: DriversRequest) -> DoctorReply:
         """Everything that an agent needs, and whether it is there."""
         repo = lookup.scope(self._context, caller, request).repo
         root = lookup.root(self._context, caller, request)
         return doctor.examine(self._context, root, repo, driver=request.get("driver"))
 
-    def drivers(self, caller: Caller, request: DriversRequest) -> list[dict[str, Any]]:
+    def drivers(self, caller: Caller, request: DriversRequest) -> list[DriverView]:
         """Every driver, and which one is taken here."""
         configured = self._settings(caller, request).driver
         return trust.listed(request.get("driver") or configured)
 
-    def trusted(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
+    def trusted(self, caller: Caller, request: DriverRequest) -> TrustReply:
         """Whether a driver's CLI trusts the folder of all workspaces already."""
         return trust.trusted(self._context, request["driver"], self._settings(caller, request))
 
-    def trust(self, caller: Caller, request: DriverRequest) -> dict[str, Any]:
+    def trust(self, caller: Caller, request: DriverRequest) -> TrustReply:
         """Has a driver's CLI trust the folder of all workspaces."""
         return trust.trust(self._context, request["driver"], self._settings(caller, request))
 

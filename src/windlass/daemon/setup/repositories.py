@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.setup import InitRequest, RepoRequest
+from windlass.api.wire.setup import InitReply, InitRequest, RepoReply, RepoRequest
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import init
@@ -18,18 +17,18 @@ class Repositories:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def init(self, _caller: Caller, request: InitRequest) -> dict[str, Any]:
+    def init(self, _caller: Caller, request: InitRequest) -> InitReply:
         """Makes the repository of the caller's folder known, and gives it a configuration."""
         accept = request.get("accept", False)
         return init.init(self._context, request.get("cwd", ""), accept=accept)
 
-    def add(self, _caller: Caller, request: RepoRequest) -> dict[str, Any]:
+    def add(self, _caller: Caller, request: RepoRequest) -> RepoReply:
         """Makes a repository known, by its path."""
         path = str(Path(request.get("cwd", "/")) / request.get("repo", "."))
         repo = repos.add(self._context, path)
         return {"id": repo.id, "root": repo.root}
 
-    def remove(self, _caller: Caller, request: RepoRequest) -> dict[str, Any]:
+    def remove(self, _caller: Caller, request: RepoRequest) -> RepoReply:
         """Forgets a repository, by its path or id; its files stay."""
         cwd = request.get("cwd", "/")
         repo = repos.find(self._context, request.get("repo", "."), cwd=cwd)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 import threading
 import uuid
-from typing import Any
 
 import msgspec
 
 from windlass import drivers
+from windlass.api.wire.setup import DriverView, TrustReply
 from windlass.core.config import Config
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError, DriverError, NotFound, Unavailable, WindlassError
@@ -29,13 +29,13 @@ _PAUSE = 0.1
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def listed(chosen: str) -> list[dict[str, Any]]:
+def listed(chosen: str) -> list[DriverView]:
     """Every driver with its version and abilities, or with what is wrong with it."""
     return [_described(name, default=name == chosen) for name in drivers.known()]
 
 
-def _described(name: str, *, default: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _described(name: str, *, default: bool) -> DriverView:
+    found: DriverView = {
         "name": name,
         "version": None,
         "default": default,
@@ -52,7 +52,7 @@ def _described(name: str, *, default: bool) -> dict[str, Any]:
     return found
 
 
-def trust(context: Context, name: str, config: Config) -> dict[str, Any]:
+def trust(context: Context, name: str, config: Config) -> TrustReply:
     """Has the driver's CLI trust the folder of all workspaces; needs the person's consent."""
     with _ONE_AT_A_TIME:
         found = trusted(context, name, config)
@@ -62,7 +62,7 @@ def trust(context: Context, name: str, config: Config) -> dict[str, Any]:
         return found
 
 
-def trusted(context: Context, name: str, config: Config) -> dict[str, Any]:
+def trusted(context: Context, name: str, config: Config) -> TrustReply:
     """Whether the driver's CLI trusts that folder already; raises where it could not be asked."""
     driver = drivers.get(name)
     driver.check()

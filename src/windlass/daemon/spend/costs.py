@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.spend import CostsRequest
+from windlass.api.wire.spend import CostRow, CostsReply, CostsRequest
 from windlass.core import ages, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
@@ -115,7 +115,7 @@ class Costs:
                 notional=not metered,
             )
 
-    def view(self, caller: Caller, request: CostsRequest) -> dict[str, Any]:
+    def view(self, caller: Caller, request: CostsRequest) -> CostsReply:
         """What was spent, grouped, with its sum; outside of any repository in all of them."""
         self.prices()  # a table that is wrong is told here, where somebody looks
         where = lookup.scope(self._context, caller, request)
@@ -287,13 +287,14 @@ def _since(text: str | None, now: float) -> str | None:
         ) from None
 
 
-def _grouped(found: list[Spent], agents: list[Agent], by: str) -> list[dict[str, Any]]:
+def _grouped(found: list[Spent], agents: list[Agent], by: str) -> list[CostRow]:
     known = {agent.uid: agent for agent in agents}
     groups: dict[str, list[Spent]] = {}
     if by == "agent":  # who is at work is shown even before it has spent anything
         groups = {agent.uid: [] for agent in agents if agent.ended_at is None}
     for one in found:
         groups.setdefault(_group(one, known, by), []).append(one)
+    shown: list[CostRow]
     if by == "agent":
         shown = [
             {
@@ -326,7 +327,7 @@ def _group(one: Spent, known: Mapping[Uid, Agent], by: str) -> str:
             return one.agent
 
 
-def _summed(name: str, spent: list[Spent]) -> dict[str, Any]:
+def _summed(name: str, spent: list[Spent]) -> CostRow:
     return {
         "name": name,
         "input_tokens": sum(one.input_tokens for one in spent),
