@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from tests.support.replies import ROUTES
@@ -11,6 +12,7 @@ from tests.support.serving import Served, served
 
 from windlass.api.verbs import Caller, Verb, Wait
 from windlass.core.errors import Denied
+from windlass.daemon.kernel.requests import Performs
 
 NOBODY: Any = None
 CALLERS = {
@@ -184,3 +186,25 @@ def test_a_closed_door_comes_before_what_is_wrong_with_the_request(doors: Served
         real.ask("agent", "config.set", {"config_key": 7})
     with pytest.raises(Denied):
         doors.ask("agent", "config.set", large)
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_what_answers_a_verb_takes_and_gives_the_types_that_its_route_declares(name: str) -> None:
+    verb = ROUTES[name]
+    begin, result = answering(verb.answer)
+    taken = [kind for key, kind in get_type_hints(begin).items() if key.endswith("request")]
+    assert verb.request in taken or verb.request in get_args(taken[0])
+    assert get_type_hints(result)["return"] == verb.reply
+
+
+def answering(answer: Any) -> tuple[Any, Any]:
+    """What takes the request, and what gives the reply: of an operation these are two."""
+    if isinstance(answer, Performs):
+        operation = answer.intents._operations[answer.kind]  # noqa: SLF001 - nobody else asks
+        return plain(answer.begin), plain(operation.result)
+    return plain(answer), plain(answer)
+
+
+def plain(function: Any) -> Any:
+    """The function behind what was given some of its arguments."""
+    return function.func if isinstance(function, partial) else function

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.contexts import REPO
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import ListenRequest, NotifyRequest
+from windlass.api.wire.mail import ListenReply, ListenRequest, NotifyRequest
 from windlass.core import shapes
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel.context import Context
@@ -41,12 +41,12 @@ def asked(context: Context, listener: str = "a", **more: Any) -> ListenRequest:
     return shapes.convert(request, ListenRequest)
 
 
-def texts(answer: dict[str, Any]) -> list[str]:
+def texts(answer: ListenReply) -> list[str]:
     """What a listener was told."""
     return [json.loads(one["line"])["msg"] for one in answer["notices"]]
 
 
-def take(board: Listeners, answer: dict[str, Any]) -> int:
+def take(board: Listeners, answer: ListenReply) -> int:
     """Says that what was told has its reader; returns how many notices are gone by that."""
     numbers = [one["number"] for one in answer["notices"]]
     request = {"numbers": numbers, "listener": "a", "route": "listen"}

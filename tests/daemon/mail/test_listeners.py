@@ -15,7 +15,7 @@ from tests.support.contexts import OTHER, REPO
 from tests.support.ground import until
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import ListenRequest
+from windlass.api.wire.mail import ListenReply, ListenRequest
 from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
@@ -25,7 +25,7 @@ from windlass.daemon.mail.listeners import Desk, Listeners, Waiter
 from windlass.store import noticeboard, rows, tables
 
 
-def waits(board: Listeners, request: ListenRequest) -> asyncio.Task[dict[str, Any]]:
+def waits(board: Listeners, request: ListenRequest) -> asyncio.Task[ListenReply]:
     return asyncio.create_task(board.listen(PERSON, request))
 
 
@@ -120,7 +120,8 @@ async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
     older = waits(board, asked(context, "s1", route="rewake"))
     await waiting_are(board, 1)
     again = waits(board, asked(context, "s1", route="rewake"))
-    assert await asyncio.wait_for(older, 5) == {"notices": [], "why": "replaced"}
+    told = await asyncio.wait_for(older, 5)
+    assert (told["notices"], told["why"]) == ([], "replaced")
     other = waits(board, asked(context, "s2", route="rewake"))
     await waiting_are(board, 2)
     await asyncio.to_thread(post, context, "news")

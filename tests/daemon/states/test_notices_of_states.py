@@ -132,7 +132,7 @@ def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
     seen(context, hen, State.WAITING)
     seen(context, fox, State.WAITING)
     first = asyncio.run(board.listen(PERSON, asked(context)))
-    take(board, {"notices": first["notices"][-1:]})  # that fox waits; the others stay
+    take(board, {**first, "notices": first["notices"][-1:]})  # that fox waits; the others stay
     seen(context, fox, State.RUNNING, State.WAITING)
     context.store.write(partial(left_behind, who=fox))
     seen(context, fox, State.RUNNING, State.COMPLETE)

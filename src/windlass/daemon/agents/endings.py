@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import EndRequest
+from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
@@ -133,9 +133,9 @@ class Endings:
             self._doors.close(agent.uid)
             boxes.forget(self._context, agent)
 
-    def result(self, work: Work) -> dict[str, Any]:
+    def result(self, work: Work) -> EndReply:
         """Who ended, and where their work is."""
-        ended = []
+        ended: list[EndedAgent] = []
         for uid, name in work.data["agents"].items():
             kept = work.data.get("trash", {}).get(uid)
             ended.append({"id": name, "uid": uid, "trash": kept})

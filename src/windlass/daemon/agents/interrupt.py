@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import NoteRequest
+from windlass.api.wire.agents import InterruptReply, NoteReply, NoteRequest
 from windlass.api.wire.request import AgentRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
@@ -98,12 +98,12 @@ class Interrupts:
         raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
 
 
-def _interrupted(work: Work) -> dict[str, Any]:
+def _interrupted(work: Work) -> InterruptReply:
     agent = endings.still_live(work.context, Uid(work.data["uid"]))
     return {"id": agent.id, "state": agent.state}
 
 
-def _noted(work: Work) -> dict[str, Any]:
+def _noted(work: Work) -> NoteReply:
     return {"agent": work.data["id"], "noted": work.data["text"]}
 
 

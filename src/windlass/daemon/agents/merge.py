@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import MergeRequest
+from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError
@@ -76,7 +76,7 @@ class Merges:
 
         return Begin(agent.repo, where.caller_uid, prepare)
 
-    def preview(self, caller: Caller, request: MergeRequest) -> dict[str, Any]:
+    def preview(self, caller: Caller, request: MergeRequest) -> MergeCheckReply:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, where, request.get("agent"))
@@ -97,7 +97,11 @@ class Merges:
             "uncommitted": uncommitted(status.status(git, agent.workspace)),
             "problems": problems,
             "protected": self._protected(git, agent, into),
-            **msgspec.to_builtins(found),
+            "clean": found.clean,
+            "conflicts": found.conflicts,
+            "ahead": found.ahead,
+            "behind": found.behind,
+            "files": found.files,
         }
 
     def target(self, where: Scope, agent: Agent, named: str | None, cwd: str) -> str:
@@ -208,7 +212,7 @@ class Merges:
                 f"ask the person: wl merge {agent.id} --into {work.data['into']}",
             )
 
-    def _result(self, work: Work) -> dict[str, Any]:
+    def _result(self, work: Work) -> MergeReply:
         plan = work.data["plan"]
         return {
             **self._ending.result(work),

@@ -9,7 +9,7 @@ import msgspec
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import ReassignRequest, ResumeRequest
+from windlass.api.wire.agents import ReassignReply, ReassignRequest, ResumeRequest, SessionReply
 from windlass.api.wire.request import AgentRequest
 from windlass.core import crew
 from windlass.core.crew import Agent, Limits
@@ -143,7 +143,7 @@ class PauseResume:
     def _live(self, work: Work) -> Agent:
         return endings.still_live(self._context, Uid(work.data["uid"]))
 
-    def _result(self, work: Work) -> dict[str, Any]:
+    def _result(self, work: Work) -> SessionReply:
         agent = self._live(work)
         return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
 
@@ -203,7 +203,7 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
     }
 
 
-def _reassigned(work: Work) -> dict[str, Any]:
+def _reassigned(work: Work) -> ReassignReply:
     return {"id": work.data["id"], "parent": work.data["parent"]}
 
 

@@ -12,14 +12,15 @@ import stat
 import uuid
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
+from windlass.api.wire.agents import RestoredAgent, RestoreReply
 from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.trash import TrashRequest
+from windlass.api.wire.trash import EmptyReply, TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
@@ -69,11 +70,7 @@ class Restores:
                 Step("open", self._open),
             ),
             locks=lambda data: [Uid(one["uid"]) for one in data["agents"]],
-            result=lambda work: {
-                "restored": work.data["agents"],
-                "notes": work.data.get("notes", []),
-                "undoes": work.data.get("how"),
-            },
+            result=_restored,
         )
 
     def begin(self, caller: Caller, request: TrashRequest) -> Begin:
@@ -94,7 +91,7 @@ class Restores:
 
         return Begin(repo.id, where.caller_uid, prepare)
 
-    def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> dict[str, Any]:
+    def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
         where = lookup.scope(self._context, caller, request)
         repo = where.require_repo()
@@ -105,9 +102,10 @@ class Restores:
         )
         if last is not None and last.kind == "reassign":
             back = last
-            return intents.perform(
+            done = intents.perform(
                 "reassign-undo", key, lambda: _begin_back(repo.id, where, back, key)
             )
+            return cast("RestoreReply", done)
         taken = repos.agent_branches(repos.git(repo))
 
         def begin() -> Begin:
@@ -117,7 +115,7 @@ class Restores:
                 repo.id, where.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
             )
 
-        return intents.perform("restore", key, begin)
+        return cast("RestoreReply", intents.perform("restore", key, begin))
 
     def _take_back(
         self,
@@ -305,8 +303,20 @@ def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEnt
     return found
 
 
-def _reassigned_back(work: Work) -> dict[str, Any]:
-    agent = {"id": work.data["id"], "uid": work.data["agent"], "parent": work.data["parent"]}
+def _restored(work: Work) -> RestoreReply:
+    return {
+        "restored": work.data["agents"],
+        "notes": work.data.get("notes", []),
+        "undoes": work.data.get("how"),
+    }
+
+
+def _reassigned_back(work: Work) -> RestoreReply:
+    agent: RestoredAgent = {
+        "id": work.data["id"],
+        "uid": work.data["agent"],
+        "parent": work.data["parent"],
+    }
     return {"restored": [agent], "notes": [], "undoes": "reassign"}
 
 
@@ -328,7 +338,7 @@ def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> Begin:
     return Begin(repo, where.caller_uid, prepare)
 
 
-def empty(context: Context, caller: Caller, request: TrashRequest) -> dict[str, Any]:
+def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply:
     """Deletes trash entries for good."""
     where = lookup.scope(context, caller, request)
     git = repos.git(where.require_repo())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import SpawnRequest
+from windlass.api.wire.agents import SpawnReply, SpawnRequest
 from windlass.core import crew, ids, names
 from windlass.core.boxing import Network
 from windlass.core.config import Config, confinement
@@ -265,7 +265,7 @@ class Spawns:
         agent, repo = self._agent(work)
         endings.dismantle(self._context, self._doors, agent, repo, how="spawn failed")
 
-    def _result(self, work: Work) -> dict[str, Any]:
+    def _result(self, work: Work) -> SpawnReply:
         agent, _ = self._agent(work)
         return {
             "uid": agent.uid,

@@ -89,7 +89,7 @@ class Operation(NamedTuple):
     kind: str
     steps: tuple[Step, ...]
     locks: Callable[[Mapping[str, Any]], list[Uid]]
-    result: Callable[[Work], dict[str, Any]]
+    result: Callable[[Work], Mapping[str, Any]]
 
 
 class Begin(NamedTuple):
@@ -194,7 +194,7 @@ class Intents:
                 work.finish(status="failed", error=_as_data(failure))
                 raise failure from error
             work.advance(number + 1)
-        result = operation.result(work)
+        result = dict(operation.result(work))
         reached(f"{operation.kind}.finish.before")
         work.finish(status="done", result=result)
         reached(f"{operation.kind}.finish.after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from windlass.api.verbs import Caller
 from windlass.daemon.kernel.intents import Begin, Intents
@@ -11,13 +11,20 @@ from windlass.daemon.kernel.intents import Begin, Intents
 Asked = TypeVar("Asked", bound=Mapping[str, Any])
 
 
-def performing(
-    intents: Intents, kind: str, begin: Callable[[Caller, Asked], Begin]
-) -> Callable[[Caller, Asked], Any]:
-    """What answers a verb that is an operation: does it once per key, and returns its result."""
-    return lambda caller, request: intents.perform(
-        kind, own_key(caller, request), lambda: begin(caller, request)
-    )
+class Performs(Generic[Asked]):
+    """Answers a verb that is an operation: does it once per key, and returns its result."""
+
+    def __init__(
+        self, intents: Intents, kind: str, begin: Callable[[Caller, Asked], Begin]
+    ) -> None:
+        self.intents = intents
+        self.kind = kind
+        self.begin = begin
+
+    def __call__(self, caller: Caller, request: Asked) -> Any:
+        """Does what is asked, or returns what came of it when it was asked before."""
+        key = own_key(caller, request)
+        return self.intents.perform(self.kind, key, lambda: self.begin(caller, request))
 
 
 def own_key(caller: Caller, request: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import MailRequest
+from windlass.api.wire.mail import MailReply, MailRequest
 from windlass.core import events
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import MailStuck, MessageSent, SessionEnded, SessionStarted
@@ -41,7 +41,7 @@ _PATIENCE = 2.0
 """Seconds after which a session that is idle, and for which no hook waits, is told by typing."""
 _STARTING = 10.0
 """Seconds after its start in which a session is looked at before it is woken."""
-_END: dict[str, Any] = {"text": None}
+_END: MailReply = {"text": None}
 
 
 class _Waiter(NamedTuple):
@@ -49,7 +49,7 @@ class _Waiter(NamedTuple):
 
     session: int
     arm: str
-    answer: asyncio.Future[dict[str, Any]]
+    answer: asyncio.Future[MailReply]
 
 
 class Delivery:
@@ -134,7 +134,7 @@ class Delivery:
         finally:
             guard.release()
 
-    async def wait(self, caller: Caller, request: MailRequest) -> dict[str, Any]:
+    async def wait(self, caller: Caller, request: MailRequest) -> MailReply:
         """Answers a waiting hook when there is mail; at once where its session is over."""
         uid = caller.require_agent()
         session, arm = request["session"], request["arm"]

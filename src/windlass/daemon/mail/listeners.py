@@ -19,7 +19,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import ListenRequest, NotifyRequest, TakenRequest
+from windlass.api.wire.mail import (
+    ListenReply,
+    ListenRequest,
+    NoticeView,
+    NotifyRequest,
+    TakenReply,
+    TakenRequest,
+)
 from windlass.core import events
 from windlass.core.errors import Conflict
 from windlass.core.events import IntentDone, NoticePosted
@@ -175,7 +182,7 @@ class Listeners:
 
         return Begin(repo, where.caller_uid, prepare)
 
-    async def listen(self, caller: Caller, request: ListenRequest) -> dict[str, Any]:
+    async def listen(self, caller: Caller, request: ListenRequest) -> ListenReply:
         """Waits for notices of a repository, and offers them to whoever is first."""
         limit = request.get("timeout")
         end = None if limit is None else self._context.clock.monotonic() + limit
@@ -193,7 +200,7 @@ class Listeners:
         finally:
             desk.leave(waiter)
 
-    def taken(self, _caller: Caller, request: TakenRequest) -> dict[str, Any]:
+    def taken(self, _caller: Caller, request: TakenRequest) -> TakenReply:
         """Takes from the queue what its reader has; twice is as good as once."""
         numbers, by = request["numbers"], request["route"]
         count = self._context.store.write(lambda w: _take(w, numbers, by))
@@ -213,7 +220,7 @@ class Listeners:
 
     async def _wait(
         self, desk: Desk, waiter: Waiter, repo: RepoId, end: float | None
-    ) -> dict[str, Any]:
+    ) -> ListenReply:
         clock, store = self._context.clock, self._context.store
         while True:
             news = desk.news  # taken before the look: what comes in between is not slept through
@@ -223,7 +230,9 @@ class Listeners:
             if waiter.dismissed:
                 return {"notices": [], "why": waiter.dismissed}
             if desk.is_first(waiter) and (given := desk.give(waiter, found, held=self._held)):
-                told = [{"number": one.number, "line": notices.line(one)} for one in given]
+                told: list[NoticeView] = [
+                    {"number": one.number, "line": notices.line(one)} for one in given
+                ]
                 return {"notices": told, "why": "notices"}
             if end is not None and clock.monotonic() >= end:
                 desk.answered(self._held)
@@ -287,5 +296,5 @@ def _refuse_too_many(writing: Writing, repo: RepoId) -> None:
         )
 
 
-def _posted(work: Work) -> dict[str, Any]:
+def _posted(work: Work) -> NoticeView:
     return {"number": work.data["number"], "line": work.data["line"]}

@@ -17,11 +17,17 @@ import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import (
+    AckReply,
     AnswerRequest,
     InboxRequest,
+    MessageReply,
     MessageRequest,
     MessagesRequest,
+    MessageStep,
+    MessageView,
+    NotedMessage,
     ReceiptsRequest,
+    SendReply,
     SendRequest,
 )
 from windlass.core.ages import age
@@ -54,7 +60,7 @@ class Messages:
         """A message is sent when it is recorded; waking its recipient comes after that."""
         return (
             Operation("send", (Step("wake", self._wake),), lambda _: [], self._sent),
-            Operation("ack", (), lambda _: [], lambda work: dict(work.data)),
+            Operation("ack", (), lambda _: [], _acked),
         )
 
     def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
@@ -145,7 +151,7 @@ class Messages:
 
         return Begin(named[0].repo if named else where.require_repo().id, where.caller_uid, prepare)
 
-    def inbox(self, caller: Caller, request: InboxRequest) -> list[dict[str, Any]]:
+    def inbox(self, caller: Caller, request: InboxRequest) -> list[MessageView]:
         """The messages to somebody, or from somebody; the person has seen what it is shown."""
         where = lookup.scope(self._context, caller, request)
         agent = where.caller
@@ -173,7 +179,7 @@ class Messages:
             shown_to_person(self._context, found)
         return [self.view(one) for one in found]
 
-    def show(self, caller: Caller, request: MessageRequest) -> dict[str, Any]:
+    def show(self, caller: Caller, request: MessageRequest) -> MessageReply:
         """One message with everything that is known about it, and what it belongs to."""
         where = lookup.scope(self._context, caller, request)
         message = self._found(where, request["message"])
@@ -191,7 +197,7 @@ class Messages:
 
     async def wait_for_receipts(
         self, caller: Caller, request: ReceiptsRequest
-    ) -> list[dict[str, Any]]:
+    ) -> list[NotedMessage]:
         """What became of messages, as soon as none is queued any more, or the time is over."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
         clock = self._context.clock
@@ -213,24 +219,36 @@ class Messages:
                     async with asyncio.timeout(clock.real(left)):
                         await news.wait()
 
-    def _receipts(self, caller: Caller, request: ReceiptsRequest) -> list[dict[str, Any]]:
+    def _receipts(self, caller: Caller, request: ReceiptsRequest) -> list[NotedMessage]:
         where = lookup.scope(self._context, caller, request)
         found = [self._found(where, one) for one in request["messages"]]
         for one in found:
             self._refuse_foreign(where, one, also_sender=True)
         return [{**self.view(one), "note": self._note(one, None)} for one in found]
 
-    def view(self, message: Message) -> dict[str, Any]:
+    def view(self, message: Message) -> MessageView:
         """A message as faces show it."""
         now = self._context.clock.now()
-        told = msgspec.to_builtins(message)
-        for name in ("number", "sender", "sender_id", "recipient", "recipient_id", "body", "offer"):
-            del told[name]
         return {
-            **told,
+            "id": message.id,
+            "repo": message.repo,
             "from": message.sender_id,
             "to": message.recipient_id,
+            "kind": message.kind,
+            "urgent": message.urgent,
             "text": message.body,
+            "topic": message.topic,
+            "reply_to": message.reply_to,
+            "state": message.state,
+            "reason": message.reason,
+            "survivor": message.survivor,
+            "route": message.route,
+            "created_at": message.created_at,
+            "expires_at": message.expires_at,
+            "delivered_at": message.delivered_at,
+            "read_at": message.read_at,
+            "acked_at": message.acked_at,
+            "ended_at": message.ended_at,
             "age": now - message.created_at,
             "under_way": message.offer is not None and message.state == "queued",
         }
@@ -325,17 +343,19 @@ class Messages:
         if kept:
             work.keep(asleep=kept)
 
-    def _sent(self, work: Work) -> dict[str, Any]:
+    def _sent(self, work: Work) -> SendReply:
         def find(connection: Any) -> list[Message]:
             found = [mailbox.find(connection, one) for one in work.data["sent"]]
             return [one for one in found if one is not None]
 
         messages = work.context.store.read(find)
         asleep = work.data.get("asleep", {})
-        views = [self.view(one) for one in messages]
-        for message, view in zip(messages, views, strict=True):
-            view["note"] = self._note(message, asleep.get(message.recipient))
-        return {"messages": views}
+        return {
+            "messages": [
+                {**self.view(one), "note": self._note(one, asleep.get(one.recipient))}
+                for one in messages
+            ]
+        }
 
     def _why(self, message: Message) -> str:
         """What a message waits for, as far as that can be told."""
@@ -409,6 +429,10 @@ def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
         context.store.write(change)
 
 
-def _step(event: Event) -> dict[str, Any]:
+def _acked(work: Work) -> AckReply:
+    return {"acked": work.data["acked"]}
+
+
+def _step(event: Event) -> MessageStep:
     why = next((event.data[key] for key in _TELLING if event.data.get(key)), "")
     return {"at": event.at, "what": event.kind.removeprefix("message."), "why": why}

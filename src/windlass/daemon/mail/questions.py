@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import AskRequest, QuestionsRequest
+from windlass.api.wire.mail import AskReply, AskRequest, QuestionsRequest, QuestionView
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import MailLimits, Message
@@ -47,7 +47,7 @@ class Questions:
         limits = MailLimits(given.mail.rate, given.mail.inbox)
         return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
-    def view(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
+    def view(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """What `listed` finds, for somebody who reads it: the person has then seen it."""
         where = lookup.scope(self._context, caller, request)
         found = self._found(where, request)
@@ -55,7 +55,7 @@ class Questions:
             messages.shown_to_person(self._context, found)
         return self._all_told(found)
 
-    def listed(self, caller: Caller, request: QuestionsRequest) -> list[dict[str, Any]]:
+    def listed(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """The questions that wait for an answer, oldest first: the person's, or a manager's own.
 
         For whoever only looks whether there are any: no receipt says that somebody has seen them.
@@ -74,7 +74,7 @@ class Questions:
 
         return self._context.store.read(find)
 
-    def _all_told(self, found: list[Message]) -> list[dict[str, Any]]:
+    def _all_told(self, found: list[Message]) -> list[QuestionView]:
         now = self._context.clock.now()
         return [_told(one, now) for one in found]
 
@@ -119,7 +119,7 @@ def spelled(given: object) -> str:
     return "\n".join(line for line in lines if line) or "(a question without words)"
 
 
-def _told(message: Message, now: float) -> dict[str, Any]:
+def _told(message: Message, now: float) -> QuestionView:
     return {
         "id": message.id,
         "repo": message.repo,
@@ -131,5 +131,12 @@ def _told(message: Message, now: float) -> dict[str, Any]:
     }
 
 
-def _asked(work: Work) -> dict[str, Any]:
-    return dict(work.data)
+def _asked(work: Work) -> AskReply:
+    data = work.data
+    return {
+        "message": data["message"],
+        "agent": data["agent"],
+        "to": data["to"],
+        "state": data["state"],
+        "asked": data["asked"],
+    }

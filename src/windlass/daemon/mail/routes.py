@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import mail as wire
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.kernel.requests import performing
+from windlass.daemon.kernel.requests import Performs
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.messages import Messages
@@ -33,19 +33,19 @@ def routes(
         "ack": Verb(
             wire.MessagesRequest,
             wire.AckReply,
-            performing(intents, "ack", messages.begin_ack),
+            Performs(intents, "ack", messages.begin_ack),
             callers="both",
         ),
         "answer": Verb(
             wire.AnswerRequest,
             wire.SendReply,
-            performing(intents, "send", messages.begin_answer),
+            Performs(intents, "send", messages.begin_answer),
             callers="both",
         ),
         "ask": Verb(
             wire.AskRequest,
             wire.AskReply,
-            performing(intents, "ask", questions.begin),
+            Performs(intents, "ask", questions.begin),
             callers="agent",
             refusal=_ASK,
         ),
@@ -58,7 +58,7 @@ def routes(
         "notify": Verb(
             wire.NotifyRequest,
             wire.NoticeView,
-            performing(intents, "notify", listeners.begin),
+            Performs(intents, "notify", listeners.begin),
             callers="both",
         ),
         "questions": Verb(
@@ -73,7 +73,7 @@ def routes(
         "send": Verb(
             wire.SendRequest,
             wire.SendReply,
-            performing(intents, "send", messages.begin_send),
+            Performs(intents, "send", messages.begin_send),
             callers="both",
         ),
         "taken": Verb(wire.TakenRequest, wire.TakenReply, listeners.taken, refusal=_TAKE),

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput, HookOutput
+from windlass.api.wire.mail import QuestionView
+from windlass.api.wire.views import AgentView
 from windlass.core.ids import RepoId
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist
@@ -104,10 +106,9 @@ class Primary:
             known = self._known[repo.id] = _Known(event, gist, briefing.active(agents))
         return known
 
-    def _crew(self, repo: Repo) -> tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]]]:
-        asked: Any = {"cwd": repo.root}
-        agents: Any = self._views.agents(_PERSON, asked)
-        return agents, self._questions.listed(_PERSON, asked)
+    def _crew(self, repo: Repo) -> tuple[list[AgentView], list[QuestionView]]:
+        agents = self._views.agents(_PERSON, {"cwd": repo.root})
+        return agents, self._questions.listed(_PERSON, {"cwd": repo.root})
 
     def _is_news(self, session: str, repo: Repo, gist: Gist) -> bool:
         """Whether a session was told something else last; it is told this now."""

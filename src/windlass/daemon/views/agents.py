@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -17,13 +16,27 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.request import AgentRequest
 from windlass.api.wire.views import (
     AgentView,
+    AttachmentReply,
+    DiffReply,
     DiffRequest,
     EventView,
+    HeadView,
+    InfoReply,
     ListRequest,
     LogRequest,
+    LookReply,
     LookRequest,
+    ObservationView,
+    PlaceReply,
     PlaceRequest,
+    PromptReply,
+    SessionView,
+    StateView,
+    StatusReply,
+    UncommittedView,
+    WhyReply,
     WhyRequest,
+    WorkView,
 )
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
@@ -88,7 +101,7 @@ class Views:
             for _, agent in crew.forest(chosen)
         ]
 
-    def info(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def info(self, caller: Caller, request: AgentRequest) -> InfoReply:
         """Everything about one agent."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
@@ -110,13 +123,13 @@ class Views:
             "sessions": [_session(session) for session in sessions],
         }
 
-    def prompt(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def prompt(self, caller: Caller, request: AgentRequest) -> PromptReply:
         """What an agent was told about itself and its crew."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
         return {"id": agent.id, "prompt": instructions.kept(self._context, agent)}
 
-    def status(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def status(self, caller: Caller, request: AgentRequest) -> StatusReply:
         """An agent's commits and uncommitted work, or those of the whole crew."""
         where = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
@@ -131,7 +144,7 @@ class Views:
             "agents": [self._work(agent) for _, agent in crew.forest(live)],
         }
 
-    def _head(self, where: lookup.Scope) -> dict[str, Any] | None:
+    def _head(self, where: lookup.Scope) -> HeadView | None:
         if where.repo is None:
             return None
         git = repos.git(where.repo)
@@ -141,7 +154,7 @@ class Views:
             "green": repository.resolve(git, "refs/windlass/green"),
         }
 
-    def _work(self, agent: Agent) -> dict[str, Any]:
+    def _work(self, agent: Agent) -> WorkView:
         seen = self._context.store.read(lambda c: self._one(c, agent))
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
@@ -154,7 +167,7 @@ class Views:
             "commits": [
                 {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
             ],
-            "work": {**msgspec.to_builtins(found), "clean": found.clean},
+            "work": _uncommitted(found),
             "error": None,
         }
 
@@ -164,7 +177,7 @@ class Views:
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
         return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
-    def why(self, caller: Caller, request: WhyRequest) -> dict[str, Any]:
+    def why(self, caller: Caller, request: WhyRequest) -> WhyReply:
         """The state of an agent, what decided it, and what else was said."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.any_agent(self._context, where, request.get("agent"))
@@ -175,18 +188,20 @@ class Views:
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)
-        found = {
+        found: WhyReply = {
             "id": agent.id,
             "state": "ended" if agent.ended_at else verdict.state,
             "ended_by": agent.ended_by,
-            "winner": _observation(verdict.winner, now),
+            "winner": _observation(verdict.winner, now) if verdict.winner else None,
             "losers": [_observation(loser, now) for loser in verdict.losers],
         }
-        return {**found, "history": self._history(agent)} if request.get("history") else found
+        if request.get("history"):
+            found["history"] = self._history(agent)
+        return found
 
-    def _history(self, agent: Agent) -> list[dict[str, Any]]:
+    def _history(self, agent: Agent) -> list[StateView]:
         """Every state that an agent has been in, oldest first, each with what said so."""
-        first = {
+        first: StateView = {
             "at": agent.created_at,
             "state": State.CREATING,
             "source": states.Source.WINDLASS,
@@ -199,7 +214,7 @@ class Views:
         later = [_change(event.at, events.read(AgentState, event)) for event in found]
         return [first, *later]
 
-    def look(self, caller: Caller, request: LookRequest) -> dict[str, Any]:
+    def look(self, caller: Caller, request: LookRequest) -> LookReply:
         """What is on an agent's screen, or the last of what a stopped one printed."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
@@ -211,7 +226,8 @@ class Views:
         folder = self._folder(agent, sessions[0].number)
         lines = request.get("lines", 0)
         if agent.mode == "headless":
-            return {"id": agent.id, "live": live, "mode": agent.mode, **_said(agent, folder, lines)}
+            said, raw = _said(agent, folder, lines)
+            return {"id": agent.id, "live": live, "mode": agent.mode, "screen": said, "raw": raw}
         if live:
             text = self._context.sessions.terminal.capture(
                 session_name(agent), scrollback=lines, colour=colour
@@ -258,7 +274,7 @@ class Views:
         """What each agent, live or ended, is called."""
         return self._context.store.read(rows.names)
 
-    def diff(self, caller: Caller, request: DiffRequest) -> dict[str, Any]:
+    def diff(self, caller: Caller, request: DiffRequest) -> DiffReply:
         """What an agent changed since its base, committed or not."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
@@ -301,7 +317,7 @@ class Views:
             return agent.base
         return fork
 
-    def place(self, caller: Caller, request: PlaceRequest) -> dict[str, Any]:
+    def place(self, caller: Caller, request: PlaceRequest) -> PlaceReply:
         """Where an agent works, and what a command run there should be told."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
@@ -317,7 +333,7 @@ class Views:
         env = beside.extra_env
         return {"id": agent.id, "path": agent.workspace, "env": env, "box": box}
 
-    def attachment(self, caller: Caller, request: AgentRequest) -> dict[str, Any]:
+    def attachment(self, caller: Caller, request: AgentRequest) -> AttachmentReply:
         """How a terminal attaches to an agent's session."""
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
@@ -359,10 +375,32 @@ class Views:
         return session_request.transcript(self._context, agent)
 
 
-def _session(session: rows.Session) -> dict[str, Any]:
-    told = msgspec.to_builtins(session)
-    del told["marks"]  # how far our own readers are is nobody else's
-    return dict(told)
+def _session(session: rows.Session) -> SessionView:
+    """Not its marks: how far our own readers are is nobody else's business."""
+    return {
+        "agent": session.agent,
+        "number": session.number,
+        "marker": session.marker,
+        "started_at": session.started_at,
+        "ended_at": session.ended_at,
+        "exit_code": session.exit_code,
+        "events_offset": session.events_offset,
+    }
+
+
+def _uncommitted(found: WorkStatus) -> UncommittedView:
+    return {
+        "exists": found.exists,
+        "branch": found.branch,
+        "head": found.head,
+        "staged": found.staged,
+        "unstaged": found.unstaged,
+        "untracked": found.untracked,
+        "conflicted": found.conflicted,
+        "nested": found.nested,
+        "operation": found.operation,
+        "clean": found.clean,
+    }
 
 
 def view(
@@ -416,7 +454,7 @@ def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
     )
 
 
-def _change(at: float, change: AgentState) -> dict[str, Any]:
+def _change(at: float, change: AgentState) -> StateView:
     return {
         "at": at,
         "state": change.now,
@@ -426,10 +464,15 @@ def _change(at: float, change: AgentState) -> dict[str, Any]:
     }
 
 
-def _observation(seen: states.Observation | None, now: float) -> dict[str, Any] | None:
-    if seen is None:
-        return None
-    return {**msgspec.to_builtins(seen), "age": now - seen.at}
+def _observation(seen: states.Observation, now: float) -> ObservationView:
+    return {
+        "source": seen.source,
+        "value": seen.value,
+        "at": seen.at,
+        "evidence": seen.evidence,
+        "session": seen.session,
+        "age": now - seen.at,
+    }
 
 
 def _tail(folder: Path, lines: int | None) -> str:
@@ -439,7 +482,7 @@ def _tail(folder: Path, lines: int | None) -> str:
     return "\n".join(_last(wanted, lines))
 
 
-def _said(agent: Agent, folder: Path, lines: int | None) -> dict[str, str]:
+def _said(agent: Agent, folder: Path, lines: int | None) -> tuple[str, str]:
     """What a headless session said, for people and as it stands."""
     path = folder / OUTPUT
     text, cut = _end_of(path) if path.exists() else ("", False)
@@ -447,10 +490,7 @@ def _said(agent: Agent, folder: Path, lines: int | None) -> dict[str, str]:
         text = text.partition("\n")[2]
     raw = text.removesuffix("\n").split("\n")
     shown = drivers.dialect(agent.driver).shown(text)
-    return {
-        "screen": "\n".join(_last(shown, lines)),
-        "raw": without_escapes("\n".join(_last(raw, lines))),
-    }
+    return "\n".join(_last(shown, lines)), without_escapes("\n".join(_last(raw, lines)))
 
 
 def _last(lines: list[str], wanted: int | None) -> list[str]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.trash import ArchiveRequest, TrashRequest
+from windlass.api.wire.trash import (
+    ArchiveRequest,
+    ArchiveView,
+    SalvageView,
+    TrashRequest,
+    TrashShowReply,
+    TrashView,
+)
 from windlass.api.wire.views import RepoView
 from windlass.core import ids
 from windlass.daemon.kernel import lookup, repos, untrusted_files
@@ -25,24 +31,24 @@ class TrashArchive:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def trash(self, caller: Caller, request: TrashRequest) -> list[dict[str, Any]]:
+    def trash(self, caller: Caller, request: TrashRequest) -> list[TrashView]:
         """What was salvaged and can be restored."""
         where = lookup.scope(self._context, caller, request)
         git = repos.git(where.require_repo())
         now = self._context.clock.now()
         return [
-            {**_entry(entry), "age": now - entry.time, "how": entry.meta.get("how")}
+            {**_entry(entry), "age": now - entry.time, "how": _how(entry)}
             for entry in trash.entries(git)
         ]
 
-    def trash_entry(self, caller: Caller, request: TrashRequest) -> dict[str, Any]:
+    def trash_entry(self, caller: Caller, request: TrashRequest) -> TrashShowReply:
         """What one trash entry holds."""
         where = lookup.scope(self._context, caller, request)
         git = repos.git(where.require_repo())
         entry = trash.find(git, request.get("entries", [""])[0])
         return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
 
-    def archives(self, caller: Caller, request: ArchiveRequest) -> list[dict[str, Any]]:
+    def archives(self, caller: Caller, request: ArchiveRequest) -> list[ArchiveView]:
         """What was archived, newest first; one of them with its files."""
         where = lookup.scope(self._context, caller, request)
         repo = where.repo.id if where.repo else None
@@ -82,7 +88,7 @@ class TrashArchive:
         ]
 
 
-def _entry(entry: TrashEntry) -> dict[str, Any]:
+def _entry(entry: TrashEntry) -> SalvageView:
     return {
         "id": entry.id,
         "agent": entry.agent,
@@ -93,7 +99,12 @@ def _entry(entry: TrashEntry) -> dict[str, Any]:
     }
 
 
-def _archived(folder: Path) -> dict[str, Any] | None:
+def _how(entry: TrashEntry) -> str | None:
+    how = entry.meta.get("how")
+    return how if isinstance(how, str) else None
+
+
+def _archived(folder: Path) -> ArchiveView | None:
     try:
         row = msgspec.json.decode((folder / "agent.json").read_bytes())
     except (FileNotFoundError, msgspec.DecodeError):
