@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from windlass.core import shapes
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
 
-_NOBODY: Any = None
+_NOBODY: Any = SimpleNamespace(memory=SimpleNamespace(per_agent=dict, per_repo=dict))
 ROUTES = routes(Services(_NOBODY, _NOBODY))
 """Every verb as it is declared; nothing is behind it that could answer."""
 

@@ -117,6 +117,7 @@ class Daemon:
             Timer("room on the disk", 15.0, Disk(context, services.intents).check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
+            Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
         )
 
     async def stop(self) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import random
-import threading
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +12,8 @@ from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import Clock, Commands, Sessions
 from windlass.daemon.kernel.failpoints import Failpoints
+from windlass.daemon.kernel.locks import KeyedLocks
+from windlass.daemon.kernel.memory import Memory
 from windlass.daemon.kernel.pools import Pools
 from windlass.store.store import Store
 
@@ -128,31 +127,13 @@ class Context:
         self.pools = Pools()
         self.look: Callable[[Uid], None] = lambda _: None
         """Reads what is new about an agent, now; the daemon puts its eyes here."""
-        self.brought: dict[Uid, object] = {}
+        self.memory = Memory(store)
+        self.brought: dict[Uid, object] = self.memory.per_agent()
         """By what each clone was known when its work was brought home last."""
-        self.stuck: dict[Uid, Stuck] = {}
+        self.stuck: dict[Uid, Stuck] = self.memory.per_agent()
         """Those whose work does not come home."""
-        self._locks: defaultdict[Uid, threading.RLock] = defaultdict(threading.RLock)
-        self._guard = threading.Lock()
-
-    @contextmanager
-    def holding(self, uids: list[Uid]) -> Iterator[None]:
-        """Holds these agents' locks, always in the same order."""
-        with self._guard:
-            locks = [self._locks[uid] for uid in sorted(set(uids))]
-        with ExitStack() as held:
-            for lock in locks:
-                held.enter_context(lock)
-            yield
-
-    def is_free(self, uid: Uid, *, within: float) -> bool:
-        """Whether nobody holds that lock any more after so many seconds at most."""
-        with self._guard:
-            lock = self._locks[uid]
-        if not lock.acquire(timeout=within):
-            return False
-        lock.release()
-        return True
+        self.locks = KeyedLocks()
+        """Of agents, held by whoever ends, merges or steers them."""
 
     def new_uid(self) -> Uid:
         """Makes an id for the store; random even under a seed, because it names files."""

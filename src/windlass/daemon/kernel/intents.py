@@ -161,7 +161,7 @@ class Intents:
             raise _rebuilt(found.error or {})
         operation = self._operations[found.kind]
         work = Work(self._context, found)
-        with self._context.holding(operation.locks(found.data)):
+        with self._context.locks.holding(operation.locks(found.data)):
             return self._go_on(operation, work)
 
     def _record(self, writing: Writing, kind: str, key: str, begin: Begin) -> Intent:

@@ -37,7 +37,7 @@ POOLS = (
     Pool("verb", 96, "daemon.main", "a request each; most wait for a git or a tmux of their own"),
     Pool("wait", 32, "api.server's waits", "what listeners and event streams read when woken"),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
-    Pool("timer", 8, "kernel.timers", "one each for what is done again and again"),
+    Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
     Pool("homecoming", 16, "launch.clones", "a boxed clone each, whose commits come home"),
     Pool("report", 4, "states.reports", "news of states, which git is asked for"),

@@ -122,7 +122,7 @@ def bring(context: Context, agent: Agent) -> None:
     repo = repos.by_id(context, agent.repo)
     if repos.is_gone(repo):
         return
-    with context.holding([_coming_home(agent)]):
+    with context.locks.holding([_coming_home(agent)]):
         # It may have been brought, or its branch removed, while we waited.
         if seen == context.brought.get(agent.uid) or not Path(agent.workspace).is_dir():
             return
@@ -142,7 +142,7 @@ def bring(context: Context, agent: Agent) -> None:
 @contextlib.contextmanager
 def halted(context: Context, agent: Agent) -> Iterator[None]:
     """Keeps an agent's work from coming home meanwhile: its branch is being removed."""
-    with context.holding([_coming_home(agent)]):
+    with context.locks.holding([_coming_home(agent)]):
         yield
         context.brought[agent.uid] = homecoming.signature(agent.workspace, agent.branch or "")
 
@@ -156,8 +156,11 @@ def try_to_bring(context: Context, agent: Agent) -> None:
 
     Where that went wrong lately, and the clone is as it was, nothing is tried.
     """
-    if agent.isolation != "box" or not context.is_free(_coming_home(agent), within=_PATIENCE):
+    if agent.isolation != "box":
         return
+    with context.locks.trying(_coming_home(agent), within=_PATIENCE) as is_free:
+        if not is_free:
+            return  # it is under way, and takes long
     seen = homecoming.signature(agent.workspace, agent.branch or "")
     before = context.stuck.get(agent.uid)
     if before is not None and before.holds(seen, context.clock.now()):

@@ -52,16 +52,33 @@ class AgentSession(NamedTuple):
         return self.session.started_at is not None and self.session.ended_at is None
 
 
+class _Watch:
+    """What is known so far of the conversations that may tell of an agent's messages."""
+
+    def __init__(self) -> None:
+        self.read: dict[str, int] = {}
+        """How far each conversation was read."""
+        self.over: set[str] = set()
+        """Messages that went with a call of a tool which is over."""
+        self.passed: dict[str, float] = {}
+        """Since when the model has gone on without each of those."""
+        self.quiet: dict[str, float] = {}
+        """Since when a session is idle and has not had a message."""
+
+    def forget(self, message: str) -> None:
+        """Watches for a message no longer."""
+        self.over.discard(message)
+        self.passed.pop(message, None)
+        self.quiet.pop(message, None)
+
+
 class Confirmation:
     """Reads conversations from where messages were offered; for one thread an agent at a time."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._read: dict[Uid, dict[str, int]] = {}
-        self._over: set[str] = set()
-        self._passed: dict[str, float] = {}
-        self._quiet: dict[str, float] = {}
-        self._paths: dict[Uid, tuple[tuple[int, str], str]] = {}
+        self._watches: dict[Uid, _Watch] = context.memory.per_agent()
+        self._paths: dict[Uid, tuple[tuple[int, str], str]] = context.memory.per_agent()
 
     def path(self, agent: Agent) -> str:
         """Where an agent's conversation is."""
@@ -76,26 +93,27 @@ class Confirmation:
         agent = recipient.agent
         watched = self._context.store.read(lambda c: mailbox.watched(c, agent.uid))
         if not watched:
-            self._read.pop(agent.uid, None)
+            self._watches.pop(agent.uid, None)
             return []
         numbers = {one.id for one in watched}
-        told_now = self._news(agent, watched)
+        watch = self._watches.setdefault(agent.uid, _Watch())
+        told_now = self._news(agent, watch, watched)
         if told_now:
             watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
-        self._note_results(watched, told_now)
+        self._note_results(watch, watched, told_now)
         under_way = [one for one in watched if one.state == "queued" and one.offer is not None]
-        lost = [(one, why) for one in under_way if (why := self._lost(recipient, one))]
+        lost = [(one, why) for one in under_way if (why := self._lost(recipient, watch, one))]
         if lost:
             self._context.store.write(lambda w: _queue_again(w, lost))
         gone = {one.id for one, _ in lost}
         left = [one for one in under_way if one.id not in gone]
         for number in numbers - {one.id for one in left}:
-            self._forget(number)
+            watch.forget(number)
         return left
 
-    def _news(self, agent: Agent, watched: list[Message]) -> list[TranscriptLine]:
+    def _news(self, agent: Agent, watch: _Watch, watched: list[Message]) -> list[TranscriptLine]:
         """Lines that were not looked at, of every conversation that may tell of these."""
-        begun = self._read.setdefault(agent.uid, {})
+        begun = watch.read
         for offer in (one.offer for one in watched):
             if offer is not None and offer.path not in begun:
                 begun[offer.path] = offer.offset
@@ -109,7 +127,9 @@ class Confirmation:
                 begun[path] = part.end
         return found
 
-    def _note_results(self, watched: list[Message], found: list[TranscriptLine]) -> None:
+    def _note_results(
+        self, watch: _Watch, watched: list[Message], found: list[TranscriptLine]
+    ) -> None:
         """Notes whose call of a tool is over, and then whether the model went on without it.
 
         What went with a call is written after its result: that it is missing there says nothing
@@ -118,16 +138,11 @@ class Confirmation:
         for line in found:
             for one in watched:
                 if one.offer is not None and one.offer.tool in line.result_of:
-                    self._over.add(one.id)
-                elif line.answers and one.id in self._over:
-                    self._passed.setdefault(one.id, self._context.clock.unscaled.monotonic())
+                    watch.over.add(one.id)
+                elif line.answers and one.id in watch.over:
+                    watch.passed.setdefault(one.id, self._context.clock.unscaled.monotonic())
 
-    def _forget(self, number: str) -> None:
-        self._over.discard(number)
-        self._passed.pop(number, None)
-        self._quiet.pop(number, None)
-
-    def _lost(self, recipient: AgentSession, message: Message) -> str:
+    def _lost(self, recipient: AgentSession, watch: _Watch, message: Message) -> str:
         """Why a message that is under way will not arrive; empty while it may."""
         offer = message.offer
         if offer is None:
@@ -138,18 +153,18 @@ class Confirmation:
         if not recipient.alive:
             return ""
         clock = self._context.clock
-        passed = self._passed.get(message.id)
+        passed = watch.passed.get(message.id)
         if passed is not None and clock.unscaled.monotonic() - passed >= _AFTERWARDS:
             return "the call that it went with went without it"
         if recipient.agent.state not in RESTING:
-            self._quiet.pop(message.id, None)
+            watch.quiet.pop(message.id, None)
             return ""
         if self._is_held_up(recipient):
-            self._quiet.pop(message.id, None)
+            watch.quiet.pop(message.id, None)
             return ""
         # Not by the wall clock, which goes on while a machine sleeps.
         now = clock.monotonic()
-        if now - self._quiet.setdefault(message.id, now) < _SILENCE:
+        if now - watch.quiet.setdefault(message.id, now) < _SILENCE:
             return ""
         if offer.route == "paste" and not keyboard.is_free(self._context, recipient.agent):
             return ""  # it may stand there still, and be sent off by whoever presses Enter

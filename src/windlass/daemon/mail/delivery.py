@@ -26,6 +26,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.locks import KeyedLocks
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
 from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
@@ -61,7 +62,7 @@ class Delivery:
         self._confirming = Confirmation(context)
         self._busy: set[Uid] = set()
         self._working: dict[Uid, bool] = {}
-        self._guards: dict[Uid, threading.Lock] = {}
+        self._locks = KeyedLocks()
         self._guard = threading.Lock()
         self._waiting: dict[Uid, _Waiter] = {}
         self._closed = threading.Event()
@@ -101,16 +102,12 @@ class Delivery:
         """Takes what a conversation tells now; called when an agent was looked at."""
         if uid not in self._busy:
             return
-        guard = self._guarding(uid)
-        if guard.acquire(blocking=False):
-            try:
-                recipient = confirmation.recipient_of(self._context, uid)
-                if recipient is not None:
-                    self._confirming.settle(recipient)
-                    if not recipient.alive:
-                        self._loop.call_soon_threadsafe(self._release, uid)
-            finally:
-                guard.release()
+        with self._locks.trying(uid) as held:
+            recipient = confirmation.recipient_of(self._context, uid) if held else None
+            if recipient is not None:
+                self._confirming.settle(recipient)
+                if not recipient.alive:
+                    self._loop.call_soon_threadsafe(self._release, uid)
         self.stir(uid)
 
     def context_for(self, uid: Uid, event: Mapping[str, Any]) -> str | None:
@@ -120,19 +117,14 @@ class Delivery:
             return None
         if event.get("agent_id") is not None or not isinstance(call, str) or not call:
             return None  # a subagent would keep it to itself
-        guard = self._guarding(uid)
-        if not guard.acquire(blocking=False):
-            return None
-        try:
-            recipient = confirmation.recipient_of(self._context, uid)
+        with self._locks.trying(uid) as held:
+            recipient = confirmation.recipient_of(self._context, uid) if held else None
             if recipient is None or not recipient.alive or recipient.agent.mode != "live":
                 return None
             if self._confirming.settle(recipient):
                 return None
             taken = messages.batch(self._queued(uid), messages.ROOM)
             return self._offer(recipient, taken, "context", tool=call) or None
-        finally:
-            guard.release()
 
     async def wait(self, caller: Caller, request: MailRequest) -> MailReply:
         """Answers a waiting hook when there is mail; at once where its session is over."""
@@ -164,7 +156,7 @@ class Delivery:
             or recipient.session.ended_at is not None
         ):
             return False
-        with self._guarding(uid):
+        with self._locks.holding([uid]):
             left = self._confirming.settle(recipient)
             # It asks again because our answer broke off: it has not had what it was offered.
             again = [one for one in left if one.offer is not None and one.offer.arm == arm]
@@ -212,7 +204,7 @@ class Delivery:
         clock = self._context.clock
         end = clock.monotonic() + _WATCHED
         while True:
-            with self._guarding(uid):
+            with self._locks.holding([uid]):
                 under_way, offered = self._once(uid)
             if offered:
                 end = clock.monotonic() + _WATCHED
@@ -336,10 +328,6 @@ class Delivery:
     def _queued(self, uid: Uid) -> list[Message]:
         found = self._context.store.read(lambda c: mailbox.queued(c, uid))
         return [one for one in found if one.offer is None]
-
-    def _guarding(self, uid: Uid) -> threading.Lock:
-        with self._guard:
-            return self._guards.setdefault(uid, threading.Lock())
 
 
 async def _give(waiter: _Waiter, text: str) -> bool:

@@ -58,7 +58,7 @@ class Primary:
         self._questions = questions
         self._armed = armed
         self._told: OrderedDict[tuple[str, RepoId], Gist] = OrderedDict()
-        self._known: dict[RepoId, _Known] = {}
+        self._known: dict[RepoId, _Known] = context.memory.per_repo()
         self._guard = threading.Lock()
 
     def answer(self, _caller: Caller, request: HookInput) -> HookOutput:

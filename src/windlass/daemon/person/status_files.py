@@ -54,9 +54,9 @@ class StatusFiles:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._wanted: dict[RepoId, _Wanted] = {}
-        self._done: dict[Path, _Done] = {}
-        self._amiss: dict[Path, str] = {}
+        self._wanted: dict[RepoId, _Wanted] = context.memory.per_repo()
+        self._done: dict[RepoId, dict[Path, _Done]] = context.memory.per_repo()
+        self._amiss: dict[RepoId, dict[Path, str]] = context.memory.per_repo()
 
     def refresh(self) -> None:
         """Writes what has changed, where it is wanted and due."""
@@ -95,7 +95,7 @@ class StatusFiles:
         on = (config is not None and config.status_node.enabled, config and config.status_file)
         for name, edit, wanted in zip((NODE_FILE, STATUS_FILE), (_bare, _gone), on, strict=True):
             path = Path(repo.root) / name
-            if wanted or self._done.pop(path, None) is None:
+            if wanted or self._done_in(repo).pop(path, None) is None:
                 continue
             _, why = _change(path, edit)
             self._tell_once(repo, path, why)
@@ -116,18 +116,18 @@ class StatusFiles:
             max_messages=options.max_messages,
             count_children=options.include_children_count,
         )
-        if not self._due(path, data, options.update_interval):
+        if not self._due(repo, path, data, options.update_interval):
             return
         wrote, why = _write(path, lambda old: renew(old, data))
         if wrote or not why:
-            before = self._done.get(path)
+            before = self._done_in(repo).get(path)
             at = self._context.clock.now() if wrote else before.at if before else 0.0
-            self._done[path] = _Done(at, data, _signature(path))
+            self._done_in(repo)[path] = _Done(at, data, _signature(path))
         self._tell_once(repo, path, why)
 
-    def _due(self, path: Path, data: dict[str, Any], interval: float) -> bool:
+    def _due(self, repo: Repo, path: Path, data: dict[str, Any], interval: float) -> bool:
         """Whether it is time: at first, when somebody has gone, else once in an interval."""
-        done = self._done.get(path)
+        done = self._done_in(repo).get(path)
         if done is None:
             return True
         if status_node.same(done.said, data) and done.file == _signature(path):
@@ -137,10 +137,14 @@ class StatusFiles:
         # A clock that went back is no reason to wait for it.
         return not 0 <= self._context.clock.now() - done.at < interval
 
+    def _done_in(self, repo: Repo) -> dict[Path, _Done]:
+        return self._done.setdefault(repo.id, {})
+
     def _tell_once(self, repo: Repo, path: Path, why: str) -> None:
-        if self._amiss.get(path, "") == why:
+        amiss = self._amiss.setdefault(repo.id, {})
+        if amiss.get(path, "") == why:
             return
-        self._amiss[path] = why
+        amiss[path] = why
         if not why:
             return
         told = (

@@ -65,7 +65,9 @@ class Costs:
     def __init__(self, context: Context, find: Find = find) -> None:
         self._context = context
         self._find = find
-        self._sources: dict[Uid, tuple[tuple[int, str], ConversationSource]] = {}
+        self._sources: dict[Uid, tuple[tuple[int, str], ConversationSource]] = (
+            context.memory.per_agent()
+        )
         self._bundled: Table | None = None
         self._complained: object = None
 

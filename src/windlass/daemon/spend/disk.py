@@ -31,7 +31,7 @@ class Disk:
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
         self._intents = intents
-        self._uncounted: set[Uid] = set()
+        self._uncounted: dict[Uid, str] = context.memory.per_agent()
 
     def check(self) -> None:
         """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
@@ -63,9 +63,9 @@ class Disk:
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             if agent.uid not in self._uncounted:
                 log.warning("not known how much disk %s takes: %s", agent.id, error)
-            self._uncounted.add(agent.uid)
+            self._uncounted[agent.uid] = str(error)
             return None
-        self._uncounted.discard(agent.uid)
+        self._uncounted.pop(agent.uid, None)
         return taken
 
 

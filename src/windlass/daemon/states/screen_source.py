@@ -51,7 +51,7 @@ class ScreenSource:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._eyes: dict[Uid, Eye] = {}
+        self._eyes: dict[Uid, Eye] = context.memory.per_agent()
 
     def glance(self, agent: Agent, session: Session, *, status_file: Any) -> list[Observation]:
         """What is new since the last glance. `status_file` finds the file of a process."""
@@ -71,10 +71,6 @@ class ScreenSource:
             self._picture(dialect, eye, agent, folder=str(folder), now=now),
         ]
         return [seen for seen in found if seen is not None]
-
-    def forget(self, uid: Uid) -> None:
-        """Lets go of an agent that has ended."""
-        self._eyes.pop(uid, None)
 
     def _picture(
         self, dialect: Dialect, eye: Eye, agent: Agent, *, folder: str, now: float

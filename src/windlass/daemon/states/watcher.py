@@ -8,7 +8,6 @@ transaction that keeps what was read.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +17,7 @@ from windlass.core.events import AgentUnreadable
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.kernel.locks import KeyedLocks
 from windlass.daemon.states import hook_source, observations
 from windlass.daemon.states.sources import Sources
 from windlass.store import rows
@@ -36,13 +36,12 @@ class AgentWatcher:
     def __init__(self, context: Context, sources: Sources) -> None:
         self._context = context
         self._sources = sources
-        self._guards: dict[Uid, threading.Lock] = {}
-        self._to_count: dict[Uid, int] = {}
-        self._guard = threading.Lock()
+        self._locks = KeyedLocks()
+        self._to_count: dict[Uid, int] = context.memory.per_agent()
 
     def look(self, uid: Uid) -> None:
         """Reads what is new about one agent. Safe from any thread, at any time, any number."""
-        with self._looking_at(uid):
+        with self._locks.holding([uid]):
             found = self._context.store.read(lambda c: _current(c, uid))
             if found is None:
                 return
@@ -59,10 +58,6 @@ class AgentWatcher:
     def try_to_look(self, uid: Uid) -> None:
         """Looks for somebody who has more to do: what goes wrong is recorded, not raised."""
         self._safely(uid, partial(self.look, uid))
-
-    def _looking_at(self, uid: Uid) -> threading.Lock:
-        with self._guard:
-            return self._guards.setdefault(uid, threading.Lock())
 
     def look_at_all(self) -> None:
         """Looks at every agent whose session is thought to live."""
@@ -99,7 +94,7 @@ class AgentWatcher:
             self._context.store.write(partial(_tell_of_blindness, uid=uid, error=str(error)))
 
     def _peek(self, agent: Agent, session: Session) -> None:
-        with self._looking_at(agent.uid):
+        with self._locks.holding([agent.uid]):
             self._glance(agent, session)
 
     def _glance(self, agent: Agent, session: Session) -> None:
