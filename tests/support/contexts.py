@@ -1,6 +1,7 @@
 """A daemon's context for tests that start no daemon: real folders, a real store, a clock to turn.
 
-Sockets, the loop that looks at agents and whatever needs a session are for the tests on a ground.
+Sessions are those of `fake_sessions`, which the test plays. Sockets and the loop that looks at
+agents are for the tests on a ground.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from tests.support.fake_sessions import FakeSessions
 
 from windlass.core.ids import RepoId, Uid
-from windlass.core.ports import Clock
+from windlass.core.ports import Clock, Sessions
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.sessions import processes
-from windlass.sessions.session import TmuxSessions
-from windlass.sessions.tmux import Tmux
 from windlass.store import tables
 from windlass.store.store import Store, Writing
 
@@ -83,14 +83,17 @@ def lent(clock: Clock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
                 context.pools.join()  # nobody uses the store any more when it is closed
 
 
-def opened(folder: Path, clock: Clock) -> Context:
-    """A context as every daemon that is started on a folder makes one; its store is open."""
+def opened(folder: Path, clock: Clock, sessions: Sessions | None = None) -> Context:
+    """A context as every daemon that is started on a folder makes one; its store is open.
+
+    Sessions outlive a daemon: give those of the last one to go on with them.
+    """
     store = Store(folder / "windlass.db", clock=clock)
     store.open()
     return Context(
         store=store,
         folders=Folders(folder, folder / "rt"),
-        sessions=TmuxSessions(Tmux(folder / "tmux")),
+        sessions=sessions or FakeSessions(clock),
         commands=processes,
         clock=clock,
         dice=random.Random(1),  # noqa: S311 - names, not secrets

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.daemon.mail.post_office import Post
+from tests.support.fake_sessions import FakeSessions
 from tests.support.ground import until
 
 from windlass.api.verbs import Caller
 from windlass.core.ids import Uid
+from windlass.core.launch import Launch
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
 from windlass.daemon.launch import keyboard
@@ -240,6 +242,27 @@ async def test_a_headless_session_that_does_not_read_yet_is_offered_nothing(
     desk.stir(Uid("ann"))
     await when(lambda: Uid("ann") not in desk._working, "the end")  # noqa: SLF001
     assert post.message(sent["id"]).offer is None
+
+
+@on_a_loop
+async def test_mail_for_a_headless_session_is_written_to_its_input(
+    post: Post, desk: Delivery
+) -> None:
+    post.lives("ann")
+    sessions = post.context.sessions
+    folder = post.context.folders.session(Uid("ann"), 1)
+    launch = Launch(argv=("agent",), cwd="/", env={}, mode="headless")
+    sessions.start(folder=folder, name="ann", launch=launch, wake=None, marker="m1")
+    assert isinstance(sessions, FakeSessions)
+    (sent,) = post.send("ann", "mind the gap")
+    desk.stir(Uid("ann"))
+    await when(lambda: b"mind the gap" in sessions["ann"].received, "the message")
+    line = json.loads(sessions["ann"].received)
+    assert line["type"] == "user"
+    assert sent["id"] in line["message"]["content"][0]["text"]
+    offer = post.message(sent["id"]).offer
+    assert offer is not None
+    assert offer.route == "stdin"
 
 
 @on_a_loop

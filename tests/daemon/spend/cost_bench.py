@@ -16,9 +16,8 @@ from windlass.api.wire.spend import CostsReply
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life
-from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.spend.costs import ConversationSource, Costs
-from windlass.sessions.tmux import Tmux
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.store import Event, Store, Writing
@@ -45,21 +44,13 @@ class Bench:
         return self.context.store
 
     def close(self) -> None:
-        """Ends what was started for agents, and the database in use."""
-        for agent in self.store.read(rows.agents):
-            folder = self.context.folders.session(agent.uid, 1)
-            if folder.exists():
-                name, marker = session_name(agent), f"marker-{agent.uid}"
-                self.context.sessions.stop(folder=folder, name=name, marker=marker)
+        """Ends the database in use."""
         self.store.close()
-        tmux = Tmux(self.folder / "tmux")
-        if tmux.alive():
-            tmux.shutdown()
 
     def restart(self) -> None:
         """What was only in memory is gone."""
         self.store.close()
-        self.context = opened(self.folder, self.clock)
+        self.context = opened(self.folder, self.clock, self.context.sessions)
         self.costs = Costs(self.context, self.find)
 
     def find(self, _context: Context, agent: Agent, _session: Session) -> ConversationSource:

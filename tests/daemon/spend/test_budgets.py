@@ -1,9 +1,7 @@
-"""Budgets, with real processes to pause."""
+"""Budgets, with sessions to pause."""
 
 from __future__ import annotations
 
-import os
-import sys
 from functools import partial
 from itertools import count
 
@@ -28,14 +26,9 @@ _ANSWERS = count()
 
 
 def running(bench: Bench, agent: Agent) -> Budgets:
-    """Gives the agent's session a real process, and judges with the real pause."""
+    """Starts the agent's session, and judges with the real pause."""
     folder = bench.context.folders.session(agent.uid, agent.session)
-    launch = Launch(
-        argv=(sys.executable, "-c", "import time; time.sleep(600)"),
-        cwd=str(bench.folder),
-        env=dict(os.environ),
-        mode="headless",
-    )
+    launch = Launch(argv=("agent",), cwd=str(bench.folder), env={}, mode="headless")
     bench.context.sessions.start(
         folder=folder,
         name=session_name(agent),

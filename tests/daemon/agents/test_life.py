@@ -1,0 +1,68 @@
+"""A whole life of an agent: the real services on real git, and a session that the test plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.contexts import Turned, lent
+from tests.support.workshop import Workshop, git
+
+from windlass.core.states import COMPLETE_PHRASE, State
+
+
+@pytest.fixture
+def workshop() -> Iterator[Workshop]:
+    """A daemon's services, without a daemon."""
+    with lent(Turned(tick=0.001), {}) as context:
+        made = Workshop(context)
+        yield made
+        made.close()
+
+
+def test_an_agent_is_spawned_paused_resumed_and_ended_and_nothing_of_its_work_is_lost(
+    workshop: Workshop,
+) -> None:
+    made = workshop.ask(
+        "spawn", goal="say hello", name="fox", driver="standin", isolation="hooks", mode="live"
+    )
+    fox = workshop.agent(made["uid"])
+    first = workshop.session(fox)
+    assert "say hello" in first.launch.argv
+    assert workshop.state(fox) is State.CREATING
+    first.hook("SessionStart", source="startup", session_id=fox.conversation)
+    first.hook("PreToolUse", tool_name="Write")
+    assert workshop.state(fox) is State.RUNNING
+    workshop.converse(fox, "say hello")
+
+    workshop.ask("pause", agent="fox")
+    assert not first.alive
+    assert workshop.state(fox) is State.PAUSED
+
+    workshop.ask("resume", agent="fox")
+    second = workshop.session(fox)
+    assert second is not first
+    argv = second.launch.argv
+    assert argv[argv.index("--resume") + 1] == fox.conversation
+    second.hook("SessionStart", source="resume", session_id=fox.conversation)
+    assert workshop.state(fox) is State.CREATING, "it takes up the turn in which it was paused"
+    (Path(fox.workspace) / "hello.txt").write_text("hello\n")
+    git(Path(fox.workspace), "add", "-A")
+    git(Path(fox.workspace), "commit", "-q", "-m", "says hello")
+    (Path(fox.workspace) / "draft.txt").write_text("not yet\n")
+    second.hook("Stop", last_assistant_message=f"Done.\n{COMPLETE_PHRASE}")
+    assert workshop.state(fox) is State.COMPLETE
+
+    workshop.ask("end", agents=["fox"])
+    ended = workshop.agent(fox.uid)
+    assert not second.alive
+    assert ended.ended_at is not None
+    assert not Path(fox.workspace).exists()
+    (kept,) = workshop.ask("trash")
+    assert (kept["agent"], kept["summary"]["commits"], kept["summary"]["untracked"]) == (
+        "fox",
+        1,
+        1,
+    )
+    assert "says hello" in git(workshop.repo, "log", "--format=%s", kept["ref"])

@@ -1,0 +1,91 @@
+"""The services of a daemon in the test's own process: real git, a real store, fake sessions.
+
+For whatever happens to agents over several steps: a step takes as long as its git does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.support.contexts import NoDoors
+from tests.support.fake_sessions import FakeSession, FakeSessions
+
+from windlass.api.verbs import Caller
+from windlass.core.crew import Agent
+from windlass.core.ids import Uid
+from windlass.core.states import State
+from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.launch import session_request
+from windlass.daemon.launch.clones import Homecomings
+from windlass.daemon.routes import routes
+from windlass.daemon.services import Services
+from windlass.daemon.spend.budgets import Budgets
+from windlass.daemon.states.sources import Sources
+from windlass.daemon.states.watcher import AgentWatcher
+from windlass.store import rows
+
+_IDENTITY = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+_ENV = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def git(cwd: Path, *words: str) -> str:
+    """Runs plain git, as a person or an agent would."""
+    argv = ["git", *_IDENTITY, *words]
+    done = subprocess.run(argv, cwd=cwd, env=_ENV, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+class Workshop:
+    """The services of a daemon, wired as it wires them, and a repository to work on."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.repo = context.folders.home / "work"
+        self.repo.mkdir()
+        git(self.repo, "init", "-q", "-b", "main")
+        git(self.repo, "commit", "-q", "--allow-empty", "-m", "first")
+        self.services = Services(context, NoDoors())
+        budgets = Budgets(context, self.services.intents)
+        sources = Sources(
+            context,
+            self.services.costs,
+            budgets,
+            Homecomings(context),
+            self.services.delivery,
+        )
+        context.look = AgentWatcher(context, sources).look
+        self._table = routes(self.services)
+
+    def close(self) -> None:
+        """Begins nothing more."""
+        self.services.delivery.close()
+
+    def ask(self, verb: str, **request: Any) -> Any:
+        """Asks as the person."""
+        return self._table[verb].answer(Caller(None), {"cwd": str(self.repo), **request})
+
+    def agent(self, uid: str) -> Agent:
+        """An agent as it is kept now."""
+        found = self.context.store.read(lambda c: rows.agent(c, Uid(uid)))
+        assert found is not None
+        return found
+
+    def session(self, agent: Agent) -> FakeSession:
+        """The newest session of an agent."""
+        assert isinstance(self.context.sessions, FakeSessions)
+        return self.context.sessions[session_name(agent)]
+
+    def state(self, agent: Agent) -> State:
+        """What an agent does, as far as its session has told by now."""
+        self.context.look(agent.uid)
+        return self.agent(agent.uid).state
+
+    def converse(self, agent: Agent, text: str) -> None:
+        """Writes the first message of an agent's conversation."""
+        path = Path(session_request.transcript(self.context, agent))
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"type": "user", "message": {"content": text}}) + "\n")
