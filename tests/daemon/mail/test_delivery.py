@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from tests.support.fake_sessions import FakeSessions
 from tests.support.ground import until
 
 from windlass.api.verbs import Caller
+from windlass.api.wire.hooks import HookInput
 from windlass.core.ids import Uid
 from windlass.core.launch import Launch
 from windlass.core.mail.messages import Message
@@ -24,8 +26,10 @@ from windlass.core.states import State
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation
 from windlass.daemon.mail.delivery import Delivery
+from windlass.daemon.policy.decisions import Decisions
 from windlass.store import mailbox, rows
 from windlass.store.rows import Session
+from windlass.store.store import Writing
 
 BUSY: dict[str, Any] = {"mode": "live", "state": State.RUNNING}
 IDLE: dict[str, Any] = {"mode": "live", "state": State.WAITING}
@@ -219,6 +223,42 @@ async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
 
 
 @on_a_loop
+async def test_the_answer_about_a_call_waits_only_a_moment_for_mail_which_then_goes_with_the_next(
+    post: Post, desk: Delivery
+) -> None:
+    """Somebody holds the writer; the offer that is written down too late is taken back."""
+    path = post.lives("ann", **BUSY)
+    (sent,) = post.send("ann")
+    await when(lambda: Uid("ann") not in desk._working, "quiet")  # noqa: SLF001 - no event tells
+    held, go = threading.Event(), threading.Event()
+
+    def hold(_: Writing) -> None:
+        held.set()
+        go.wait(30)
+
+    holding = asyncio.create_task(asyncio.to_thread(post.store.write, hold))
+    await asyncio.to_thread(held.wait, 30)
+    decide = Decisions(post.context, desk.context_for).decide
+    call = {**CALL, "tool_name": "Read", "tool_input": {"file_path": "x"}, "cwd": "/"}
+    answer = await asyncio.to_thread(decide, Caller(Uid("ann")), cast("HookInput", call))
+    assert answer["hookSpecificOutput"]["permissionDecision"]
+    assert "additionalContext" not in answer["hookSpecificOutput"]
+    assert not go.is_set()
+    go.set()
+    await holding
+    again = "message.requeued"
+    await when(lambda: bool(post.events(again)), "the offer that is taken back")
+    assert [one["why"] for one in post.events(again)] == [
+        "the answer about the call went without it"
+    ]
+    text = await offered(desk, "toolu_2")
+    write(path, result("toolu_2"), added(text))
+    await asyncio.to_thread(desk.look, Uid("ann"))
+    await when(lambda: post.message(sent["id"]).state == "delivered", "the receipt")
+    assert await added_to(desk, "toolu_3") is None
+
+
+@on_a_loop
 async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: Delivery) -> None:
     post.lives("ann", **BUSY)
     (old,) = post.send("ann", "red", topic="build")
@@ -226,11 +266,10 @@ async def test_what_is_outdated_as_it_is_taken_is_not_offered(post: Post, desk: 
     (new,) = post.send("ann", "green", topic="build")
     reach = confirmation.recipient_of(post.context, Uid("ann"))
     assert reach is not None
-    text = desk._offer(reach, [seen, post.message(new["id"])], "context")  # noqa: SLF001
-    assert "green" in text
-    assert "red" not in text
+    taken = desk._offer(reach, [seen, post.message(new["id"])], "context")  # noqa: SLF001
+    assert [one.id for one in taken] == [new["id"]]
     assert post.message(old["id"]).offer is None
-    assert desk._offer(reach, [seen], "context") == ""  # noqa: SLF001
+    assert desk._offer(reach, [seen], "context") == []  # noqa: SLF001
 
 
 @on_a_loop

@@ -22,6 +22,7 @@ from windlass.daemon.states.output_source import OutputSource, Printed
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.store import rows
 from windlass.store.rows import Session
+from windlass.store.store import Event
 
 UID = Uid("0123456789ab")
 
@@ -149,3 +150,24 @@ def test_who_looks_with_an_old_session_in_hand_hears_nothing_twice(context: Cont
         "hook.SessionStart", "hook.UserPromptSubmit", "hook.PreToolUse",
     ]  # fmt: skip
     assert [one.data["now"] for one in found if one.kind == "agent.state"] == ["running"]
+
+
+def test_hook_lines_are_kept_a_few_at_a_time_so_that_others_write_in_between(
+    context: Context,
+) -> None:
+    made, session = agent(context, mode="live", state=State.RUNNING)
+    events = context.folders.events(UID, 1)
+    events.parent.mkdir(parents=True)
+    call = json.dumps({"at": NOW, "event": {"hook_event_name": "PreToolUse"}}) + "\n"
+    events.write_text(120 * call + 70 * "garbage\n" + 20 * call)
+    commits: list[int] = []
+
+    def committed(told: list[Event]) -> None:
+        commits.append(sum(one.kind == "hook.PreToolUse" for one in told))
+
+    context.store.listen(committed)
+    watching = AgentWatcher(context, sources=None)  # type: ignore[arg-type]  # only hooks are read
+    watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session
+    assert commits == [50, 50, 40]
+    garbage = [one for one in context.store.read(rows.events) if one.kind == "hook.garbage"]
+    assert [one.data["lines"] for one in garbage] == [70]

@@ -20,7 +20,16 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PoolName = Literal[
-    "verb", "wait", "look", "timer", "mail", "homecoming", "report", "budget", "notify"
+    "verb",
+    "wait",
+    "look",
+    "timer",
+    "mail",
+    "context",
+    "homecoming",
+    "report",
+    "budget",
+    "notify",
 ]
 
 
@@ -39,6 +48,7 @@ POOLS = (
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
     Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
+    Pool("context", 16, "mail.delivery", "mail that goes with the answer about a call, if quick"),
     Pool("homecoming", 16, "launch.clones", "a boxed clone each, whose commits come home"),
     Pool("report", 4, "states.reports", "news of states, which git is asked for"),
     Pool("budget", 16, "spend.budgets", "an agent each that is paused because it spent too much"),

@@ -30,12 +30,15 @@ from windlass.daemon.kernel.locks import KeyedLocks
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
 from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
+from windlass.daemon.mail.handover import Handover
 from windlass.store import mailbox, rows
 from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
 
 _PAUSE = 0.02
+_ATTACHED_WITHIN = 0.2
+"""Seconds that the answer about a call waits for mail that is to go with it."""
 _WATCHED = 1.5
 """Seconds that a conversation is watched closely after something was offered to it."""
 _PATIENCE = 2.0
@@ -111,20 +114,39 @@ class Delivery:
         self.stir(uid)
 
     def context_for(self, uid: Uid, event: Mapping[str, Any]) -> str | None:
-        """What is to be added to the answer about a tool call, written down as offered."""
+        """What is to be added to the answer about a tool call, written down as offered.
+
+        The answer does not wait for it long: what is ready too late is put back into its queue.
+        """
         call = event.get("tool_use_id")
         if uid not in self._busy or event.get("hook_event_name") != "PreToolUse":
             return None
         if event.get("agent_id") is not None or not isinstance(call, str) or not call:
             return None  # a subagent would keep it to itself
+        handover = Handover()
+        if not self._context.pools.begin("context", self._attach, uid, call, handover):
+            return None
+        return handover.take(within=_ATTACHED_WITHIN)
+
+    def _attach(self, uid: Uid, call: str, handover: Handover) -> None:
+        """Offers what is queued with the answer about a call, or takes the offer back."""
         with self._locks.trying(uid) as held:
-            recipient = confirmation.recipient_of(self._context, uid) if held else None
-            if recipient is None or not recipient.alive or recipient.agent.mode != "live":
-                return None
-            if self._confirming.settle(recipient):
-                return None
-            taken = messages.batch(self._queued(uid), messages.ROOM)
-            return self._offer(recipient, taken, "context", tool=call) or None
+            wanted = held and not handover.is_late
+            recipient = confirmation.recipient_of(self._context, uid) if wanted else None
+            offered = self._with_call(recipient, call) if recipient else []
+            given = handover.give(messages.together(offered) or None)
+            if offered and not given:
+                self._take_back(offered, "the answer about the call went without it")
+        if offered and not given:
+            self.stir(uid)
+
+    def _with_call(self, recipient: AgentSession, call: str) -> list[Message]:
+        if not recipient.alive or recipient.agent.mode != "live":
+            return []
+        if self._confirming.settle(recipient):
+            return []
+        taken = messages.batch(self._queued(recipient.agent.uid), messages.ROOM)
+        return self._offer(recipient, taken, "context", tool=call) if taken else []
 
     async def wait(self, caller: Caller, request: MailRequest) -> MailReply:
         """Answers a waiting hook when there is mail; at once where its session is over."""
@@ -249,7 +271,7 @@ class Delivery:
         folder = self._context.folders.session(recipient.agent.uid, recipient.session.number)
         if not self._context.sessions.is_open(folder):
             return False  # not yet, or no more
-        text = self._offer(recipient, batch, "stdin")
+        text = messages.together(self._offer(recipient, batch, "stdin"))
         if not text:
             return False
         try:
@@ -260,7 +282,7 @@ class Delivery:
         return True
 
     def _by_hook(self, recipient: AgentSession, batch: list[Message], waiter: _Waiter) -> bool:
-        text = self._offer(recipient, batch, "rewake", arm=waiter.arm)
+        text = messages.together(self._offer(recipient, batch, "rewake", arm=waiter.arm))
         if not text:
             return False
         giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
@@ -276,7 +298,7 @@ class Delivery:
     def _by_typing(self, recipient: AgentSession, batch: list[Message]) -> bool:
         if not keyboard.is_free(self._context, recipient.agent):
             return False
-        text = self._offer(recipient, batch, "paste")
+        text = messages.together(self._offer(recipient, batch, "paste"))
         if not text:
             return False
         try:
@@ -289,8 +311,8 @@ class Delivery:
 
     def _offer(
         self, recipient: AgentSession, batch: list[Message], route: Route, **more: str
-    ) -> str:
-        """Writes down what is about to be offered; returns it as one text.
+    ) -> list[Message]:
+        """Writes down what is about to be offered; returns that.
 
         What was outdated, acknowledged or given up since it was read is left out: empty where
         that is all.
@@ -316,7 +338,7 @@ class Delivery:
         offered = self._context.store.write(change)
         if offered:
             self._context.failpoints.reached(f"mail.{route}.offered")
-        return messages.together(offered)
+        return offered
 
     def _take_back(self, batch: list[Message], why: str) -> None:
         def change(writing: Writing) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,9 +28,12 @@ from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
+_FIRST_READ = 256 << 10
 _READ_AT_ONCE = 4 << 20
 _LONGEST_LINE = 64 << 20
-_LINES_AT_ONCE = 500
+_LINES_AT_ONCE = 50
+"""Lines kept in one transaction: others write as well, and one agent must not hold them up."""
+_GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
@@ -39,65 +42,86 @@ _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 def read_on(context: Context, agent: Agent, session: Session) -> bool:
     """Keeps the next lines of a session's events; says whether there were any."""
     path = context.folders.events(agent.uid, session.number)
-    lines, offset = _whole_lines(str(path), session.events_offset)
-    if offset == session.events_offset:
+    batch = _batch(_whole_lines(str(path), session.events_offset))
+    if batch.end == 0:
         return False
-
     dialect = drivers.dialect(agent.driver)
 
     def change(writing: Writing) -> None:
         taken = rows.session(writing.connection, agent.uid, session.number)
         if taken.events_offset != session.events_offset:
             return  # who gave us the session had it from before somebody else read on
-        garbage: list[bytes] = []
-        for line in lines:
-            taken = _take(writing, dialect, agent, taken, line, garbage=garbage)
-        if garbage:
-            _tell_of_garbage(writing, agent, garbage)
-        rows.put_session(writing, msgspec.structs.replace(taken, events_offset=offset))
+        for record in batch.records:
+            taken = _take(writing, dialect, agent, taken, record)
+        if batch.garbage:
+            _tell_of_garbage(writing, agent, batch.garbage)
+        rows.put_session(writing, msgspec.structs.replace(taken, events_offset=batch.end))
         settle(writing, agent.uid)
 
     context.store.write(change)
     return True
 
 
-def _whole_lines(path: str, offset: int) -> tuple[Iterable[bytes], int]:
+class _Record(NamedTuple):
+    """One line of events, read."""
+
+    at: float
+    name: str
+    event: dict[str, Any]
+
+
+class _Batch(NamedTuple):
+    """What is kept in one transaction, and where in the file it ends; at 0 there is nothing."""
+
+    records: list[_Record]
+    garbage: list[bytes]
+    end: int
+
+
+def _batch(lines: Iterable[tuple[bytes, int]]) -> _Batch:
+    """Reads as many lines as one transaction may keep, before that is begun."""
+    records: list[_Record] = []
+    garbage: list[bytes] = []
+    end = 0
+    for line, until in lines:
+        end = until
+        try:
+            found = msgspec.json.decode(line)
+            event = found["event"]
+            records.append(_Record(float(found["at"]), str(event["hook_event_name"]), event))
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
+            garbage.append(line)
+        if len(records) == _LINES_AT_ONCE or len(garbage) == _GARBAGE_AT_ONCE:
+            break
+    return _Batch(records, garbage, end)
+
+
+def _whole_lines(path: str, offset: int) -> Iterator[tuple[bytes, int]]:
+    """The lines from an offset on that are whole, each with its end; not all that there are."""
     try:
         with os.fdopen(untrusted_files.descriptor(path), "rb") as file:
             file.seek(offset)
-            data = file.read(_READ_AT_ONCE)
+            data = file.read(_FIRST_READ)
             while data and b"\n" not in data and len(data) < _LONGEST_LINE:
                 more = file.read(_READ_AT_ONCE)
                 if not more:
                     break
                 data += more
     except FileNotFoundError:
-        return [], offset
+        return
     if len(data) >= _LONGEST_LINE and b"\n" not in data:
-        return [data[:_READ_AT_ONCE]], offset + len(data)  # no hook says so much: it is garbage
-    # Not all at once: others write as well, and one agent must not hold them up.
-    lines = data[: data.rfind(b"\n") + 1].split(b"\n", _LINES_AT_ONCE)[:-1]
-    return lines, offset + sum(len(line) + 1 for line in lines)
+        yield data[:_READ_AT_ONCE], offset + len(data)  # no hook says so much: it is garbage
+        return
+    for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
+        offset += len(line) + 1
+        yield line, offset
 
 
 def _take(
-    writing: Writing,
-    dialect: Dialect,
-    agent: Agent,
-    session: Session,
-    line: bytes,
-    *,
-    garbage: list[bytes],
+    writing: Writing, dialect: Dialect, agent: Agent, session: Session, record: _Record
 ) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
-    try:
-        record = msgspec.json.decode(line)
-        at = float(record["at"])
-        event = record["event"]
-        name = str(event["hook_event_name"])
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
-        garbage.append(line)
-        return session
+    at, name, event = record
     told: Hook | PolicyDecision
     if name == "PolicyDecision":
         told = _denial(event)
