@@ -1,0 +1,43 @@
+"""docs/architecture.md says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import windlass
+from windlass.daemon.kernel.pools import POOLS, THREADS
+
+SOURCE = Path(windlass.__file__).parent
+PAGE = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table with that head, cell by cell."""
+    after = PAGE.split(f"\n{heading}\n", 1)[1].split("\n\n", 1)[0]
+    rows = after.splitlines()[1:]
+    return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_pools_are_those_that_the_daemon_declares() -> None:
+    declared = [[pool.name, str(pool.bound), pool.owner, pool.work] for pool in POOLS]
+    assert table("| pool | at most | owner | what it does |") == declared
+
+
+def test_the_other_threads_are_those_that_the_daemon_declares() -> None:
+    declared = [[thread.name, thread.owner, thread.work] for thread in THREADS]
+    assert table("| thread | owner | what it does |") == declared
+
+
+def test_every_file_and_folder_that_is_named_exists() -> None:
+    named = set(re.findall(r"`([\w/]+(?:\.py|/))`", PAGE)) - {"src/windlass/"}
+    assert len(named) > 20
+    below = {name: [SOURCE / name, SOURCE / "daemon" / name] for name in named}
+    assert [name for name, paths in below.items() if not any(p.exists() for p in paths)] == []
+
+
+def test_every_package_is_on_the_map() -> None:
+    named = set(re.findall(r"`(\w+)`", PAGE))
+    for folder in (SOURCE, SOURCE / "daemon"):
+        packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+        assert packages <= named, packages - named
