@@ -94,9 +94,10 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     assert len(call.asked) == 1
 
 
-MADE = {
+MADE: dict[str, Any] = {
     "id": "a",
     "role": "worker",
+    "withheld": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -127,6 +128,9 @@ def meant(monkeypatch: pytest.MonkeyPatch, *words: str, stdin: io.TextIOBase) ->
         (["--parent", "lead", "a goal"], "", ("a goal", "lead", "worker")),
         (["--manager", "--", "a goal"], "", ("a goal", None, "manager")),
         ([], "a goal", ("a goal", None, "worker")),
+        (["--role", "reviewer", "a goal"], "", ("a goal", None, "reviewer")),
+        (["--role", "reviewer", "--manager", "lead", "a goal"], "", ("a goal", "lead", "reviewer")),
+        (["--role", "manager", "--manager", "--", "a goal"], "", ("a goal", None, "manager")),
     ],
 )
 def test_a_manager_a_parent_and_a_goal_are_told_apart(
@@ -141,7 +145,10 @@ def test_a_manager_a_parent_and_a_goal_are_told_apart(
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--manager"], ["--manager", "lead", ""], ["--manager", "a", "--parent", "b", "x"]],
+    [
+        *([], ["--manager"], ["--manager", "lead", ""], ["--manager", "a", "--parent", "b", "x"]),
+        *(["--role", "reviewer", "--worker", "x"], ["--role", "worker", "--manager", "--", "x"]),
+    ],
 )
 def test_what_cannot_be_meant_is_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError):
@@ -244,6 +251,17 @@ def test_who_goes_below_what_is_configured_is_told(
     new.run(Told(new, "--isolation", asked, "x", spawn=lambda _: MADE, config=lambda _: known))
     out = capsysbinary.readouterr().out.decode()
     assert said in out if said else "went before" not in out
+
+
+def test_who_starts_an_agent_is_told_what_only_a_person_gives_its_role(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    made = {**MADE, "role": "auditor", "withheld": ["spawns", "readonly"]}
+    new.run(Told(new, "--role", "auditor", "x", spawn=lambda _: made))
+    said = capsysbinary.readouterr().out.decode()
+    assert "started as an auditor" in said
+    assert "wl config set --global roles.auditor.spawns true" in said
+    assert "wl config set --global roles.auditor.readonly false" in said
 
 
 @pytest.mark.parametrize("option", ["--allow-tools", "--deny-tools"])

@@ -127,6 +127,7 @@ _RECEIVED = [
     _mail("msg-6", 6.0, **{"from": "owl"}, kind="question"),
 ]
 """What waits for the person; who sent the first has ended meanwhile."""
+_ROLES = ("gone", "manager", "reviewer", "worker")
 _SENT = [
     _mail("msg-2", 2.0, **{"from": "user"}, to="fox", state="acked"),
     _mail("msg-7", 7.0, **{"from": "user"}, to="fox"),
@@ -140,7 +141,9 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(verb: str, request: dict[str, object], *, timeout: float) -> object:
         del timeout
         if verb == "agents":
-            return [{"id": "fox", "role": "manager"}, {"id": "owl", "role": "worker"}]
+            return [{"id": "fox", "role": "manager"}, {"id": "owl", "role": "gone"}]
+        if verb == "roles":
+            return [{"name": name} for name in ("manager", "worker", "reviewer")]
         assert verb == "inbox"
         assert "agent" not in request, "one request is enough, however many agents there are"
         if request.get("sent"):
@@ -158,8 +161,10 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        (["send", ""], ["fox", "owl", "all", "children", "user", "manager", "worker"]),
-        (["send", "fox,"], [f"fox,{n}" for n in "owl all children user manager worker".split()]),
+        (["send", ""], ["fox", "owl", "all", "children", "user", *_ROLES]),
+        (["send", "fox,"], [f"fox,{n}" for n in ("owl", "all", "children", "user", *_ROLES)]),
+        (["new", "--role", ""], ["manager", "worker", "reviewer"]),
+        (["explain", "tool", "--role", "r"], ["reviewer"]),
         (["send", "fox,o"], ["fox,owl"]),
         (["send", "fox", ""], []),
         (["send", "fox", "--reply-to", "msg-"], ["msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
@@ -174,7 +179,7 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=" ".join,
 )
-def test_the_person_is_offered_its_mail_and_whom_to_write_to(
+def test_the_person_is_offered_its_mail_roles_and_whom_to_write_to(
     typed: list[str], offered: list[str]
 ) -> None:
     assert completion_words.offers(typed) == offered

@@ -9,14 +9,17 @@ import pytest
 
 from windlass.core import config
 from windlass.core.config import Config
+from windlass.core.config_roles import RoleSettings, Tools
 from windlass.core.errors import ConfigError
 from windlass.core.policy import tool_policy
 from windlass.core.policy.tool_calls import ToolCall
+from windlass.core.roles import SHIPPED
 
 
 def test_every_key_is_described_and_every_description_has_a_key() -> None:
-    defaults = config.flatten(msgspec.to_builtins(Config()))
-    assert set(config.ABOUT) == set(defaults)
+    roles = dict.fromkeys(SHIPPED, RoleSettings())
+    whole = Config(roles=roles, permissions=dict.fromkeys(SHIPPED, Tools()))
+    assert set(config.ABOUT) == set(config.flatten(msgspec.to_builtins(whole)))
 
 
 def test_later_layers_win_key_by_key() -> None:

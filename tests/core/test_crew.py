@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.support.agents import an_agent
 
 from windlass.core import crew
-from windlass.core.crew import Agent, Policy, Role, Spawn
+from windlass.core.crew import Agent, Policy, Spawn
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import Uid
 
 
-def agent(name: str, *, role: Role = "worker", parent: str | None = None, slot: int = 0) -> Agent:
+def agent(name: str, *, role: str = "worker", parent: str | None = None, slot: int = 0) -> Agent:
     return an_agent(
         name,
         role=role,
@@ -47,6 +47,18 @@ HAND = agent("hand", parent="lead")
 def test_a_worker_may_not_start_agents() -> None:
     with pytest.raises(Denied, match="hand is a worker"):
         crew.check_spawn(spawn(caller=HAND, parent=HAND), live=[], max_agents=None)
+
+
+def test_who_may_start_agents_is_said_by_the_role_and_not_by_its_name() -> None:
+    auditor = agent("ann", role="auditor")
+    with pytest.raises(Denied, match="ann is an auditor, and auditors do not start agents"):
+        crew.check_spawn(spawn(caller=auditor, parent=auditor), live=[], max_agents=None)
+    lead = msgspec.structs.replace(auditor, spawns=True)
+    crew.check_spawn(spawn(caller=lead, parent=lead), live=[], max_agents=None)
+    crew.check_parent(HAND, lead, live=[HAND, lead])
+    tied = msgspec.structs.replace(LEAD, spawns=False)
+    with pytest.raises(Denied, match="lead is a manager and cannot be a parent"):
+        crew.check_parent(HAND, tied, live=[HAND, tied])
 
 
 def test_a_worker_cannot_be_a_parent() -> None:

@@ -15,7 +15,7 @@ from tests.support.agents import an_agent
 
 from windlass.cli.index import NAMES
 from windlass.cli.main import parsed, parser_of
-from windlass.core import prompts
+from windlass.core import prompts, roles
 from windlass.core.errors import Internal
 from windlass.core.prompts import Situation
 
@@ -24,7 +24,10 @@ TAUGHT = re.compile(r"`(wl(?: [^`]*)?)`")
 
 
 def role(name: str) -> str:
-    return (DATA / "roles" / f"{name}.md").read_text("utf-8")
+    """What the shipped file of a role, or of everybody, has agents told."""
+    path = DATA / "roles" / f"{name}.md"
+    parse = roles.parse_for_everybody if name == roles.EVERYBODY else roles.parse
+    return parse(path.read_text("utf-8"), origin=str(path)).prompt
 
 
 def told(situation: Situation, *added: str) -> str:
@@ -178,23 +181,13 @@ def test_only_managers_are_taught_to_start_and_merge_agents() -> None:
     assert "merge `agent/kit` into" in " ".join(manager.split())
 
 
-def test_what_a_person_adds_follows_in_order_without_its_front_matter_and_as_it_is() -> None:
-    text = told(
-        situation(),
-        "---\nowner: me\n---\nWrite ${HOME} and ${AGENT} as they are.\n",
-        "\ufeff---\r\n---\r\nFor workers.",
-    )
+def test_what_a_person_adds_follows_in_order_and_as_it_is() -> None:
+    text = told(situation(), "Write ${HOME} and ${AGENT} as they are.\n", "\r\nFor workers.")
     assert text.endswith("\n\nWrite ${HOME} and ${AGENT} as they are.\n\nFor workers.\n")
-    assert "owner" not in text
 
 
 def test_an_empty_addition_leaves_no_trace() -> None:
-    assert told(situation(), "", "---\na: b\n---\n") == told(situation())
-
-
-def test_lines_that_only_look_like_front_matter_stay() -> None:
-    for text in ("a\n---\nb\n---\nc", "---\nnever closed", "--- a\n---\n", "----\na\n----\n"):
-        assert prompts.without_front_matter(text) == text
+    assert told(situation(), "", "\n") == told(situation())
 
 
 def test_a_placeholder_that_nobody_fills_is_a_defect() -> None:

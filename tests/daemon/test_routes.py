@@ -62,6 +62,7 @@ CALLERS = {
     "repo.add": "person",
     "repo.remove": "person",
     "repos": "person",
+    "roles": "both",
     "resume": "both",
     "send": "both",
     "spawn": "both",

@@ -16,7 +16,7 @@ FOR_WORKERS = "Workers write changelog lines."
 def roles(ground: Ground) -> Path:
     folder = ground.folder / "repo" / ".windlass" / "roles"
     folder.mkdir(parents=True)
-    (folder / "all.md").write_text(f"---\nfor: all\n---\n{BOTH}\n")
+    (folder / "all.md").write_text(f"---\ndescription: how we test\n---\n{BOTH}\n")
     (folder / "worker.md").write_text(f"{FOR_WORKERS}\n")
     return folder
 

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
+from tests.support.agents import an_agent
 
 from windlass.core.errors import ConfigError
 from windlass.core.events import EventData, RepoAdded
@@ -65,6 +66,17 @@ def tick(writing: Writing, **data: Any) -> None:
 
 def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> None:
     assert len(migrations.MIGRATIONS) == SCHEMA
+
+
+def test_managers_from_before_there_were_roles_may_still_start_agents(store: Store) -> None:
+    def change(writing: Writing) -> None:
+        add_repo(writing, "0" * 8)
+        for name in ("manager", "worker"):
+            rows.put_agent(writing, an_agent(name, role=name, spawns=False))
+        migrations.m005_roles(writing.connection)
+
+    store.write(change)
+    assert {a.id: a.spawns for a in store.read(rows.agents)} == {"manager": True, "worker": False}
 
 
 def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:

@@ -8,16 +8,18 @@ import msgspec
 
 from windlass.core.crew import Agent, Policy
 from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.roles import MANAGER, WORKER
 from windlass.core.states import State
 
 
 def an_agent(name: str, **more: Any) -> Agent:
-    """A headless worker in its first session, but for what is given."""
+    """A headless worker in its first session, but for what is given; managers may start agents."""
     made = Agent(
         uid=Uid(name),
         repo=RepoId("0" * 8),
         id=AgentId(name),
-        role="worker",
+        role=WORKER,
+        spawns=more.get("role") == MANAGER,
         parent=None,
         goal="g",
         driver="standin",

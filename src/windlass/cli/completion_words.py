@@ -11,7 +11,7 @@ from argparse import ONE_OR_MORE, OPTIONAL, REMAINDER, ZERO_OR_MORE, Action, Arg
 from argparse import _SubParsersAction as SubCommands
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from windlass.api import client
 from windlass.cli.call import write
@@ -133,7 +133,7 @@ def _recipients(place: _Place) -> list[str]:
     """Whom a message can go to; after a comma, somebody more."""
     agents = _asked("agents")
     words = ["all", "children", "user", *(["parent"] if _inside_an_agent() else [])]
-    roles = sorted({agent["role"] for agent in agents})
+    roles = sorted({*(agent["role"] for agent in agents), *_roles(place)})
     before, comma, _ = place.typed.rpartition(",")
     named = before.split(",")
     offered = [*(agent["id"] for agent in agents), *words, *roles]
@@ -181,6 +181,10 @@ def _inside_an_agent() -> bool:
     return "WINDLASS_SOCKET" in os.environ
 
 
+def _roles(_: _Place) -> list[str]:
+    return [role["name"] for role in _asked("roles")]
+
+
 def _archives(_: _Place) -> list[str]:
     return [archive["id"] for archive in _asked("archives")]
 
@@ -213,11 +217,9 @@ def _settings(place: _Place) -> list[str]:
 def _literals(key: str) -> list[str]:
     from windlass.core import config  # noqa: PLC0415 - with msgspec, too slow for other offers
 
-    if key not in config.ABOUT:
+    if config.about(key) is None:
         return []
-    kind: Any = config.Config
-    for part in key.split("."):
-        kind = get_type_hints(kind)[part]
+    kind = config.kind(key)
     return list(get_args(kind)) if get_origin(kind) is Literal else []
 
 
@@ -239,6 +241,7 @@ _KNOWN: dict[str, Callable[[_Place], list[str]]] = {
     "messages": _received_ids,
     "reply_to": _received_ids,
     "repo": _repos,
+    "role": _roles,
     "value": _settings,
 }
 """What the daemon knows, by the name that an argument has in help, or else in code."""

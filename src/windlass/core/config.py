@@ -8,48 +8,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from windlass.core import config_lists, shapes
+from windlass.core import config_lists, config_roles, shapes
 from windlass.core.boxing import NETWORKS, Isolation, Network
+from windlass.core.config_roles import RoleSettings, Tools
 from windlass.core.errors import ConfigError
+from windlass.core.ids import RoleName
+from windlass.core.roles import SHIPPED
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
-
-
-class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tool patterns that a role may and may not use."""
-
-    allow: list[str] = []
-    deny: list[str] = []
-
-
-class Permissions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tool patterns per role."""
-
-    manager: Tools = Tools()
-    worker: Tools = Tools()
-
-
-class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What agents of one role are started with; empty means what everybody is."""
-
-    driver: str = ""
-    model: str = ""
-    isolation: Isolation | Literal[""] = ""
-    network: Network | Literal[""] = ""
-
-
-class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What each role is started with."""
-
-    manager: Role = Role()
-    worker: Role = Role()
 
 
 class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,8 +128,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notices: Literal["roots", "all"] = "roots"
     status_file: bool = False
     workspace: Workspace = Workspace()
-    roles: Roles = Roles()
-    permissions: Permissions = Permissions()
+    roles: dict[RoleName, RoleSettings] = {}
+    permissions: dict[RoleName, Tools] = {}
     box: Box = Box()
     gate: Gate = Gate()
     landing: Landing = Landing()
@@ -182,18 +155,12 @@ ABOUT = {
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",
     "workspace.timeout": "seconds that setup and teardown may take",
-    "roles.manager.driver": "the agent CLI of managers; empty means `driver`",
-    "roles.manager.model": "the model of managers; empty means `model`",
-    "roles.manager.isolation": "the isolation of managers; empty means `isolation`",
-    "roles.manager.network": "the network of boxed managers; empty means `network`",
-    "roles.worker.driver": "the agent CLI of workers; empty means `driver`",
-    "roles.worker.model": "the model of workers; empty means `model`",
-    "roles.worker.isolation": "the isolation of workers; empty means `isolation`",
-    "roles.worker.network": "the network of boxed workers; empty means `network`",
-    "permissions.manager.allow": "tool patterns that managers may use",
-    "permissions.manager.deny": "tool patterns that managers may not use",
-    "permissions.worker.allow": "tool patterns that workers may use",
-    "permissions.worker.deny": "tool patterns that workers may not use",
+    **{key: said for name in SHIPPED for key, said in config_roles.about("roles", name).items()},
+    **{
+        key: said
+        for name in SHIPPED
+        for key, said in config_roles.about("permissions", name).items()
+    },
     "box.domains": "host names that agents with network `proxy` reach; `*.` in front: all below",
     "box.toolchains": "more folders that boxes show, read-only",
     "box.env": "names of more variables that boxed agents get",
@@ -224,7 +191,7 @@ ABOUT = {
     "status_node.max_messages": "how many messages the status node shows, newest kept",
     "status_node.include_children_count": "whether the status node counts children",
 }
-"""Every key that can be set, with what it is for."""
+"""Every key that can be set, with what it is for; of roles those that are shipped."""
 PERSONAL = frozenset({"notify.command"})
 """What only a person's own file sets: it is run on their machine, outside of any box."""
 
@@ -238,9 +205,19 @@ def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
     return shapes.convert(merged, Config)
 
 
-def confinement(config: Config, role: str) -> tuple[Isolation, Network]:
+def role_settings(config: Config, role: RoleName) -> RoleSettings:
+    """What agents of a role are started with."""
+    return config_roles.settings(config.roles, role)
+
+
+def role_tools(config: Config, role: RoleName) -> Tools:
+    """The tool patterns of a role."""
+    return config_roles.tools(config.permissions, role)
+
+
+def confinement(config: Config, role: RoleName) -> tuple[Isolation, Network]:
     """What a role's agents have where nothing else is asked for."""
-    own: Role = getattr(config.roles, role)
+    own = role_settings(config, role)
     return own.isolation or config.isolation, own.network or config.network
 
 
@@ -255,8 +232,11 @@ def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, An
     def kept(key: str, item: Any) -> bool:
         if key in PERSONAL:
             return False
+        if config_roles.widens(key, item):
+            return wanted.get(key) is item
         *_, name = key.split(".")
-        asked = wanted.get(key, wanted.get(name))
+        said = (wanted.get(place) for place in config_roles.fallbacks(key))
+        asked = next((value for value in said if value), None)
         if name == "isolation" and asked in ("required", "box"):
             return item in ("required", "box")
         if name == "network" and asked in NETWORKS and item in NETWORKS:
@@ -275,8 +255,11 @@ def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, An
 
 def check(layer: Mapping[str, Any], origin: str) -> None:
     """Says what is wrong with one layer, and where."""
+    for table, name in config_roles.names(layer):
+        if why := config_roles.problem(name):
+            raise ConfigError(f"{origin}: [{table}.{name}]: {why}", "rename that table")
     for key in flatten(layer):
-        if key not in ABOUT:
+        if about(key) is None:
             raise ConfigError(f"{origin}: unknown key {key!r}", _near(key))
     try:
         shapes.convert(layer, Config)
@@ -285,37 +268,53 @@ def check(layer: Mapping[str, Any], origin: str) -> None:
     _check_lists(layer, origin)
 
 
+def about(key: str) -> str | None:
+    """What a key is for; None for what is no key."""
+    return ABOUT.get(key) or config_roles.about_key(key)
+
+
 def require_key(key: str) -> str:
     """Returns a key that exists, or says which one may have been meant."""
-    if key not in ABOUT:
+    if about(key) is None:
         raise ConfigError(f"unknown key {key!r}", _near(key))
     return key
 
 
 def is_list(key: str) -> bool:
     """Whether a key holds a list, for `config add` and `config remove`."""
-    return isinstance(value(Config(), require_key(key)), list)
+    return get_origin(kind(require_key(key))) is list
 
 
 def value(config: Config, key: str) -> Any:
     """The value of a dotted key."""
     found: Any = config
-    for part in key.split("."):
-        found = getattr(found, part)
+    parts = require_key(key).split(".")
+    for depth, part in enumerate(parts, start=1):
+        if isinstance(found, dict):
+            found = found.get(part) or kind(".".join(parts[:depth]))()
+        else:
+            found = getattr(found, part)
     return found
+
+
+def kind(key: str) -> Any:
+    """The type of what a key, or a table of keys, holds."""
+    owner: Any = Config
+    for part in key.split("."):
+        if get_origin(owner) is dict:
+            owner = get_args(owner)[1]
+        else:
+            owner = get_type_hints(owner, include_extras=True)[part]
+    return owner
 
 
 def parse(key: str, text: str) -> Any:
     """Reads a value typed on the command line as the type that its key has."""
-    owner: Any = Config
-    *path, last = require_key(key).split(".")
-    for part in path:
-        owner = get_type_hints(owner)[part]
-    kind = get_type_hints(owner, include_extras=True)[last]
     try:
-        return shapes.convert(text, kind, strict=False)
+        return shapes.convert(text, kind(require_key(key)), strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{key}: {text!r} will not do: {error}", ABOUT[key]) from None
+        said = about(key) or ""
+        raise ConfigError(f"{key}: {text!r} will not do: {error}", said) from None
 
 
 def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -330,10 +329,10 @@ def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _check_lists(layer: Mapping[str, Any], origin: str) -> None:
-    flat = flatten(layer)
-    for key, form in config_lists.FORMS.items():
-        for word in flat.get(key, ()):
-            if problem := form.problem(word):
+    for key, listed in flatten(layer).items():
+        form = config_lists.form(key)
+        for word in listed if form else ():
+            if form and (problem := form.problem(word)):
                 raise ConfigError(f"{origin}: {key}: {word!r} {problem}", form.hint)
 
 

@@ -81,11 +81,10 @@ PATTERN = Form(
 DOMAIN = Form(
     domain_problem, "write it as in docs.example.com, *.example.com, git.example.com:8443"
 )
-FORMS = {
-    "permissions.manager.allow": PATTERN,
-    "permissions.manager.deny": PATTERN,
-    "permissions.worker.allow": PATTERN,
-    "permissions.worker.deny": PATTERN,
-    "box.domains": DOMAIN,
-}
-"""Which lists have one."""
+
+
+def form(key: str) -> Form | None:
+    """How the words of a list look; None where anything may stand in it."""
+    if key == "box.domains":
+        return DOMAIN
+    return PATTERN if key.startswith("permissions.") else None

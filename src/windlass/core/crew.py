@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
 import msgspec
 
 from windlass.core.boxing import LEVELS, NETWORKS, Level, Network
 from windlass.core.errors import Conflict, Denied
-from windlass.core.ids import AgentId, RepoId, Uid
+from windlass.core.ids import AgentId, RepoId, RoleName, Uid, with_article
 from windlass.core.launch import Mode
 from windlass.core.states import State
-
-Role = Literal["manager", "worker"]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +35,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     uid: Uid
     repo: RepoId
     id: AgentId
-    role: Role
+    role: RoleName
+    spawns: bool = False
+    """Whether it may start agents and be a parent: what its role said when it was started."""
+    persistent: bool = False
+    readonly: bool = False
     parent: Uid | None
     goal: str
     driver: str
@@ -77,7 +78,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     """Who wants to start what kind of agent below whom."""
 
-    role: Role
+    role: RoleName
     parent: Agent | None
     caller: Agent | None
     policy: Policy
@@ -97,14 +98,14 @@ def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) 
     it is there to stop a crew from running away, not a person from typing.
     """
     parent, caller = spawn.parent, spawn.caller
-    if caller is not None and caller.role != "manager":
+    if caller is not None and not caller.spawns:
         raise Denied(
-            f"{caller.id} is a worker, and workers do not start agents",
+            f"{caller.id} is {with_article(caller.role)}, and {caller.role}s do not start agents",
             "ask its manager, or start it with --manager next time",
         )
-    if parent is not None and parent.role != "manager":
+    if parent is not None and not parent.spawns:
         raise Denied(
-            f"{parent.id} is a worker and cannot be a parent",
+            f"{parent.id} is {with_article(parent.role)} and cannot be a parent",
             "name a manager, or leave --parent out",
         )
     limit = max_agents
@@ -159,9 +160,11 @@ def _check_confinement(spawn: Spawn, caller: Agent) -> None:
 
 
 def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
-    """Refuses a new parent that is a worker, or below the agent itself."""
-    if parent.role != "manager":
-        raise Denied(f"{parent.id} is a worker and cannot be a parent", "name a manager")
+    """Refuses a new parent that may have no agents, or that is below the agent itself."""
+    if not parent.spawns:
+        raise Denied(
+            f"{parent.id} is {with_article(parent.role)} and cannot be a parent", "name a manager"
+        )
     if LEVELS.index(agent.isolation) < LEVELS.index(parent.isolation):
         raise Denied(
             f"{parent.id} is boxed and {agent.id} is not: it would do what its manager may not",

@@ -17,11 +17,17 @@ Uid = NewType("Uid", str)
 RepoId = NewType("RepoId", str)
 """Eight hex digits, made when a clone is first seen."""
 
+RoleName = NewType("RoleName", str)
+"""What a role is called: in `.windlass/roles/<name>.md`, in `[roles.<name>]`, in `wl send`."""
+
+_ROLE_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
 _RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
 """What `wl send` and others take for something else than an agent."""
+_NO_ROLES = frozenset({"none", "self", "person", *_PARTIES})
+"""What cannot be a role: `all.md` is told to everybody, and the rest means somebody else."""
 MESSAGE = "msg-"
 """How the id of every message begins; where both may stand, this tells them from agents."""
 
@@ -44,6 +50,26 @@ def agent_id(text: str) -> AgentId:
             "choose another name",
         )
     return AgentId(text)
+
+
+def role_name(text: str) -> RoleName:
+    """Returns the text as a role's name, or says what is wrong with it.
+
+    Small letters alone: on some file systems `Worker.md` is `worker.md`.
+    """
+    if not _ROLE_NAME.fullmatch(text):
+        raise UserError(
+            f"{text!r} cannot be a role's name",
+            "use 1 to 32 small letters, digits or '-', beginning with a letter",
+        )
+    if text in _NO_ROLES or text.startswith(MESSAGE):
+        raise UserError(f"{text!r} is a reserved word, not a role's name", "choose another name")
+    return RoleName(text)
+
+
+def with_article(name: str) -> str:
+    """A role in a sentence: `a worker`, `an auditor`."""
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
 def match(wanted: str, candidates: Iterable[str], *, what: str, hint: str = "") -> str:

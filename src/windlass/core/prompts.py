@@ -12,9 +12,9 @@ import msgspec
 
 from windlass.core.crew import Agent
 from windlass.core.errors import Internal
+from windlass.core.ids import with_article
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?:.*?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,15 +28,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 def assemble(situation: Situation, *, shipped: Iterable[str], added: Iterable[str] = ()) -> str:
     """Joins our texts, filled in, and those that a person added, which stay as they are."""
     known = words(situation)
-    ours = [fill(without_front_matter(text), known) for text in shipped]
-    theirs = [without_front_matter(text) for text in added]
-    parts = [text.strip() for text in (*ours, *theirs)]
+    parts = [text.strip() for text in (*(fill(text, known) for text in shipped), *added)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def without_front_matter(text: str) -> str:
-    """The text below the lines between two `---`, which are about the file."""
-    return _FRONT_MATTER.sub("", text, count=1) if _FRONT_MATTER.match(text) else text
 
 
 def fill(text: str, known: Mapping[str, str]) -> str:
@@ -59,6 +52,7 @@ def words(situation: Situation) -> dict[str, str]:
     return {
         "AGENT": agent.id,
         "ROLE": agent.role,
+        "A_ROLE": with_article(agent.role),
         "BRANCH": f"`{agent.branch}`" if agent.branch else "the branch of the person's checkout",
         "WORKSPACE": _workspace(agent),
         "PATHS": _paths(agent),

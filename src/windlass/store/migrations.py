@@ -42,11 +42,20 @@ def m004_mail(connection: sa.Connection) -> None:
     t.notices.create(connection)
 
 
+def m005_roles(connection: sa.Connection) -> None:
+    """What each agent's role lets it do; of those from before, managers alone start agents."""
+    for column in (t.agents.c.spawns, t.agents.c.persistent, t.agents.c.readonly):
+        _add_column(connection, column)
+    managers = sa.update(t.agents).where(t.agents.c.role == "manager")
+    connection.execute(managers.values(spawns=True))
+
+
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     m001_foundation,
     m002_real_agents,
     m003_boxes,
     m004_mail,
+    m005_roles,
 )
 
 

@@ -14,6 +14,7 @@ import windlass.hooks
 from windlass.core.crew import Policy
 from windlass.core.policy import mandatory, proposals, tool_calls, tool_policy
 from windlass.core.policy.tool_calls import Decision, ToolCall
+from windlass.core.roles import MANAGER
 from windlass.core.shell import line_policy
 from windlass.core.shell.reach import Reach
 
@@ -284,7 +285,7 @@ def test_a_virtual_environment_speaks_for_its_own_programs() -> None:
 
 
 def test_an_unknown_tool_is_denied_with_what_a_person_would_type() -> None:
-    said = tool_policy.decide(call("mcp__a__b"), ROLE, inside=inside, role="manager").reason
+    said = tool_policy.decide(call("mcp__a__b"), ROLE, inside=inside, role=MANAGER).reason
     assert "wl config add permissions.manager.allow 'mcp__a__b'" in said
     narrow = Policy(allow=("Bash(git log:*)",))
     assert "'Bash(make test:*)'" in decide(call("Bash", command="make test"), narrow).reason

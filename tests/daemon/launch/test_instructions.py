@@ -11,6 +11,8 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
 from windlass.core.errors import ConfigError
+from windlass.core.roles import MANAGER, WORKER
+from windlass.daemon.kernel import role_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import instructions
 from windlass.store import rows
@@ -29,7 +31,7 @@ def a_folder(path: Path) -> None:
 
 
 def too_much(path: Path) -> None:
-    path.write_text("a" * (instructions.LARGEST + 1))
+    path.write_text("a" * (role_files.LARGEST + 1))
 
 
 def no_text(path: Path) -> None:
@@ -38,7 +40,7 @@ def no_text(path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / instructions.FOLDER
+    made = tmp_path / role_files.FOLDER
     made.mkdir(parents=True)
     return made
 
@@ -50,17 +52,17 @@ def test_what_is_no_plain_text_is_refused_by_name(
 ) -> None:
     make(folder / f"{name}.md")
     with pytest.raises(ConfigError) as refused:
-        instructions.require_readable(str(tmp_path), "worker")
+        instructions.require_readable(str(tmp_path), WORKER)
     assert str(folder / f"{name}.md") in refused.value.message
     assert refused.value.hint
 
 
 def test_what_another_role_is_told_is_not_read(tmp_path: Path, folder: Path) -> None:
     a_link(folder / "worker.md")
-    instructions.require_readable(str(tmp_path), "manager")
+    instructions.require_readable(str(tmp_path), MANAGER)
 
 
-@pytest.mark.parametrize("link", [".windlass", instructions.FOLDER])
+@pytest.mark.parametrize("link", [".windlass", role_files.FOLDER])
 def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path, link: str) -> None:
     real = tmp_path / "real"
     repo = tmp_path / "repo"
@@ -70,16 +72,16 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path, link: str) -> N
         (place / "all.md").write_text("from elsewhere")
     (repo / link).symlink_to(real)
     with pytest.raises(ConfigError, match="is a link"):
-        instructions.require_readable(str(repo), "worker")
+        instructions.require_readable(str(repo), WORKER)
 
 
 def test_what_is_as_large_as_may_be_is_told(tmp_path: Path, folder: Path) -> None:
-    (folder / "all.md").write_text("a" * instructions.LARGEST)
-    instructions.require_readable(str(tmp_path), "worker")
+    (folder / "all.md").write_text("a" * role_files.LARGEST)
+    instructions.require_readable(str(tmp_path), WORKER)
 
 
 def test_no_folder_is_no_problem(tmp_path: Path) -> None:
-    instructions.require_readable(str(tmp_path), "worker")
+    instructions.require_readable(str(tmp_path), WORKER)
 
 
 def recorded(context: Context) -> list[str]:
@@ -92,17 +94,17 @@ def recorded(context: Context) -> list[str]:
 
 
 def test_a_file_that_has_no_roles_name_is_said_to_be_told_to_nobody(context: Context) -> None:
-    folder = context.folders.home / "shop" / instructions.FOLDER
+    folder = context.folders.home / "shop" / role_files.FOLDER
     assert recorded(context) == []
     folder.mkdir(parents=True)
-    for name in ("all.md", "worker.md", "manager.md", ".hidden"):
+    for name in ("all.md", "worker.md", "manager.md", "reviewer.md", ".hidden"):
         (folder / name).write_text("words")
     assert recorded(context) == []
     (folder / "Reviewer.md").write_text("words")
     (folder / os.fsdecode(b"\xff\n")).write_text("words")
     (why,) = recorded(context)
     assert "Reviewer.md" in why
-    assert "all.md, manager.md, worker.md" in why
+    assert "only all.md and <role>.md, in small letters" in why
     assert "\n" not in why
     for number in range(9):
         (folder / f"{number}.md").write_text("words")
@@ -111,7 +113,7 @@ def test_a_file_that_has_no_roles_name_is_said_to_be_told_to_nobody(context: Con
 
 def test_files_beside_a_link_are_nobodys(context: Context, tmp_path: Path) -> None:
     (tmp_path / "Reviewer.md").write_text("words")
-    folder = context.folders.home / "shop" / instructions.FOLDER
+    folder = context.folders.home / "shop" / role_files.FOLDER
     folder.parent.mkdir()
     folder.symlink_to(tmp_path)
     assert recorded(context) == []

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from tests.daemon.mail.post_office import Post
-from tests.support.contexts import Turned
+from tests.support.agents import an_agent
+from tests.support.contexts import REPO, Turned
 
 from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.ids import Uid
@@ -41,6 +42,21 @@ def recipients(messages: list[dict[str, Any]]) -> set[str]:
 )
 def test_words_mean_whom_they_say(post: Post, who: str | None, to: str, meant: set[str]) -> None:
     assert recipients(post.send(to, who=who)) == meant
+
+
+def test_a_role_of_the_repositorys_own_is_a_word_for_its_agents(post: Post) -> None:
+    folder = post.shop / ".windlass" / "roles"
+    folder.mkdir(parents=True)
+    (folder / "reviewer.md").write_text("words")
+    post.config("[roles.keeper]\n")
+    for word in ("reviewer", "keeper"):
+        with pytest.raises(NotFound, match=f"{word}: there is nobody"):
+            post.send(word)
+    post.put(an_agent("rex", repo=REPO, role="reviewer"))
+    post.put(an_agent("reviewers", repo=REPO))
+    assert recipients(post.send("reviewer")) == {"rex"}
+    post.put(an_agent("reviewer", repo=REPO))
+    assert recipients(post.send("reviewer")) == {"reviewer"}, "an agent's own name goes first"
 
 
 @pytest.mark.parametrize(

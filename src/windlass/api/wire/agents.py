@@ -13,7 +13,7 @@ class SpawnRequest(AnyRequest):
 
     goal: str
     name: NotRequired[str | None]
-    role: NotRequired[Literal["manager", "worker"] | None]
+    role: NotRequired[str | None]
     parent: NotRequired[str | None]
     model: NotRequired[str | None]
     driver: NotRequired[str | None]
@@ -83,6 +83,8 @@ class SpawnReply(TypedDict):
     network: str
     unboxed: str
     to_box: str
+    withheld: list[str]
+    """What the repository's file of its role asks for, and only the person gives."""
 
 
 class EndedAgent(TypedDict):

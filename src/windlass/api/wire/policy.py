@@ -12,7 +12,7 @@ class ExplainToolRequest(AnyRequest):
 
     input: str
     agent: NotRequired[str | None]
-    role: NotRequired[Literal["manager", "worker"] | None]
+    role: NotRequired[str | None]
     level: NotRequired[Literal["hooks", "box"] | None]
 
 

@@ -42,6 +42,20 @@ class AgentView(TypedDict):
     created_at: float
     ended_at: float | None
     ended_by: str | None
+    persistent: NotRequired[bool]
+    readonly: NotRequired[bool]
+
+
+class RoleView(TypedDict):
+    """A role; `withheld` is what its file asks for in vain, `problem` why that cannot be read."""
+
+    name: str
+    about: str
+    spawns: bool
+    persistent: bool
+    readonly: bool
+    withheld: list[str]
+    problem: str
 
 
 class WhyRequest(AnyRequest):

@@ -31,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     tool = verbs.add_parser("tool", help="what would be decided about a call of a tool, and why")
     tool.add_argument("file", metavar="FILE", help="a hook's input as JSON, or - for stdin")
     tool.add_argument("--agent", help="judge it as a call of this agent")
-    tool.add_argument("--role", choices=("manager", "worker"), help="without --agent (worker)")
+    tool.add_argument("--role", help="without --agent (worker)")
     tool.add_argument("--level", choices=("hooks", "box"), help="without --agent (hooks)")
 
 

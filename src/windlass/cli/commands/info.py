@@ -24,9 +24,9 @@ EXAMPLES = (
 )
 
 _SHOWN = (
-    "role", "parent", "children", "driver", "model", "mode", "isolation", "network", "branch",
-    "base", "base_from", "workspace", "folder", "transcript", "tmux", "slot", "port_base", "script",
-    "conversation", "ended_by",
+    "role", "persistent", "readonly", "parent", "children", "driver", "model", "mode", "isolation",
+    "network", "branch", "base", "base_from", "workspace", "folder", "transcript", "tmux", "slot",
+    "port_base", "script", "conversation", "ended_by",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def run(call: Call) -> int:
         return 0
     call.say(f"{call.paint(found['id'], 'bold')}  {found['state']} {age(found['state_age'])}")
     for name in _SHOWN:
-        if found[name] not in (None, ""):
+        if found.get(name) not in (None, ""):
             call.say(f"  {name:<13} {printable_line(str(found[name]))}")
     for name, line in _policy(call, found["policy"], found["isolation"]):
         call.say(f"  {name:<13} {printable_line(line)}")

@@ -18,11 +18,13 @@ from windlass.api import calls
 from windlass.cli import limits
 from windlass.cli.call import Call, piped, read_text
 from windlass.core.errors import UserError
+from windlass.core.ids import with_article
 
 EXAMPLES = (
     'wl new "add a --json flag to the export command"',
     'wl new --name api --manager "split the API work and see it through"',
     'wl new --manager --parent api "see to the client libraries"',
+    'wl new --role reviewer "review agent/api"',
     'wl new --isolation required --network none "port the parser"',
     'wl new --print --max-budget 2 --time-limit 1h "bring the changelog up to date"',
     "wl new --driver standin --script plan.json 'play a script'",
@@ -43,6 +45,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--parent", metavar="AGENT", help="put it under this manager")
     parser.add_argument("--worker", action="store_true", help="make it a worker (the default)")
+    parser.add_argument("--role", help="what it is for: manager, worker, or a role of your own")
     parser.add_argument("--model", help="the model to ask for")
     parser.add_argument("--driver", help="the agent CLI: claude, standin ...")
     parser.add_argument("--script", metavar="FILE", help="what a stand-in plays")
@@ -79,8 +82,7 @@ def run(call: Call) -> int:
     """Starts it and prints its id."""
     args = call.args
     goal, parent, manager = _meant(call)
-    if manager and args.worker:
-        raise UserError("an agent is a manager or a worker, not both", "drop one of the two")
+    role = _role(call, manager=manager)
     allow = _patterns("--allow-tools", args.allow_tools)
     deny = _patterns("--deny-tools", args.deny_tools)
     call.progress("preparing a workspace ...")
@@ -88,7 +90,7 @@ def run(call: Call) -> int:
         "spawn",
         goal=goal,
         name=args.name,
-        role="manager" if manager else "worker",
+        role=role,
         parent=parent,
         model=args.model,
         driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
@@ -111,17 +113,35 @@ def run(call: Call) -> int:
         call.say(made["id"])
         return 0
     name = made["id"]
-    call.say(f"{call.paint(name, 'bold')} started as a {made['role']}")
+    call.say(f"{call.paint(name, 'bold')} started as {with_article(made['role'])}")
     if made["branch"]:
         call.say(f"  on {made['branch']}, from {made['base_from']} {made['base'][:10]}")
     else:
         call.say(f"  in your own checkout {made['workspace']}")
-    for line in (*_confinement(made), *_overridden(call, made)):
+    for line in (*_confinement(made), *_overridden(call, made), *_withheld(made)):
         call.say(f"  {line}")
     # A headless agent has no terminal to join.
     more = f"wl log {name} --follow" if args.print else f"wl attach {name}"
     call.say(f"  wl look {name}   wl send {name} '...'   {more}")
     return 0
+
+
+def _role(call: Call, *, manager: bool) -> str:
+    """The role that was asked for, once or in several ways that mean the same."""
+    asked = [call.args.role, "manager" if manager else None, "worker" if call.args.worker else None]
+    named = list(dict.fromkeys(role for role in asked if role is not None))
+    if len(named) > 1:
+        raise UserError(f"an agent is a {' or a '.join(named)}, not both", "drop one of the two")
+    return named[0] if named else "worker"
+
+
+def _withheld(made: dict[str, Any]) -> list[str]:
+    """Says what the repository's file of the role asks for, and only the person can give."""
+    return [
+        f"its file asks for {trait}, which only you give:"
+        f" wl config set --global roles.{made['role']}.{trait} {str(trait != 'readonly').lower()}"
+        for trait in made["withheld"]
+    ]
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:
@@ -140,8 +160,9 @@ def _overridden(call: Call, made: dict[str, Any]) -> list[str]:
     if asked is None or made["isolation"] == "box":
         return []
     known = call.ask("config")
-    own = f"roles.{made['role']}.isolation"
-    key = own if known[own]["value"] else "isolation"
+    usual_role = [] if made["role"] == "manager" else ["worker"]
+    own = [f"roles.{role}.isolation" for role in (made["role"], *usual_role)]
+    key = next((key for key in own if key in known and known[key]["value"]), "isolation")
     usual = known[key]["value"]
     if usual not in ("required", "box"):
         return []

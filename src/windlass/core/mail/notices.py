@@ -77,7 +77,7 @@ def news(agent: Agent, *, evidence: str, failed: bool, manager: str | None = Non
     `failed` says that its session ended by itself, and not well. A headless session's dialogs are
     answered by the daemon: nobody has to come for them.
     """
-    who = f"{'Manager' if agent.role == 'manager' else 'Agent'} {agent.id}"
+    who = f"{agent.role.capitalize() if agent.spawns else 'Agent'} {agent.id}"
     if manager is not None:
         who = f"{who} (worker of {manager})"
     match agent.state:

@@ -58,7 +58,7 @@ def is_news(agent: Agent, report: Report) -> bool:
     below = agent.parent is not None
     match report.state:
         case State.COMPLETE:
-            return below or agent.owns_workspace or agent.role == "manager"
+            return below or agent.owns_workspace or agent.spawns
         case State.WAITING:
             return below and not report.evidence.startswith(_SOMEBODY_CAME)
         case State.ASKING:

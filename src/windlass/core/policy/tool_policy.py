@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from windlass.core.crew import Policy, Role
+from windlass.core import roles
+from windlass.core.crew import Policy
+from windlass.core.ids import RoleName
 from windlass.core.policy import addresses, tool_calls
 from windlass.core.policy.mandatory import ALLOWED, DENIED, QUESTION, SESSION_TOOLS, with_mandatory
 from windlass.core.policy.tool_calls import FILE_TOOLS, READING, Decision, ToolCall, Unclear
@@ -55,7 +57,7 @@ def decide(
     policy: Policy,
     *,
     inside: Callable[[str], bool] | Reach,
-    role: Role = "worker",
+    role: RoleName = roles.USUAL,
 ) -> Decision:
     """Decides about one call; `inside` says which absolute paths the agent may touch.
 
@@ -86,7 +88,7 @@ def decide(
     return _denied(f"{call.tool} is not in the allow list{_hint(wanted, role)}", rule="unknown")
 
 
-def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: Role = "worker") -> str:
+def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: RoleName = roles.USUAL) -> str:
     """The lines that a person would type to have such calls allowed; empty if no pattern could.
 
     A comment warns of those that allow everything.
@@ -152,7 +154,7 @@ def _about_a_question(denial: str | None, permit: str | None) -> Decision:
     )
 
 
-def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision:
+def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) -> Decision:
     line = _line(call)
     if line is None or not line.strip():
         return _denied("this is no command", rule="unclear")
@@ -211,7 +213,7 @@ def _wanted_host(call: ToolCall) -> list[str]:
     return [f"WebFetch(domain:{host})"] if _SAYABLE.fullmatch(host) else []
 
 
-def _not_allowed(line: str, known: Sequence[str], role: Role) -> Decision:
+def _not_allowed(line: str, known: Sequence[str], role: RoleName) -> Decision:
     found = line_policy.look(line)
     wanted = line_policy.suggestions(line, known)
     if found.doubts:
@@ -225,7 +227,7 @@ def _not_allowed(line: str, known: Sequence[str], role: Role) -> Decision:
     return _denied(f"not in the allow list: {said}{_hint(wanted, role)}", rule="unknown")
 
 
-def _hint(wanted: Iterable[str], role: Role) -> str:
+def _hint(wanted: Iterable[str], role: RoleName) -> str:
     lines = [f"wl config add permissions.{role}.allow '{one}'" for one in wanted]
     if not lines:
         return ""
@@ -246,7 +248,7 @@ def _for_the_shell(allow: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]
     return bare, tuple(content for _, content in ours if content)
 
 
-def _refused(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision | None:
+def _refused(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) -> Decision | None:
     """What a tool may not do although it is allowed: go where nothing is the agent's."""
     if call.tool in FILE_TOOLS:
         return _outside(call, reach)
@@ -280,7 +282,7 @@ def _outside(call: ToolCall, reach: Reach) -> Decision | None:
     return None
 
 
-def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: Role) -> Decision | None:
+def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) -> Decision | None:
     """Whether an address is one of this machine or the network around it.
 
     In a box it is the box's network that decides. What a person allowed by name is allowed.

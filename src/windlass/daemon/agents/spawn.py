@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
-from windlass.core import crew, ids, names
-from windlass.core.boxing import Network
-from windlass.core.config import Config, confinement
+from windlass.core import crew, ids, names, roles
+from windlass.core.boxing import Isolation, Network
+from windlass.core.config import Config, confinement, role_settings
 from windlass.core.crew import Agent, Limits, Spawn
 from windlass.core.driving import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
@@ -23,7 +23,7 @@ from windlass.core.launch import Mode
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
 from windlass.daemon.agents.session_life import Doors
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
 from windlass.daemon.launch import boxes, clones, instructions, project_commands, session_request
@@ -69,18 +69,20 @@ class Spawns:
         goal = request["goal"].strip()
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
-        role = request.get("role") or "worker"
-        instructions.require_readable(repo.root, role)
-        own = getattr(config.roles, role)
+        role, withheld = role_files.find(config, repo.root, request.get("role") or roles.USUAL)
+        instructions.require_readable(repo.root, role.name)
+        own = role_settings(config, role.name)
         driver = _driver(context, request, own.driver or config.driver)
         mode = request.get("mode", "live")
         root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
         draft = partial(session_request.draft, context, driver, mode=mode, root=root, config=config)
-        choice, network = self._confined(request, config, where, repo, driver=driver, draft=draft)
+        choice, network = self._confined(
+            request, confinement(config, role.name), where, repo, driver=driver, draft=draft
+        )
         limits = _limits(request, driver, mode)
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
-        configured = grants.configured(config, role, choice.level)
+        configured = grants.configured(config, role.name, choice.level)
         given = grants.wanted(request, configured, where.caller)
         parent = where.caller
         if named := request.get("parent"):
@@ -98,7 +100,7 @@ class Spawns:
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
             spawn = Spawn(
-                role=role,
+                role=role.name,
                 parent=parent,
                 caller=where.caller,
                 policy=given,
@@ -115,7 +117,10 @@ class Spawns:
                 uid=uid,
                 repo=repo.id,
                 id=chosen,
-                role=role,
+                role=role.name,
+                spawns=role.spawns,
+                persistent=role.persistent,
+                readonly=role.readonly,
                 parent=parent.uid if parent else None,
                 goal=goal,
                 driver=driver,
@@ -150,14 +155,14 @@ class Spawns:
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
             told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
-            return {"uid": agent.uid, **told}
+            return {"uid": agent.uid, "withheld": withheld, **told}
 
         return Begin(repo.id, where.caller_uid, prepare)
 
     def _confined(
         self,
         request: SpawnRequest,
-        config: Config,
+        configured: tuple[Isolation, Network],
         where: lookup.Scope,
         repo: Repo,
         *,
@@ -171,7 +176,7 @@ class Spawns:
         caller = where.caller
         if caller is not None and not request.get("worktree", True):
             raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
-        usual, usual_network = confinement(config, request.get("role") or "worker")
+        usual, usual_network = configured
         wanted = request.get("isolation") or usual
         boxed = caller is not None and caller.isolation == "box"
         if caller is not None and wanted in ("auto", "hooks") and usual in ("required", "box"):
@@ -281,6 +286,7 @@ class Spawns:
             "network": agent.network,
             "unboxed": work.data.get("unboxed", ""),
             "to_box": work.data.get("to_box", ""),
+            "withheld": work.data.get("withheld", []),
         }
 
 

@@ -1,31 +1,21 @@
 """An agent's instructions: read, put together, and kept in its folder.
 
-What they say is `core.prompts`' and `data/roles`'. A person adds to them in `.windlass/roles/` of
-the registered checkout; an agent's own branch has no say in what it is told.
+What they say is `core.prompts`' and that of the files of roles, shipped and the repository's.
 """
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import Path
-from typing import get_args
-
 from windlass.core import prompts
-from windlass.core.crew import Agent, Role
+from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.events import PromptIncomplete
-from windlass.core.printable import printable_line
+from windlass.core.ids import RoleName
 from windlass.core.prompts import Situation
-from windlass.daemon.kernel import repos, settings, untrusted_files
+from windlass.core.roles import EVERYBODY, RoleFile
+from windlass.daemon.kernel import repos, role_files, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.drivers import files
 from windlass.store import rows
-
-FOLDER = ".windlass/roles"
-LARGEST = 64 << 10
-"""More than anybody writes for every agent to read at every start."""
-_EVERYBODY = "all"
-_NAMED = 5
 
 
 def write(context: Context, agent: Agent) -> None:
@@ -36,17 +26,20 @@ def write(context: Context, agent: Agent) -> None:
     agent is ever told is recorded, too: somebody may wonder why nobody does what it says.
     """
     root = repos.by_id(context, agent.repo).root
-    found, problems = _added(root, agent.role)
+    added, problems = _added(root, agent.role)
     if problems and agent.session <= 1:
         raise problems[0]
-    for why in (*(problem.message for problem in problems), *_told_to_nobody(root)):
+    for why in (*(problem.message for problem in problems), *role_files.told_to_nobody(root)):
         _record(context, agent, why)
-    path = context.folders.instructions(agent.uid)
-    told = prompts.assemble(_situation(context, agent, root), shipped=_shipped(agent), added=found)
-    files.write_bytes(path, told.encode())
+    told = prompts.assemble(
+        _situation(context, agent, root),
+        shipped=_shipped(agent.role, added),
+        added=[file.prompt for file in added],
+    )
+    files.write_bytes(context.folders.instructions(agent.uid), told.encode())
 
 
-def require_readable(root: str, role: Role) -> None:
+def require_readable(root: str, role: RoleName) -> None:
     """Refuses what `write` would refuse, before there is an agent."""
     _, problems = _added(root, role)
     if problems:
@@ -77,69 +70,24 @@ def _situation(context: Context, agent: Agent, root: str) -> Situation:
     )
 
 
-def _shipped(agent: Agent) -> list[str]:
-    ours = resources.files("windlass.data") / "roles"
-    return [(ours / f"{name}.md").read_text("utf-8") for name in (_EVERYBODY, agent.role)]
+def _shipped(role: RoleName, added: list[RoleFile]) -> list[str]:
+    """Our texts for everybody and for a role, unless the repository's file replaces that one."""
+    names = (EVERYBODY,) if any(file.replace for file in added) else (EVERYBODY, role)
+    return [file.prompt for name in names if (file := role_files.shipped(name))]
 
 
-def _added(root: str, role: Role) -> tuple[list[str], list[ConfigError]]:
-    """What a person added for all and for a role, and what of it cannot be read."""
-    found: list[str] = []
+def _added(root: str, role: RoleName) -> tuple[list[RoleFile], list[ConfigError]]:
+    """What the repository adds for all and for a role, and what of it cannot be read."""
+    added: list[RoleFile] = []
     problems: list[ConfigError] = []
-    for name in (_EVERYBODY, role):
-        path = Path(root) / FOLDER / f"{name}.md"
+    for name in (EVERYBODY, role):
         try:
-            found.append(_read(path))
-        except FileNotFoundError:
-            continue
-        except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8"
-            problems.append(
-                ConfigError(
-                    f"{path} cannot be told to agents: {said}",
-                    f"make it a plain text file of at most {LARGEST} bytes, or remove it",
-                )
-            )
-    return found, problems
-
-
-def _told_to_nobody(root: str) -> list[str]:
-    """What is to be said of files that stand beside those of the roles, and have another name."""
-    folder = Path(root) / FOLDER
-    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
-        return []
-    known = [f"{name}.md" for name in (_EVERYBODY, *get_args(Role))]
-    try:
-        others = sorted(path.name for path in folder.iterdir() if not _is_one_of(path, known))
-    except OSError as error:
-        return [f"{folder} cannot be listed: {error.strerror}"]
-    if not others:
-        return []
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    named = ", ".join(map(printable_line, others[:_NAMED]))
-    return [f"told to no agent: {named}{more}; only {', '.join(known)} are read in {folder}"]
-
-
-def _is_one_of(path: Path, known: list[str]) -> bool:
-    """Whether a file is one of those, or hidden; on some machines `Worker.md` is `worker.md`."""
-    if path.name in known or path.name.startswith("."):
-        return True
-    plain = path.with_name(path.name.lower())
-    return plain.name in known and plain.exists() and plain.samefile(path)
-
-
-def _read(path: Path) -> str:
-    """Reads a file that a merge of an agent's work may have brought: no links, no end of it."""
-    path.lstat()  # what is not there is no problem, wherever its folder leads
-    for folder in (path.parent, path.parent.parent):
-        if folder.is_symlink():
-            raise untrusted_files.NotPlain(f"{folder} is a link")
-    if path.is_symlink():
-        raise untrusted_files.NotPlain("it is a link")
-    text = untrusted_files.read(path, most=LARGEST + 1)
-    if len(text) > LARGEST:
-        raise untrusted_files.NotPlain(f"it is larger than {LARGEST} bytes")
-    return text.decode()
+            file = role_files.added(root, name)
+        except ConfigError as error:
+            problems.append(error)
+        else:
+            added += [file] if file else []
+    return added, problems
 
 
 def _record(context: Context, agent: Agent, why: str) -> None:

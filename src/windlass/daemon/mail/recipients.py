@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from windlass.core.crew import Agent
 from windlass.core.errors import NotFound, UserError
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
@@ -56,11 +56,18 @@ def _named(context: Context, where: lookup.Scope, word: str) -> list[Party]:
     }
     if word in by_word:
         return _some([one for one in others if by_word[word](one)], word)
-    roles = {one.role for one in present} | {"manager", "worker"}
-    if word in roles and word not in {one.id for one in present}:
+    if word not in {one.id for one in present} and _is_role(context, where, present, word):
         return _some([one for one in others if one.role == word], word)
     agent = lookup.agent(context, where, word)
     return [Party(agent.uid, agent.id)]
+
+
+def _is_role(context: Context, where: lookup.Scope, present: list[Agent], word: str) -> bool:
+    """Whether a word is a role that somebody has, or could have."""
+    if any(one.role == word for one in present):
+        return True
+    root = where.repo.root if where.repo else None
+    return word in role_files.known(settings.load(context.folders.home, root), root)
 
 
 def _some(agents: list[Agent], word: str) -> list[Party]:

@@ -21,9 +21,9 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.boxing import Level
-from windlass.core.crew import Agent, Policy, Role
+from windlass.core.crew import Agent, Policy
 from windlass.core.errors import Denied
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import RepoId, RoleName, Uid
 from windlass.core.policy import tool_calls, tool_policy
 from windlass.core.policy.tool_calls import Decision
 from windlass.core.shell.reach import Places
@@ -77,7 +77,7 @@ def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
 
 
 def about_anybody(
-    context: Context, event: Mapping[str, Any], *, role: Role, level: Level, given: Policy
+    context: Context, event: Mapping[str, Any], *, role: RoleName, level: Level, given: Policy
 ) -> Decision:
     """Decides about a call of somebody who works in the call's own folder."""
     cwd = event.get("cwd")
@@ -103,7 +103,7 @@ def _decide(
     workspace: str,
     home: str,
     temp: str,
-    role: Role,
+    role: RoleName,
     level: Level,
     told: Mapping[str, str],
 ) -> Decision:

@@ -7,10 +7,10 @@ from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.policy import ExplainToolReply, ExplainToolRequest
-from windlass.core.boxing import Level
-from windlass.core.crew import Agent, Policy, Role
+from windlass.core import roles
+from windlass.core.crew import Agent
 from windlass.core.errors import Denied
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import decisions, grants
 
@@ -31,20 +31,18 @@ class Explanations:
             decision = decisions.about(self._context, agent, event)
         else:
             _refuse_in_a_box(where.caller)
-            role, level = request.get("role") or "worker", request.get("level") or "hooks"
+            level = request.get("level") or "hooks"
             root = where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
+            config = settings.load(self._context.folders.home, root)
+            role = role_files.find(config, root, request.get("role") or roles.USUAL).role.name
             decision = decisions.about_anybody(
                 self._context,
                 event,
                 role=role,
                 level=level,
-                given=self._policy(root, role, level),
+                given=grants.configured(config, role, level),
             )
         return {"decision": decision.verdict, "reason": decision.reason, "rule": decision.rule}
-
-    def _policy(self, root: str | None, role: Role, level: Level) -> Policy:
-        config = settings.load(self._context.folders.home, root)
-        return grants.configured(config, role, level)
 
 
 def _refuse_in_a_box(caller: Agent | None) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from windlass.api.wire.agents import SpawnRequest
 from windlass.core.boxing import Level
-from windlass.core.config import Config, Tools
-from windlass.core.crew import Agent, Policy, Role
+from windlass.core.config import Config, role_tools
+from windlass.core.crew import Agent, Policy
+from windlass.core.ids import RoleName
 from windlass.core.policy import tool_policy
 
 
-def configured(config: Config, role: Role, level: Level) -> Policy:
+def configured(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
-    given: Tools = getattr(config.permissions, role)
+    given = role_tools(config, role)
     lists = Policy(allow=tuple(given.allow), deny=tuple(given.deny))
     commands = (config.workspace.setup, config.workspace.teardown, *config.gate.commands)
     return tool_policy.with_mandatory(lists, level=level, commands=[one for one in commands if one])

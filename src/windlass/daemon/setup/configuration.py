@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.setup import ConfigRequest, ConfigView
-from windlass.core import config
+from windlass.core import config, config_roles
 from windlass.core.errors import UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
@@ -25,12 +25,12 @@ class Configuration:
         inforce = settings.load(home, root)
         origins = settings.origins(home, root)
         wanted = request.get("config_key")
-        keys = [config.require_key(wanted)] if wanted else list(config.ABOUT)
+        keys = [config.require_key(wanted)] if wanted else dict.fromkeys([*config.ABOUT, *origins])
         return {
             key: {
                 "value": config.value(inforce, key),
                 "origin": origins.get(key, "default"),
-                "about": config.ABOUT[key],
+                "about": config.about(key) or "",
             }
             for key in keys
         }
@@ -45,7 +45,14 @@ class Configuration:
                 f"{key} counts only in your own configuration, never in a repository's",
                 f"wl config set --global {key} VALUE",
             )
-        settings.put(path, key, config.parse(key, request.get("value", "")))
+        value = config.parse(key, request.get("value", ""))
+        if config_roles.widens(key, value) and not request.get("user"):
+            raise UserError(
+                f"{key} = {str(value).lower()} counts only in your own configuration: a repository"
+                " may take from a role, and not give to it",
+                f"wl config set --global {key} {str(value).lower()}",
+            )
+        settings.put(path, key, value)
         return self.view(caller, request)
 
     def add(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:

@@ -16,8 +16,9 @@ from windlass.api.wire.setup import DoctorReply, LevelView
 from windlass.box import probes
 from windlass.box.probes import Probe
 from windlass.core.boxing import Level
-from windlass.core.config import Config, confinement
+from windlass.core.config import Config, confinement, role_settings
 from windlass.core.errors import WindlassError
+from windlass.core.roles import USUAL
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
@@ -57,7 +58,7 @@ def examine(
         _room(context.folders.home),
         configuration,
     ]
-    configured = config.roles.worker.driver or config.driver
+    configured = role_settings(config, USUAL).driver or config.driver
     chosen = driver or context.env.get("WINDLASS_DRIVER") or configured
     tried = [*probes.box(), probes.landlock()]
     starts = [
@@ -82,7 +83,7 @@ def examine(
 
 def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _Start:
     """Goes the way of a worker's spawn as far as it can be gone without one."""
-    wanted, network = confinement(config, "worker")
+    wanted, network = confinement(config, USUAL)
     where = str(context.folders.workspaces)
     try:
         version = drivers.get(name).check()

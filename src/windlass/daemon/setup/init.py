@@ -12,10 +12,9 @@ from typing import Any
 from windlass.api.wire.setup import InitReply
 from windlass.core import config
 from windlass.core.policy import proposals
+from windlass.core.roles import SHIPPED, WIDER
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-
-_ROLES = ("manager", "worker")
 
 
 def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
@@ -29,11 +28,11 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     else:
         settings.load(context.folders.home, repo.root)
     found = proposals.propose(one.name for one in Path(repo.root).iterdir())
-    given = settings.load(context.folders.home, repo.root).permissions
-    lists = {role: getattr(given, role).allow for role in _ROLES}
-    wanted = [one for one in found.allow if any(one not in allow for allow in lists.values())]
+    given = settings.load(context.folders.home, repo.root)
+    lists = [config.role_tools(given, role).allow for role in SHIPPED]
+    wanted = [one for one in found.allow if any(one not in allow for allow in lists)]
     if accept:
-        for role, pattern in ((role, one) for role in _ROLES for one in wanted):
+        for role, pattern in ((role, one) for role in SHIPPED for one in wanted):
             settings.add(path, f"permissions.{role}.allow", pattern)
     return {
         "id": repo.id,
@@ -56,13 +55,16 @@ def template() -> str:
         if table != section:
             lines += ["", f"[{table}]"]
             section = table
-        lines += [f"# {config.ABOUT[key]}", f"# {name} = {_toml(config.value(default, key))}"]
+        lines += [f"# {config.ABOUT[key]}", f"# {name} = {_toml(name, config.value(default, key))}"]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
+def _toml(name: str, value: Any) -> str:
+    """A value as it is written; for a key without one, some value that it could have."""
     if value is None:
-        return "10"
+        return "true" if name in WIDER else "10"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return f'"{value}"'
     return str(value)

@@ -414,7 +414,7 @@ def view(
     """One agent as listings show it."""
     verdict = states.fold(said, now=now)
     winner = verdict.winner
-    return AgentView(
+    shown = AgentView(
         id=agent.id,
         uid=agent.uid,
         repo=agent.repo,
@@ -440,6 +440,11 @@ def view(
         ended_at=agent.ended_at,
         ended_by=agent.ended_by,
     )
+    if agent.persistent:
+        shown["persistent"] = True
+    if agent.readonly:
+        shown["readonly"] = True
+    return shown
 
 
 def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:

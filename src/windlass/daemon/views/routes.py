@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import views as wire
 from windlass.api.wire.request import AgentRequest, AnyRequest
@@ -13,6 +15,7 @@ from windlass.api.wire.trash import (
     TrashView,
 )
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.views import roles
 from windlass.daemon.views.agents import Views
 from windlass.daemon.views.trash_archive import TrashArchive
 
@@ -34,6 +37,9 @@ def routes(context: Context, views: Views) -> dict[str, Verb | Wait]:
         "place": Verb(wire.PlaceRequest, wire.PlaceReply, views.place, callers="both"),
         "prompt": Verb(AgentRequest, wire.PromptReply, views.prompt, callers="both"),
         "repos": Verb(AnyRequest, list[wire.RepoView], kept.repos, refusal=_KEPT),
+        "roles": Verb(
+            AnyRequest, list[wire.RoleView], partial(roles.listed, context), callers="both"
+        ),
         "status": Verb(AgentRequest, wire.StatusReply, views.status, callers="both"),
         "trash": Verb(TrashRequest, list[TrashView], kept.trash, refusal=_KEPT),
         "trash.show": Verb(TrashRequest, TrashShowReply, kept.trash_entry, refusal=_KEPT),

@@ -1,0 +1,122 @@
+"""The keys of configuration that are per role: `roles.<name>.*` and `permissions.<name>.*`.
+
+Any name makes a table. What a role of a person's own leaves unsaid is as for workers: a new name
+must be no way around what the person said about those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from windlass.core.boxing import Isolation, Network
+from windlass.core.errors import UserError
+from windlass.core.ids import RoleName, role_name
+from windlass.core.roles import SHIPPED, USUAL, WIDER, Traits
+
+
+class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tool patterns that a role may and may not use."""
+
+    allow: list[str] = []
+    deny: list[str] = []
+
+
+class RoleSettings(Traits, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What agents of one role are started with, and may do; empty means what everybody is."""
+
+    driver: str = ""
+    model: str = ""
+    isolation: Isolation | Literal[""] = ""
+    network: Network | Literal[""] = ""
+
+
+_ABOUT = {
+    "roles": {
+        "driver": "the agent CLI of {}s; empty means `driver`",
+        "model": "the model of {}s; empty means `model`",
+        "isolation": "the isolation of {}s; empty means `isolation`",
+        "network": "the network of boxed {}s; empty means `network`",
+        "spawns": "whether {}s may start agents; unset: as the file of the role says",
+        "persistent": "whether {}s are to be there always; unset: as the file of the role says",
+        "readonly": "whether {}s are to leave the tree alone; unset: as the file of the role says",
+    },
+    "permissions": {
+        "allow": "tool patterns that {}s may use",
+        "deny": "tool patterns that {}s may not use",
+    },
+}
+TABLES = tuple(_ABOUT)
+"""The tables that have one table for each role."""
+
+
+def about(table: str, name: RoleName) -> dict[str, str]:
+    """Every key of one role in one of the tables, with what it is for."""
+    text = {key: said.format(name) for key, said in _ABOUT[table].items()}
+    if name not in SHIPPED:
+        text = {
+            key: said.replace("means `", f"means as for {USUAL}s, `") for key, said in text.items()
+        }
+    return {f"{table}.{name}.{key}": said for key, said in text.items()}
+
+
+def about_key(key: str) -> str | None:
+    """What a key of any role is for; None for a key that is none of these."""
+    table, _, rest = key.partition(".")
+    name = rest.rpartition(".")[0]
+    if table not in _ABOUT or problem(name):
+        return None
+    return about(table, RoleName(name)).get(key)
+
+
+def problem(name: str) -> str:
+    """Why this cannot be a role's name; nothing if it can."""
+    try:
+        role_name(name)
+    except UserError as error:
+        return f"{error.message}: {error.hint}"
+    return ""
+
+
+def names(layer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The tables of a layer of configuration that are for roles, and whose."""
+    for table in TABLES:
+        found = layer.get(table)
+        yield from ((table, name) for name in (found if isinstance(found, Mapping) else ()))
+
+
+def settings(tables: Mapping[RoleName, RoleSettings], name: RoleName) -> RoleSettings:
+    """What agents of a role are started with; what is not said of a person's own is a worker's."""
+    own = tables.get(name, RoleSettings())
+    if name in SHIPPED:
+        return own
+    usual = tables.get(USUAL, RoleSettings())
+    unsaid = [key for key in ("driver", "model", "isolation", "network") if not getattr(own, key)]
+    return msgspec.structs.replace(own, **{key: getattr(usual, key) for key in unsaid})
+
+
+def tools(tables: Mapping[RoleName, Tools], name: RoleName) -> Tools:
+    """The patterns of a role; one of a person's own has those of workers as well."""
+    own = tables.get(name, Tools())
+    if name in SHIPPED:
+        return own
+    usual = tables.get(USUAL, Tools())
+    return Tools([*usual.allow, *own.allow], [*usual.deny, *own.deny])
+
+
+def fallbacks(key: str) -> list[str]:
+    """Where to look for what a key of a role means, the key itself first."""
+    table, _, rest = key.partition(".")
+    name, _, last = rest.rpartition(".")
+    if table != "roles" or not name:
+        return [key]
+    usual = [] if name in SHIPPED else [f"{table}.{USUAL}.{last}"]
+    return [key, *usual, *([] if last in WIDER else [last])]
+
+
+def widens(key: str, value: Any) -> bool:
+    """Whether this value of a key lets agents of a role do more, which only a person may say."""
+    last = key.rpartition(".")[2]
+    return key.startswith("roles.") and last in WIDER and value is WIDER[last]

@@ -1,0 +1,107 @@
+"""Roles: what agents are for, by name, and what a role lets its agents do.
+
+Three voices speak about a role: the file that is shipped, the configuration, and the file of a
+repository. The first two are the person's; a repository comes from anywhere, so that its file may
+take away and never give. Pure: somebody else reads the files.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from windlass.core import front_matter
+from windlass.core.ids import RoleName
+
+EVERYBODY = "all"
+"""Whose file is told to agents of every role; no role has this name."""
+MANAGER, WORKER = RoleName("manager"), RoleName("worker")
+SHIPPED = (MANAGER, WORKER)
+"""The roles that come with Windlass, each a file in `data/roles`."""
+USUAL = WORKER
+"""The role of an agent that is given none, and the one that roles of a person's own start from."""
+WIDER = {"spawns": True, "persistent": True, "readonly": False}
+"""What a role may say about its agents, with the value that lets them do more."""
+
+_KEYS: dict[str, type[str | bool]] = {
+    "description": str,
+    "spawns": bool,
+    "persistent": bool,
+    "readonly": bool,
+    "replace": bool,
+}
+_KEYS_OF_EVERYBODY: dict[str, type[str | bool]] = {"description": str}
+
+
+class Role(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent is for, and what it may do by that."""
+
+    name: RoleName
+    spawns: bool = False
+    """Whether its agents may start agents, and be the parents of some."""
+    persistent: bool = False
+    """Whether its agents are to be there always."""
+    readonly: bool = False
+    """Whether its agents are to leave the tree as they found it."""
+    about: str = ""
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What somebody says about a role; None where nothing is said."""
+
+    spawns: bool | None = None
+    persistent: bool | None = None
+    readonly: bool | None = None
+
+
+class RoleFile(Traits, frozen=True, kw_only=True):
+    """A file of a role: what its agents are told, and what its front matter says."""
+
+    prompt: str
+    description: str = ""
+    replace: bool = False
+    """Whether the prompt stands in the place of the shipped one, instead of following it."""
+
+
+class Definition(NamedTuple):
+    """A role, and what a repository's file asks for and cannot give."""
+
+    role: Role
+    withheld: tuple[str, ...] = ()
+
+
+def parse(text: str, *, origin: str) -> RoleFile:
+    """Reads the file of a role; `origin` is what errors call it."""
+    about, body = front_matter.read(text, origin=origin, keys=_KEYS)
+    return msgspec.structs.replace(RoleFile(prompt=body), **about)
+
+
+def parse_for_everybody(text: str, *, origin: str) -> RoleFile:
+    """Reads the file that agents of every role are told; it says nothing about any role."""
+    about, body = front_matter.read(text, origin=origin, keys=_KEYS_OF_EVERYBODY)
+    return msgspec.structs.replace(RoleFile(prompt=body), **about)
+
+
+def define(
+    name: RoleName, *, shipped: RoleFile | None, configured: Traits, file: RoleFile | None
+) -> Definition:
+    """What a role is, by all that is said about it.
+
+    The configuration goes before the shipped file. A repository's file takes away at once; what it
+    would add is withheld, for the person to configure.
+    """
+    traits: dict[str, bool] = {}
+    withheld: list[str] = []
+    for trait, wider in WIDER.items():
+        said = (getattr(configured, trait), getattr(shipped, trait, None), False)
+        traits[trait] = next(value for value in said if value is not None)
+        asked = getattr(file, trait, None)
+        if asked is None or asked == traits[trait]:
+            continue
+        if asked == wider:
+            withheld.append(trait)
+        else:
+            traits[trait] = asked
+    about = next((one.description for one in (file, shipped) if one and one.description), "")
+    return Definition(Role(name=name, about=about, **traits), tuple(withheld))

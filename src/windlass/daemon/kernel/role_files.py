@@ -1,0 +1,138 @@
+"""The files of roles: those that are shipped, and those of a repository, read as untrusted ones.
+
+A repository's are in `.windlass/roles/` of the registered checkout; an agent's own branch has no
+say in what agents are and are told. What a role means is `core.roles`'.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from windlass.core import ids, roles
+from windlass.core.config import Config, role_settings
+from windlass.core.config_roles import problem
+from windlass.core.errors import ConfigError, NotFound
+from windlass.core.ids import RoleName
+from windlass.core.printable import printable_line
+from windlass.core.roles import EVERYBODY, SHIPPED, Definition, RoleFile
+from windlass.daemon.kernel import untrusted_files
+
+FOLDER = ".windlass/roles"
+LARGEST = 64 << 10
+"""More than anybody writes for every agent to read at every start."""
+_NAMED = 5
+
+
+@cache
+def shipped(name: str) -> RoleFile | None:
+    """The file of ours for a role, or for everybody."""
+    if name not in (EVERYBODY, *SHIPPED):
+        return None
+    path = resources.files("windlass.data") / "roles" / f"{name}.md"
+    return _parsed(name, path.read_text("utf-8"), origin=str(path))
+
+
+def added(root: str, name: str) -> RoleFile | None:
+    """A repository's file for a role, or for everybody; raises ConfigError for what is no such."""
+    path = Path(root) / FOLDER / f"{name}.md"
+    try:
+        text = _read(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"{path} cannot be told to agents: {said}",
+            f"make it a plain text file of at most {LARGEST} bytes, or remove it",
+        ) from None
+    return _parsed(name, text, origin=str(path))
+
+
+def known(config: Config, root: str | None) -> list[RoleName]:
+    """The names of all roles: shipped, configured, or with a file in a repository."""
+    files = [Path(name).stem for name in _listed(root) if _is_told(name)] if root else []
+    more = {RoleName(name) for name in (*config.roles, *files) if name != EVERYBODY}
+    return [*SHIPPED, *sorted(more.difference(SHIPPED))]
+
+
+def find(config: Config, root: str | None, wanted: str) -> Definition:
+    """The role of that name, or an error that lists those that there are."""
+    names = known(config, root)
+    if wanted not in names:
+        raise NotFound(f"no role {wanted!r}: there are {', '.join(names)}", _how_to_make(wanted))
+    name = ids.role_name(wanted)
+    return roles.define(
+        name,
+        shipped=shipped(name),
+        configured=role_settings(config, name),
+        file=added(root, name) if root else None,
+    )
+
+
+def told_to_nobody(root: str) -> list[str]:
+    """What is to be said of files that stand beside those of the roles, and can be no role's."""
+    folder = Path(root) / FOLDER
+    try:
+        others = sorted(name for name in _names(folder) if not _is_told(name))
+    except OSError as error:
+        return [f"{folder} cannot be listed: {error.strerror}"]
+    others = [name for name in others if not _is_another_spelling(folder / name)]
+    if not others:
+        return []
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    named = ", ".join(map(printable_line, others[:_NAMED]))
+    read = f"{EVERYBODY}.md and <role>.md, in small letters"
+    return [f"told to no agent: {named}{more}; only {read}, are read in {folder}"]
+
+
+def _how_to_make(name: str) -> str:
+    if why := problem(name):
+        return why
+    return f"to make one, write what it is told to {FOLDER}/{name}.md, or add [roles.{name}]"
+
+
+def _parsed(name: str, text: str, *, origin: str) -> RoleFile:
+    read = roles.parse_for_everybody if name == EVERYBODY else roles.parse
+    return read(text, origin=origin)
+
+
+def _listed(root: str) -> list[str]:
+    try:
+        return _names(Path(root) / FOLDER)
+    except OSError:  # said at each start of an agent, by told_to_nobody
+        return []
+
+
+def _names(folder: Path) -> list[str]:
+    """What lies in a folder, but for what is hidden; nothing if a link leads there."""
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return []
+    return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+
+
+def _is_told(name: str) -> bool:
+    """Whether the file of that name is told to anybody."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{dot}{ending}" == ".md" and (stem == EVERYBODY or not problem(stem))
+
+
+def _is_another_spelling(path: Path) -> bool:
+    """Whether it is read by its name in small letters: on some machines `Worker.md` is."""
+    plain = path.with_name(path.name.lower())
+    return _is_told(plain.name) and plain.exists() and plain.samefile(path)
+
+
+def _read(path: Path) -> str:
+    """Reads a file that a merge of an agent's work may have brought: no links, no end of it."""
+    path.lstat()  # what is not there is no problem, wherever its folder leads
+    for folder in (path.parent, path.parent.parent):
+        if folder.is_symlink():
+            raise untrusted_files.NotPlain(f"{folder} is a link")
+    if path.is_symlink():
+        raise untrusted_files.NotPlain("it is a link")
+    text = untrusted_files.read(path, most=LARGEST + 1)
+    if len(text) > LARGEST:
+        raise untrusted_files.NotPlain(f"it is larger than {LARGEST} bytes")
+    return text.decode()
