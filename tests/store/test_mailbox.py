@@ -9,19 +9,12 @@ from typing import Any
 
 import pytest
 from tests.core.mail.test_messages import OFFER, message
+from tests.support.clocks import Stopped
 
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import Message
 from windlass.store import mailbox
 from windlass.store.store import Store
-
-
-class Stopped:
-    """A clock that stands."""
-
-    def now(self) -> float:
-        """Always the same."""
-        return 100.0
 
 
 @pytest.fixture

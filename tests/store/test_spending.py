@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from tests.support.agents import an_agent
+from tests.support.clocks import Stopped
 
 from windlass.core.crew import Agent
 from windlass.core.ids import AgentId, RepoId, Uid
@@ -20,21 +21,13 @@ from windlass.store.spending import Source
 from windlass.store.store import Store, Writing
 
 
-class Still:
-    """A clock that stands."""
-
-    def now(self) -> float:
-        """Always the same."""
-        return 1000.0
-
-
 def agent(uid: str, repo: str) -> Agent:
     return an_agent(uid, repo=RepoId(repo), id=AgentId(f"name-{uid}"), mode="live", session=2)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "windlass.db", clock=Still())
+    made = Store(tmp_path / "windlass.db", clock=Stopped(1000.0))
     made.open()
 
     def people(writing: Writing) -> None:

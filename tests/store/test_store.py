@@ -14,23 +14,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 from tests.support.agents import an_agent
+from tests.support.clocks import Stopped
 
 from windlass.core.errors import ConfigError
 from windlass.core.events import EventData, RepoAdded
 from windlass.core.schema import SCHEMA
 from windlass.store import migrations, rows, tables
 from windlass.store.store import Event, Store, Writing
-
-
-class Turned:
-    """A clock that a test turns."""
-
-    def __init__(self) -> None:
-        self.time = 100.0
-
-    def now(self) -> float:
-        """The time it was set to."""
-        return self.time
 
 
 @pytest.fixture
@@ -40,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    made = Store(path, clock=Turned())
+    made = Store(path, clock=Stopped())
     made.open()
     yield made
     made.close()
@@ -165,11 +155,11 @@ def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:
 
 
 def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
-    first = Store(path, clock=Turned())
+    first = Store(path, clock=Stopped())
     first.open()
     first.write(lambda w: add_repo(w, "r1"))
     first.close()
-    second = Store(path, clock=Turned())
+    second = Store(path, clock=Stopped())
     second.open()
     assert [repo.id for repo in second.read(rows.repos)] == ["r1"]
     second.close()
@@ -185,7 +175,7 @@ def test_the_file_is_readable_by_its_owner_only(store: Store, path: Path) -> Non
 )
 def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, damage: bytes) -> None:
     path.write_bytes(damage)
-    store = Store(path, clock=Turned())
+    store = Store(path, clock=Stopped())
     with pytest.raises(ConfigError, match="not a usable database") as caught:
         store.open()
     store.close()
@@ -194,7 +184,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, damage: byte
 
 
 def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:
-    first = Store(path, clock=Turned())
+    first = Store(path, clock=Stopped())
     first.open()
     for number in range(200):
         first.write(partial(tick, text="x" * 500, number=number))
@@ -203,7 +193,7 @@ def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:
     for start in range(4096 * 3, len(whole) - 4096, 4096):
         whole[start : start + 64] = b"\xff" * 64
     path.write_bytes(bytes(whole))
-    store = Store(path, clock=Turned())
+    store = Store(path, clock=Stopped())
     with pytest.raises(ConfigError, match="not a usable database"):
         store.open()
     store.close()
@@ -211,13 +201,13 @@ def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:
 
 
 def test_a_database_of_a_newer_windlass_is_refused_and_kept(path: Path) -> None:
-    made = Store(path, clock=Turned())
+    made = Store(path, clock=Stopped())
     made.open()
     made.close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE schema_version SET version = 99")
     connection.close()
-    store = Store(path, clock=Turned())
+    store = Store(path, clock=Stopped())
     with pytest.raises(ConfigError, match="made by a newer Windlass") as caught:
         store.open()
     store.close()

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message
-from windlass.store import rows
+from windlass.store import records
 from windlass.store import tables as t
 from windlass.store.store import Event, Writing
 
@@ -23,9 +23,8 @@ _NO_AGENTS = (messages.USER, messages.WINDLASS)
 
 def add(writing: Writing, message: Message) -> Message:
     """Keeps a new message; returns it with its number."""
-    values = msgspec.to_builtins(message)
+    values = records.stored(msgspec.structs.asdict(message))
     del values["number"]
-    values["offer"] = values["offer"] if message.offer else sa.null()
     done = writing.connection.execute(sa.insert(t.messages).values(values))
     number = done.inserted_primary_key
     if number is None:  # every dialect that we support returns the key
@@ -36,13 +35,8 @@ def add(writing: Writing, message: Message) -> Message:
 def change(writing: Writing, message: Message, **values: Any) -> Message:
     """Changes a message, and its row."""
     changed = msgspec.structs.replace(message, **values)
-    stored = {
-        name: sa.null() if value is None else msgspec.to_builtins(value)
-        for name, value in values.items()
-    }
-    writing.connection.execute(
-        sa.update(t.messages).where(_C.number == message.number).values(stored)
-    )
+    this = _C.number == message.number
+    writing.connection.execute(sa.update(t.messages).where(this).values(records.stored(values)))
     return changed
 
 
@@ -181,7 +175,7 @@ def history(connection: sa.Connection, message: Message) -> list[Event]:
         .order_by(c.id)
         .limit(_EVENTS)
     )
-    found = (rows.shaped(Event, row) for row in connection.execute(query))
+    found = records.every(Event, connection, query)
     return [event for event in found if event.data.get("id") == message.id]
 
 
@@ -197,5 +191,5 @@ def sent_since(connection: sa.Connection, sender: str, repo: RepoId, since: floa
     return int(connection.execute(query).scalar() or 0)
 
 
-def _all(connection: sa.Connection, query: Any) -> list[Message]:
-    return [rows.shaped(Message, row) for row in connection.execute(query)]
+def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Message]:
+    return records.every(Message, connection, query)

@@ -13,7 +13,7 @@ from windlass.core.crew import Agent
 from windlass.core.events import AgentState, NoticePosted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import State
-from windlass.store import rows
+from windlass.store import records
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
@@ -68,12 +68,13 @@ def put(
 def waiting(connection: sa.Connection, repo: RepoId, *, limit: int) -> list[Notice]:
     """Those that nobody has yet, oldest first."""
     query = _waiting(repo).order_by(t.notices.c.number).limit(limit)
-    return _all(connection, query)
+    return records.every(Notice, connection, query)
 
 
 def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
     """Those of an agent that nobody has yet; what somebody else said in its name is not its own."""
-    found = _all(connection, _waiting(agent.repo).where(t.notices.c.sender == agent.id))
+    query = _waiting(agent.repo).where(t.notices.c.sender == agent.id)
+    found = records.every(Notice, connection, query)
     if not found:
         return []
     c = t.events.c
@@ -123,10 +124,6 @@ def withdraw(writing: Writing, message: str) -> None:
 
 def _waiting(repo: RepoId) -> sa.Select[Any]:
     return sa.select(t.notices).where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
-
-
-def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Notice]:
-    return [rows.shaped(Notice, row) for row in connection.execute(query)]
 
 
 def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:

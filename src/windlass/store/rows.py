@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import Observation
+from windlass.store import records
 from windlass.store import tables as t
 from windlass.store.store import Event, Writing
-
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Repo(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +61,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 def repos(connection: sa.Connection) -> list[Repo]:
     """Lists the repositories, oldest first."""
-    found = connection.execute(sa.select(t.repos).order_by(t.repos.c.added_at))
-    return [shaped(Repo, row) for row in found]
+    return records.every(Repo, connection, sa.select(t.repos).order_by(t.repos.c.added_at))
 
 
 def agents(
@@ -75,18 +72,18 @@ def agents(
     query = sa.select(t.agents).where(wanted).order_by(t.agents.c.created_at, t.agents.c.id)
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
-    return [shaped(Agent, row) for row in connection.execute(query)]
+    return records.every(Agent, connection, query)
 
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     """Finds an agent, live or ended."""
-    row = connection.execute(sa.select(t.agents).where(t.agents.c.uid == uid)).first()
-    return None if row is None else shaped(Agent, row)
+    found = records.every(Agent, connection, sa.select(t.agents).where(t.agents.c.uid == uid))
+    return found[0] if found else None
 
 
 def put_agent(writing: Writing, agent: Agent) -> None:
-    """Writes an agent, new or changed."""
-    _put(writing, t.agents, agent, keys=("uid",))
+    """Writes all of an agent, new or changed; undoes what others changed since it was read."""
+    records.put(writing, t.agents, agent, keys=("uid",))
 
 
 def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
@@ -94,14 +91,15 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     query = (
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
-    return [shaped(Session, row) for row in connection.execute(query)]
+    return records.every(Session, connection, query)
 
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     """One session of an agent, as it is now."""
     c = t.sessions.c
     query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
-    return shaped(Session, connection.execute(query).one())
+    (found,) = records.every(Session, connection, query)
+    return found
 
 
 def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
@@ -114,19 +112,19 @@ def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
         )
         .where(t.agents.c.ended_at.is_(None), t.sessions.c.ended_at.is_(None))
     )
-    found = {row.agent: shaped(Session, row) for row in connection.execute(query)}
+    found = {session.agent: session for session in records.every(Session, connection, query)}
     return [(a, found[a.uid]) for a in (agents(connection) if found else []) if a.uid in found]
 
 
 def put_session(writing: Writing, session: Session) -> None:
-    """Writes a session, new or changed."""
-    _put(writing, t.sessions, session, keys=("agent", "number"))
+    """Writes all of a session, new or changed; undoes what others changed since it was read."""
+    records.put(writing, t.sessions, session, keys=("agent", "number"))
 
 
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     """The latest word of each source about an agent."""
     query = sa.select(t.observations).where(t.observations.c.agent == uid)
-    return [shaped(Observation, row) for row in connection.execute(query)]
+    return records.every(Observation, connection, query)
 
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
@@ -138,7 +136,7 @@ def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
     )
     found: dict[Uid, list[Observation]] = {}
     for row in connection.execute(query):
-        found.setdefault(Uid(row.agent), []).append(shaped(Observation, row))
+        found.setdefault(Uid(row.agent), []).append(records.shaped(Observation, row))
     return found
 
 
@@ -159,8 +157,8 @@ def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
 
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
-    row = connection.execute(sa.select(t.intents).where(t.intents.c.id == key)).first()
-    return None if row is None else shaped(Intent, row)
+    found = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))
+    return found[0] if found else None
 
 
 def open_intents(connection: sa.Connection) -> list[Intent]:
@@ -168,7 +166,7 @@ def open_intents(connection: sa.Connection) -> list[Intent]:
     query = (
         sa.select(t.intents).where(t.intents.c.status == "open").order_by(t.intents.c.created_at)
     )
-    return [shaped(Intent, row) for row in connection.execute(query)]
+    return records.every(Intent, connection, query)
 
 
 def undoable(
@@ -183,12 +181,12 @@ def undoable(
         .order_by(c.updated_at.desc())
         .limit(200)
     )
-    return [shaped(Intent, row) for row in connection.execute(query)]
+    return records.every(Intent, connection, query)
 
 
 def put_intent(writing: Writing, intent: Intent) -> None:
-    """Writes an intent, new or further along."""
-    _put(writing, t.intents, intent, keys=("id",))
+    """Writes all of an intent, new or changed; undoes what others changed since it was read."""
+    records.put(writing, t.intents, intent, keys=("id",))
 
 
 def events(
@@ -204,29 +202,10 @@ def events(
     """Reads the log in order: those after an id, or the last few."""
     c = t.events.c
     query = sa.select(t.events).where(c.id > after)
-    if repo is not None:
-        query = query.where(c.repo == repo)
-    if agent is not None:
-        query = query.where(c.agent == agent)
-    if kind is not None:
-        query = query.where(c.kind == kind)
+    asked = ((c.repo, repo), (c.agent, agent), (c.kind, kind))
+    for column, wanted in asked:
+        if wanted is not None:
+            query = query.where(column == wanted)
     if last is None:
-        rows = connection.execute(query.order_by(c.id).limit(limit)).all()
-    else:
-        rows = connection.execute(query.order_by(c.id.desc()).limit(last)).all()[::-1]
-    return [shaped(Event, row) for row in rows]
-
-
-def _put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:
-    values = msgspec.to_builtins(row)
-    where = sa.and_(*(table.c[key] == values[key] for key in keys))
-    changed = writing.connection.execute(sa.update(table).where(where).values(values))
-    if changed.rowcount == 0:
-        writing.connection.execute(sa.insert(table).values(values))
-
-
-def shaped(kind: type[S], row: sa.Row[Any]) -> S:
-    """A row as a struct."""
-    # Column names may be a subclass of str, which msgspec does not take as a key.
-    named = {str(name): value for name, value in zip(row._fields, row, strict=True)}
-    return shapes.convert(named, kind, strict=False)
+        return records.every(Event, connection, query.order_by(c.id).limit(limit))
+    return records.every(Event, connection, query.order_by(c.id.desc()).limit(last))[::-1]

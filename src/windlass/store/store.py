@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.events import EventData
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import WallClock
-from windlass.store import migrations, tables
+from windlass.store import connections, migrations, tables
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -57,15 +58,18 @@ class Writing:
     ) -> None:
         """Appends an event to the log, in this transaction."""
         kind, data = told.written()
-        moment = self.now if at is None else at
-        values = {"at": moment, "repo": repo, "agent": agent, "kind": kind, "data": data}
+        values: dict[str, Any] = {
+            "at": self.now if at is None else at,
+            "repo": repo,
+            "agent": agent,
+            "kind": kind,
+            "data": data,
+        }
         done = self.connection.execute(sa.insert(tables.events).values(values))
         number = done.inserted_primary_key
         if number is None:  # every dialect that we support returns the key
             raise AssertionError(kind)
-        self.events.append(
-            Event(id=number[0], at=moment, kind=kind, repo=repo, agent=agent, data=data)
-        )
+        self.events.append(Event(id=number[0], **values))
 
 
 Write = Callable[[Writing], Any]
@@ -78,7 +82,8 @@ class Store:
     def __init__(self, path: Path, *, clock: WallClock) -> None:
         self._path = path
         self._clock = clock
-        self._engine = _engine(path)
+        self._reading = connections.reading(path)
+        self._writing = connections.writing(path)
         self._listeners: list[Listener] = []
         self._queue: queue.SimpleQueue[tuple[Write, Future[Any]] | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
@@ -86,11 +91,14 @@ class Store:
     def open(self) -> None:
         """Migrates and starts the writer. A file that is no database is left as it is."""
         try:
-            with self._engine.begin() as connection:
+            with self._writing.begin() as connection:
                 damage = self._damage(connection)
                 if not damage:
                     migrations.migrate(connection, where=str(self._path))
         except DatabaseError as error:
+            told = _told(error, self._path)
+            if told is not error:
+                raise told from error
             damage = str(error.orig)
         if damage:
             raise ConfigError(
@@ -112,7 +120,8 @@ class Store:
         self._queue.put(None)
         if self._writer.is_alive():
             self._writer.join()
-        self._engine.dispose()
+        self._reading.dispose()
+        self._writing.dispose()
 
     def listen(self, listener: Listener) -> None:
         """Calls `listener` with the events of each commit, on the writer's thread."""
@@ -134,8 +143,19 @@ class Store:
         return done.result()
 
     def read(self, question: Callable[[sa.Connection], T]) -> T:
-        """Answers a question from a consistent snapshot."""
-        with self._engine.connect() as connection:
+        """Answers a question from one state of the database, whoever writes meanwhile.
+
+        A question holds a connection, of which there are only so many: it should neither wait for
+        anything nor ask the store another one.
+        """
+        try:
+            connection = self._reading.connect()
+        except PoolExhausted:
+            raise Unavailable(
+                f"{self._path} is read by {connections.READERS} at once, and nobody is done",
+                "try again; if it stays like this, `wl daemon stop` and go on",
+            ) from None
+        with connection:
             return question(connection)
 
     def _write_all(self) -> None:
@@ -151,7 +171,7 @@ class Store:
                 done.set_result(result)
 
     def _commit(self, change: Write) -> tuple[Any, list[Event]]:
-        with self._engine.begin() as connection:
+        with self._writing.begin() as connection:
             writing = Writing(connection, self._clock.now())
             result = change(writing)
         return result, writing.events
@@ -167,26 +187,14 @@ def _call(listener: Listener, events: list[Event]) -> None:
 
 
 def _told(error: Exception, path: Path) -> Exception:
-    """Gives a full disk its name; other errors pass unchanged."""
+    """Gives a full disk and a locked file their names; other errors pass unchanged."""
     cause = getattr(error, "orig", None)
-    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
+    if not isinstance(cause, sqlite3.OperationalError):
+        return error
+    if "full" in str(cause):
         return Unavailable(f"no room left to write {path}", "free some disk space and try again")
+    if "locked" in str(cause):
+        return Unavailable(
+            f"another program holds {path}", "close it (a database browser?) and try again"
+        )
     return error
-
-
-def _engine(path: Path) -> sa.Engine:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(
-        f"sqlite:///{path}",
-        connect_args={"timeout": 10.0, "check_same_thread": False},
-        json_serializer=lambda value: msgspec.json.encode(value).decode(),
-        json_deserializer=msgspec.json.decode,
-    )
-
-    @sa.event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _record: Any) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    return engine

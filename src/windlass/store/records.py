@@ -1,0 +1,56 @@
+"""Rows as structs: read and written. Knows no table in particular."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core import shapes
+from windlass.store.store import Writing
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def every(kind: type[S], connection: sa.Connection, query: sa.Select[Any]) -> list[S]:
+    """The rows that a query finds, as structs."""
+    found = connection.execute(query).all()
+    names = _names(found[0]) if found else ()
+    return [_shaped(kind, names, row) for row in found]
+
+
+def shaped(kind: type[S], row: sa.Row[Any]) -> S:
+    """One row as a struct."""
+    return _shaped(kind, _names(row), row)
+
+
+def stored(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as columns take them; what is missing is NULL in columns of JSON too."""
+    return {
+        name: sa.null() if value is None else msgspec.to_builtins(value)
+        for name, value in values.items()
+    }
+
+
+def put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:
+    """Writes every column of a row, new or not: what others changed meanwhile is undone."""
+    values = msgspec.to_builtins(row)
+    this = _with(table, {key: values[key] for key in keys})
+    changed = writing.connection.execute(sa.update(table).where(this).values(values))
+    if changed.rowcount == 0:
+        writing.connection.execute(sa.insert(table).values(values))
+
+
+def _with(table: sa.Table, key: Mapping[str, Any]) -> sa.ColumnElement[bool]:
+    return sa.and_(*(table.c[name] == value for name, value in key.items()))
+
+
+def _names(row: sa.Row[Any]) -> tuple[str, ...]:
+    """The columns of a row; msgspec takes no subclass of str as a key, which their names may be."""
+    return tuple(str(name) for name in row._fields)
+
+
+def _shaped(kind: type[S], names: tuple[str, ...], row: sa.Row[Any]) -> S:
+    return shapes.convert(dict(zip(names, row, strict=True)), kind, strict=False)
