@@ -13,13 +13,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
-from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 
 from windlass.core.errors import ConfigError
 from windlass.core.events import EventData, RepoAdded
-from windlass.core.schema import SCHEMA
-from windlass.store import migrations, rows, tables
+from windlass.store import rows, tables
 from windlass.store.store import Event, Store, Writing
 
 
@@ -52,21 +50,6 @@ class Tick(EventData, kind="tick"):
 
 def tick(writing: Writing, **data: Any) -> None:
     writing.emit(Tick(**data))
-
-
-def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> None:
-    assert len(migrations.MIGRATIONS) == SCHEMA
-
-
-def test_managers_from_before_there_were_roles_may_still_start_agents(store: Store) -> None:
-    def change(writing: Writing) -> None:
-        add_repo(writing, "0" * 8)
-        for name in ("manager", "worker"):
-            rows.put_agent(writing, an_agent(name, role=name, spawns=False))
-        migrations.m005_roles(writing.connection)
-
-    store.write(change)
-    assert {a.id: a.spawns for a in store.read(rows.agents)} == {"manager": True, "worker": False}
 
 
 def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
@@ -152,6 +135,24 @@ def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:
     assert [event.data["number"] for event in after] == [3, 4]
     last = store.read(lambda c: rows.events(c, last=2))
     assert [event.data["number"] for event in last] == [3, 4]
+
+
+def test_the_log_is_read_by_what_its_events_are_about(store: Store) -> None:
+    for subject in ("task:PB-1", "change:c12", None, "task:PB-1"):
+        store.write(partial(tick, subject=subject))
+    heard = store.read(lambda c: rows.events(c, subject="task:PB-1"))
+    assert [(event.id, event.subject) for event in heard] == [(1, "task:PB-1"), (4, "task:PB-1")]
+    assert [event.subject for event in store.read(rows.events)][1:3] == ["change:c12", None]
+    asked = "EXPLAIN QUERY PLAN SELECT * FROM events WHERE id > 0 AND subject = 'x' ORDER BY id"
+    plan = store.read(lambda c: c.exec_driver_sql(asked).all())
+    assert "events_of_a_subject" in str(plan)
+
+
+def test_a_listener_hears_what_an_event_is_about(store: Store) -> None:
+    heard: list[Event] = []
+    store.listen(heard.extend)
+    store.write(lambda w: w.emit("moved", subject="task:PB-1"))
+    assert heard == store.read(rows.events)
 
 
 def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:

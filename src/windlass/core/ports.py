@@ -36,6 +36,13 @@ class Clock(WallClock, Protocol):
         """Returns the same clock at the machine's pace, for waits on programs outside."""
 
 
+class Reached(Protocol):
+    """Told of each point at which a process under test may be made to die."""
+
+    def __call__(self, name: str, /) -> None:
+        """Returns, unless the process is to die here."""
+
+
 class Driver(Protocol):
     """The adapter for one agent CLI."""
 

@@ -256,7 +256,8 @@ def run() -> int:
 
 async def _serve(home: Path, clock: Clock) -> None:
     loop = asyncio.get_running_loop()
-    store = Store(home / "windlass.db", clock=clock)
+    failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
+    store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)
     store.open()
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
@@ -268,7 +269,7 @@ async def _serve(home: Path, clock: Clock) -> None:
         commands=processes,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
-        failpoints=Failpoints(os.environ.get("WINDLASS_FAILPOINTS")),
+        failpoints=failpoints,
         env=without_leaks(os.environ),
     )
     daemon = Daemon(context, tmux, loop)

@@ -43,7 +43,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """Something we set out to do, how far we are, and how it ended."""
+    """Something we set out to do, how far we are, and how it ended.
+
+    `done` names the steps that are done so far, `version` is that of the operation they belong to.
+    """
 
     id: str
     kind: str
@@ -57,6 +60,8 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     undone_by: str | None = None
     created_at: float
     updated_at: float
+    done: tuple[str, ...] = ()
+    version: int = 1
 
 
 def repos(connection: sa.Connection) -> list[Repo]:
@@ -195,6 +200,7 @@ def events(
     after: int = 0,
     repo: RepoId | None = None,
     agent: Uid | None = None,
+    subject: str | None = None,
     kind: str | None = None,
     last: int | None = None,
     limit: int = 1000,
@@ -202,7 +208,7 @@ def events(
     """Reads the log in order: those after an id, or the last few."""
     c = t.events.c
     query = sa.select(t.events).where(c.id > after)
-    asked = ((c.repo, repo), (c.agent, agent), (c.kind, kind))
+    asked = ((c.repo, repo), (c.agent, agent), (c.subject, subject), (c.kind, kind))
     for column, wanted in asked:
         if wanted is not None:
             query = query.where(column == wanted)

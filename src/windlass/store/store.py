@@ -20,8 +20,9 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.events import EventData
 from windlass.core.ids import RepoId, Uid
-from windlass.core.ports import WallClock
-from windlass.store import connections, migrations, tables
+from windlass.core.ports import Reached, WallClock
+from windlass.store import backups, connections, tables
+from windlass.store.migrations import upgrade
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -38,6 +39,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     repo: RepoId | None
     agent: Uid | None
     data: dict[str, Any]
+    subject: str | None = None
+    """The task, change or run that it is about, if any: `task:PB-1`, `change:c12`."""
 
 
 class Writing:
@@ -54,6 +57,7 @@ class Writing:
         *,
         repo: RepoId | None = None,
         agent: Uid | None = None,
+        subject: str | None = None,
         at: float | None = None,
     ) -> None:
         """Appends an event to the log, in this transaction."""
@@ -62,6 +66,7 @@ class Writing:
             "at": self.now if at is None else at,
             "repo": repo,
             "agent": agent,
+            "subject": subject,
             "kind": kind,
             "data": data,
         }
@@ -79,9 +84,10 @@ Listener = Callable[[list[Event]], None]
 class Store:
     """The database behind everything. Open it once per process; close it to stop the writer."""
 
-    def __init__(self, path: Path, *, clock: WallClock) -> None:
+    def __init__(self, path: Path, *, clock: WallClock, reached: Reached = lambda _: None) -> None:
         self._path = path
         self._clock = clock
+        self._reached = reached
         self._reading = connections.reading(path)
         self._writing = connections.writing(path)
         self._listeners: list[Listener] = []
@@ -89,12 +95,14 @@ class Store:
         self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
 
     def open(self) -> None:
-        """Migrates and starts the writer. A file that is no database is left as it is."""
+        """Brings the database up to date and starts the writer.
+
+        One that holds something is copied before it is changed. What is no database, or cannot be
+        copied, is left as it is.
+        """
+        backups.clear(self._path)
         try:
-            with self._writing.begin() as connection:
-                damage = self._damage(connection)
-                if not damage:
-                    migrations.migrate(connection, where=str(self._path))
+            damage = self._bring_up_to_date()
         except DatabaseError as error:
             told = _told(error, self._path)
             if told is not error:
@@ -108,6 +116,22 @@ class Store:
             )
         self._path.chmod(0o600)
         self._writer.start()
+
+    def _bring_up_to_date(self) -> str:
+        """Copies and migrates the database, unless it is damaged; says how it is."""
+        with self._writing.connect() as connection:
+            damage = self._damage(connection)
+            if damage:
+                return damage
+            found = upgrade.outdated(connection, where=self._path)
+            copied = found is not None and upgrade.holds_something(connection)
+        if found is None:
+            return ""
+        if copied:
+            now = self._clock.now()
+            backups.make(self._path, schema=found, now=now, reached=self._reached)
+        upgrade.migrate(self._writing, reached=self._reached)
+        return ""
 
     def _damage(self, connection: sa.Connection) -> str:
         if self._path.stat().st_size > _CHECKED_UP_TO:

@@ -2,10 +2,13 @@
 
 What is true now is in `repos`, `agents`, `sessions` and `observations`; what was said is in
 `messages` and `notices`; what happened is in `events`; what we set out to do is in `intents`.
-Shapes change only by a migration.
+
+Tables are made and changed by migrations alone. This is what they come to, for whoever asks.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,6 +19,17 @@ def _counted(name: str) -> sa.Column[int]:
     """A key that the database counts up; SQLite does so only for its own kind of integer."""
     kind = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     return sa.Column(name, kind, primary_key=True, autoincrement=True)
+
+
+def _partial_index(table: sa.Table, statement: str) -> None:
+    """An index of some rows, as text that both databases read alike.
+
+    Said as an Index it would import both dialects.
+    """
+
+    @sa.event.listens_for(table, "after_create")
+    def _made(_table: sa.Table, connection: sa.Connection, **_more: Any) -> None:
+        connection.exec_driver_sql(statement)
 
 
 repos = sa.Table(
@@ -33,7 +47,7 @@ agents = sa.Table(
     sa.Column("uid", sa.String(16), primary_key=True),
     sa.Column("repo", sa.String(8), sa.ForeignKey("repos.id"), nullable=False),
     sa.Column("id", sa.String(48), nullable=False),
-    sa.Column("role", sa.String(32), nullable=False),
+    sa.Column("role", sa.String(16).with_variant(sa.String(32), "postgresql"), nullable=False),
     sa.Column("spawns", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("persistent", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("readonly", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -63,10 +77,9 @@ agents = sa.Table(
     sa.Column("ended_at", sa.Float),
     sa.Column("ended_by", sa.Text),
 )
-ONE_LIVE_AGENT_PER_ID = """
-    CREATE UNIQUE INDEX one_live_agent_per_id ON agents (repo, id) WHERE ended_at IS NULL
-"""
-"""As text, which both databases read alike: said as an Index it would import both dialects."""
+_partial_index(
+    agents, "CREATE UNIQUE INDEX one_live_agent_per_id ON agents (repo, id) WHERE ended_at IS NULL"
+)
 
 sessions = sa.Table(
     "sessions",
@@ -167,9 +180,15 @@ events = sa.Table(
     sa.Column("agent", sa.String(16)),
     sa.Column("kind", sa.String(48), nullable=False),
     sa.Column("data", sa.JSON, nullable=False),
+    sa.Column("subject", sa.Text),
 )
+"""A subject is a task, a change or a run that an event is about: `task:PB-1`, `change:c12`."""
 sa.Index("events_of_an_agent", events.c.agent, events.c.id)
 sa.Index("events_of_a_repo", events.c.repo, events.c.id)
+_partial_index(
+    events,
+    "CREATE INDEX events_of_a_subject ON events (subject, id) WHERE subject IS NOT NULL",
+)
 
 intents = sa.Table(
     "intents",
@@ -186,5 +205,9 @@ intents = sa.Table(
     sa.Column("undone_by", sa.String(64)),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("updated_at", sa.Float, nullable=False),
+    sa.Column("done", sa.JSON, nullable=False, server_default="[]"),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
 )
-sa.Index("intents_by_status", intents.c.status)
+"""How far an intent is: `done` names its steps so far, `step` counts them. `version` is that of the
+operation that it was begun with."""
+sa.Index("intents_by_status_and_age", intents.c.status, intents.c.updated_at)

@@ -1,0 +1,148 @@
+"""Stores of every earlier schema are brought up to date, and lose nothing on the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support import old_stores
+from tests.support.clocks import Stopped
+
+from windlass.core.errors import ConfigError
+from windlass.core.ids import Uid
+from windlass.core.schema import SCHEMA
+from windlass.store import mailbox, rows, spending, tables
+from windlass.store.migrations.upgrade import MIGRATIONS
+from windlass.store.store import Store
+
+EVERY = pytest.mark.parametrize("schema", [0, *old_stores.SCHEMAS])
+FILLED = pytest.mark.parametrize("schema", old_stores.SCHEMAS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "windlass.db"
+
+
+def migrate(path: Path) -> None:
+    store = Store(path, clock=Stopped())
+    store.open()
+    store.close()
+
+
+def execute(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.fixture
+def meant(tmp_path: Path) -> dict[str, Any]:
+    """The shape that the tables have now, as they are written down."""
+    made = tmp_path / "meant.db"
+    engine = sa.create_engine(f"sqlite:///{made}")
+    tables.metadata.create_all(engine)
+    engine.dispose()
+    return old_stores.shape(made)
+
+
+def test_the_schema_number_that_clients_know_is_the_number_of_migrations() -> None:
+    assert len(MIGRATIONS) == SCHEMA
+
+
+def test_there_is_a_dump_of_every_earlier_schema() -> None:
+    assert tuple(range(1, SCHEMA)) == old_stores.SCHEMAS
+
+
+@EVERY
+def test_whatever_it_was_made_as_a_store_has_the_shape_that_is_written_down(
+    path: Path, schema: int, meant: dict[str, Any]
+) -> None:
+    old_stores.make(path, schema)
+    migrate(path)
+    assert old_stores.shape(path) == meant
+    assert old_stores.schema_of(path) == SCHEMA
+
+
+@FILLED
+def test_everything_in_an_old_store_is_still_there(path: Path, schema: int) -> None:
+    old_stores.make(path, schema)
+    before = old_stores.contents(path)
+    assert all(rows for _, rows in before.values())
+    migrate(path)
+    assert old_stores.still_held(path, before) == before
+
+
+@FILLED
+def test_what_an_old_store_holds_is_read_as_what_it_means_today(path: Path, schema: int) -> None:
+    old_stores.make(path, schema)
+    store = Store(path, clock=Stopped())
+    store.open()
+    amber, birch = store.read(rows.agents)
+    assert (amber.id, birch.id, birch.parent) == ("amber", "birch", amber.uid)
+    assert amber.limits.turns == (7 if schema >= 2 else None)
+    assert [amber.spawns, birch.spawns] == [amber.role == "manager", birch.role == "manager"]
+    assert amber.spawns != birch.spawns
+    assert birch.isolation == ("box" if schema >= 3 else "hooks")
+    sessions = store.read(lambda c: rows.sessions(c, amber.uid))
+    assert [session.marks.get("output") for session in sessions] == [4096 if schema >= 2 else None]
+    (under_way,) = store.read(rows.open_intents)
+    assert (under_way.kind, under_way.step, under_way.done, under_way.version) == ("end", 2, (), 1)
+    assert [event.subject for event in store.read(rows.events)] == [None] * 4
+    spent = store.read(spending.spent)
+    assert [(one.agent, one.cost) for one in spent] == [(birch.uid, 0.25)] * (schema >= 2)
+    queued = store.read(lambda c: mailbox.queued(c, Uid("aaaaaaaaaaaaaaa2")))
+    assert [one.body for one in queued] == ["go on"] * (schema >= 4)
+    store.close()
+
+
+def test_a_store_that_is_up_to_date_is_left_alone(path: Path) -> None:
+    migrate(path)
+    reached: list[str] = []
+    store = Store(path, clock=Stopped(), reached=reached.append)
+    store.open()
+    store.close()
+    assert reached == []
+
+
+def test_the_index_that_the_first_stores_of_schema_4_lack_is_added(
+    path: Path, meant: dict[str, Any]
+) -> None:
+    old_stores.make(path, 4)
+    execute(path, "DROP INDEX messages_by_state")
+    migrate(path)
+    assert old_stores.shape(path) == meant
+
+
+@pytest.mark.parametrize(
+    ("schema", "left"),
+    [
+        (3, ["CREATE TABLE messages (number INTEGER PRIMARY KEY, id TEXT)"]),
+        (2, ["ALTER TABLE agents ADD COLUMN isolation VARCHAR(16) DEFAULT 'hooks' NOT NULL"]),
+        (1, ["CREATE TABLE usage (agent TEXT)", "ALTER TABLE agents ADD COLUMN fork_of TEXT"]),
+        (0, ["CREATE TABLE schema_version (version INTEGER)", "CREATE TABLE repos (id TEXT)"]),
+    ],
+)
+def test_what_an_older_windlass_left_when_it_was_killed_in_a_migration_is_mended(
+    path: Path, schema: int, left: list[str], meant: dict[str, Any]
+) -> None:
+    old_stores.make(path, schema)
+    before = old_stores.contents(path) if schema else {}
+    execute(path, *left)
+    migrate(path)
+    assert old_stores.shape(path) == meant
+    assert old_stores.still_held(path, before) == before
+
+
+def test_a_table_of_somebody_elses_that_is_in_the_way_is_refused_and_kept(path: Path) -> None:
+    statements = ("CREATE TABLE events (day TEXT)", "INSERT INTO events VALUES ('wedding')")
+    execute(path, *statements)
+    store = Store(path, clock=Stopped())
+    with pytest.raises(ConfigError, match="events already exists"):
+        store.open()
+    store.close()
+    assert old_stores.contents(path) == {"events": (["day"], [("wedding",)])}
