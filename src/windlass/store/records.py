@@ -1,4 +1,4 @@
-"""Rows as structs: read and written. Knows no table in particular."""
+"""Rows as structs: read, added, and changed by their columns. Knows no table in particular."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.core import shapes
+from windlass.core.errors import NotFound
 from windlass.store.store import Writing
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -32,6 +33,33 @@ def stored(values: Mapping[str, Any]) -> dict[str, Any]:
         name: sa.null() if value is None else msgspec.to_builtins(value)
         for name, value in values.items()
     }
+
+
+def add(writing: Writing, table: sa.Table, row: msgspec.Struct) -> None:
+    """Adds a row; fails if there is one with its key."""
+    values = stored(msgspec.structs.asdict(row))
+    writing.connection.execute(sa.insert(table).values(values))
+
+
+def change(
+    writing: Writing,
+    table: sa.Table,
+    kind: type[S],
+    key: Mapping[str, Any],
+    columns: Mapping[str, Any],
+) -> S:
+    """Changes these columns of the row with that key; returns the row as it is now.
+
+    Columns that others changed stay as they are. Raises NotFound if there is no such row.
+    """
+    this = _with(table, key)
+    if columns:
+        writing.connection.execute(sa.update(table).where(this).values(stored(columns)))
+    found = every(kind, writing.connection, sa.select(table).where(this))
+    if not found:
+        named = " ".join(str(value) for value in key.values())
+        raise NotFound(f"{table.name} has no {named}", "it was never added, or not to this store")
+    return found[0]
 
 
 def put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:

@@ -86,6 +86,16 @@ def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     return found[0] if found else None
 
 
+def add_agent(writing: Writing, agent: Agent) -> None:
+    """Writes a new agent."""
+    records.add(writing, t.agents, agent)
+
+
+def change_agent(writing: Writing, uid: Uid, **columns: Any) -> Agent:
+    """Changes these columns of an agent and no others; returns the agent as it is now."""
+    return records.change(writing, t.agents, Agent, {"uid": uid}, columns)
+
+
 def put_agent(writing: Writing, agent: Agent) -> None:
     """Writes all of an agent, new or changed; undoes what others changed since it was read."""
     records.put(writing, t.agents, agent, keys=("uid",))
@@ -119,6 +129,25 @@ def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
     )
     found = {session.agent: session for session in records.every(Session, connection, query)}
     return [(a, found[a.uid]) for a in (agents(connection) if found else []) if a.uid in found]
+
+
+def add_session(writing: Writing, session: Session) -> None:
+    """Writes a new session."""
+    records.add(writing, t.sessions, session)
+
+
+def change_session(writing: Writing, uid: Uid, number: int, **columns: Any) -> Session:
+    """Changes these columns of a session and no others; returns the session as it is now."""
+    return records.change(writing, t.sessions, Session, {"agent": uid, "number": number}, columns)
+
+
+def set_mark(writing: Writing, uid: Uid, number: int, name: str, value: Any) -> Session:
+    """Moves one reader's mark in a session; those of other readers stay where they are now."""
+    c = t.sessions.c
+    query = sa.select(c.marks).where(c.agent == uid, c.number == number)
+    # On SQLite nobody else writes meanwhile; elsewhere the row is locked until we commit.
+    marks = writing.connection.execute(query.with_for_update()).scalar() or {}
+    return change_session(writing, uid, number, marks={**marks, name: value})
 
 
 def put_session(writing: Writing, session: Session) -> None:
@@ -187,6 +216,16 @@ def undoable(
         .limit(200)
     )
     return records.every(Intent, connection, query)
+
+
+def add_intent(writing: Writing, intent: Intent) -> None:
+    """Writes a new intent."""
+    records.add(writing, t.intents, intent)
+
+
+def change_intent(writing: Writing, key: str, **columns: Any) -> Intent:
+    """Changes these columns of an intent and no others; returns the intent as it is now."""
+    return records.change(writing, t.intents, Intent, {"id": key}, columns)
 
 
 def put_intent(writing: Writing, intent: Intent) -> None:

@@ -170,5 +170,4 @@ def put_mark(writing: Writing, uid: Uid, session: int, name: str, value: dict[st
         if found.number == session:
             marks[name] = value
         if marks != found.marks:
-            where = (t.sessions.c.agent == uid) & (t.sessions.c.number == found.number)
-            writing.connection.execute(sa.update(t.sessions).where(where).values(marks=marks))
+            rows.change_session(writing, uid, found.number, marks=marks)
