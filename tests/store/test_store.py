@@ -151,7 +151,7 @@ def test_the_log_is_read_by_what_its_events_are_about(store: Store) -> None:
 def test_a_listener_hears_what_an_event_is_about(store: Store) -> None:
     heard: list[Event] = []
     store.listen(heard.extend)
-    store.write(lambda w: w.emit("moved", subject="task:PB-1"))
+    store.write(lambda w: w.emit(Tick(name="moved"), subject="task:PB-1"))
     assert heard == store.read(rows.events)
 
 

@@ -16,11 +16,16 @@ from sqlalchemy.exc import OperationalError
 from tests.support.clocks import Stopped
 
 from windlass.core.errors import Unavailable
+from windlass.core.events import EventData
 from windlass.store import connections, rows, tables
 from windlass.store.store import Store, Writing
 
 SOON = 20
 """Seconds that nothing here takes, unless it hangs."""
+
+
+class Tick(EventData, kind="tick"):
+    """Something that happens in these tests."""
 
 
 @pytest.fixture
@@ -43,7 +48,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 def tick(writing: Writing) -> None:
-    writing.emit("tick")
+    writing.emit(Tick())
 
 
 def count(connection: sa.Connection) -> int:
@@ -114,7 +119,7 @@ def test_a_writer_waits_for_no_reader(store: Store, threads: ThreadPoolExecutor)
 def test_a_write_that_raises_leaves_nothing_not_even_a_table(store: Store) -> None:
     def change(writing: Writing) -> None:
         writing.connection.exec_driver_sql("CREATE TABLE half (done INTEGER)")
-        writing.emit("tick")
+        writing.emit(Tick())
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -132,7 +137,7 @@ def test_a_write_that_reads_first_is_not_overtaken_by_another_program(
             try:
                 other.execute("DELETE FROM events")
             except sqlite3.OperationalError as refused:
-                writing.emit("tick")
+                writing.emit(Tick())
                 return str(refused)
         return "overtaken"
 
