@@ -139,7 +139,7 @@ def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:
 
 def test_the_log_is_read_by_what_its_events_are_about(store: Store) -> None:
     for subject in ("task:PB-1", "change:c12", None, "task:PB-1"):
-        store.write(lambda w, subject=subject: w.emit(Tick(), subject=subject))
+        store.write(partial(Writing.emit, told=Tick(), subject=subject))
     heard = store.read(lambda c: rows.events(c, subject="task:PB-1"))
     assert [(event.id, event.subject) for event in heard] == [(1, "task:PB-1"), (4, "task:PB-1")]
     assert [event.subject for event in store.read(rows.events)][1:3] == ["change:c12", None]
