@@ -245,13 +245,8 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     if fresh is None or fresh.ended_at is not None:
         return {}
     how, by = ending["how"], ending["by"]
-    ended = msgspec.structs.replace(
-        fresh,
-        ended_at=writing.now,
-        ended_by=how,
-        archive=archive_name(agent, ending["stamp"]),
-    )
-    rows.put_agent(writing, ended)
+    archived = archive_name(agent, ending["stamp"])
+    rows.change_agent(writing, agent.uid, ended_at=writing.now, ended_by=how, archive=archived)
     told = AgentEnded(id=agent.id, how=how, by=by)
     writing.emit(told, repo=agent.repo, agent=agent.uid)
     for passed_on in receipts.close(writing, agent, how):
@@ -260,7 +255,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     orphans = {}
     for child in rows.agents(writing.connection, repo=agent.repo):
         if child.parent == agent.uid and child.uid not in ending["agents"]:
-            rows.put_agent(writing, msgspec.structs.replace(child, parent=agent.parent))
+            rows.change_agent(writing, child.uid, parent=agent.parent)
             moved = AgentReassigned(id=child.id, why=f"its manager {agent.id} ended")
             writing.emit(moved, repo=agent.repo, agent=child.uid)
             orphans[child.uid] = agent.uid

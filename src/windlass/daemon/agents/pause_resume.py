@@ -162,7 +162,7 @@ def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
     agent = rows.agent(writing.connection, uid)
     if agent is None or agent.ended_at is not None:
         raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
-    rows.put_agent(writing, msgspec.structs.replace(agent, limits=limits))
+    rows.change_agent(writing, uid, limits=limits)
     told = AgentLimited(id=agent.id, **msgspec.structs.asdict(limits))
     writing.emit(told, repo=agent.repo, agent=uid)
 
@@ -188,8 +188,7 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
         raise Conflict("that manager has ended", "name another: wl reassign AGENT MANAGER")
     if parent is not None:
         crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
-    moved = msgspec.structs.replace(agent, parent=new)
-    rows.put_agent(writing, moved)
+    moved = rows.change_agent(writing, uid, parent=new)
     for question in receipts.move(writing, moved):
         notices.on_message(writing, question)
     why = f"to {parent.id}" if parent else "to nobody"

@@ -155,24 +155,24 @@ class Restores:
             number += 1
         again = was is known and chosen == was.id
         own = was.branch is not None
-        agent = msgspec.structs.replace(
-            was,
-            uid=was.uid if again else self._context.new_uid(),
-            id=chosen,
-            branch=f"agent/{chosen}" if own else None,
-            workspace=str(self._context.folders.workspace(was.repo, chosen))
-            if own
-            else was.workspace,
-            slot=crew.free_slot(rows.agents(writing.connection)),
-            session=was.session if again else 0,
-            conversation=was.conversation if again else str(uuid.uuid4()),
-            archive=None,
-            state=State.STOPPED,
-            state_at=writing.now,
-            ended_at=None,
-            ended_by=None,
-        )
-        rows.put_agent(writing, agent)
+        workspace = self._context.folders.workspace(was.repo, chosen)
+        alive: dict[str, Any] = {
+            "id": chosen,
+            "branch": f"agent/{chosen}" if own else None,
+            "workspace": str(workspace) if own else was.workspace,
+            "slot": crew.free_slot(rows.agents(writing.connection)),
+            "archive": None,
+            "state": State.STOPPED,
+            "state_at": writing.now,
+            "ended_at": None,
+            "ended_by": None,
+        }
+        if again:
+            agent = rows.change_agent(writing, was.uid, **alive)
+        else:
+            new = {"uid": self._context.new_uid(), "conversation": str(uuid.uuid4()), "session": 0}
+            agent = msgspec.structs.replace(was, **alive, **new)
+            rows.add_agent(writing, agent)
         _drop_dead_parent(writing, agent.uid)
         source = lost.entry.id if lost.entry else "its ending"
         seen = Observation(
@@ -239,10 +239,9 @@ class Restores:
 
         def change(writing: Writing) -> None:
             for plan in work.data["agents"]:
-                agent = rows.agent(writing.connection, Uid(plan["uid"]))
-                if agent is not None:
-                    ended = msgspec.structs.replace(agent, archive=plan["archive"], **plan["was"])
-                    rows.put_agent(writing, ended)
+                uid = Uid(plan["uid"])
+                if rows.agent(writing.connection, uid) is not None:
+                    rows.change_agent(writing, uid, archive=plan["archive"], **plan["was"])
             if "undoes" in work.data:
                 _mark(writing, work.data["undoes"], None)
 
@@ -363,14 +362,14 @@ def _drop_dead_parent(writing: Writing, uid: Uid) -> None:
         return
     above = rows.agent(writing.connection, agent.parent)
     if above is None or above.ended_at is not None:
-        rows.put_agent(writing, msgspec.structs.replace(agent, parent=None))
+        rows.change_agent(writing, uid, parent=None)
 
 
 def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
     found, above = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
     if found is None or above is None or found.ended_at is not None or above.ended_at is not None:
         return
-    rows.put_agent(writing, msgspec.structs.replace(found, parent=parent))
+    rows.change_agent(writing, child, parent=parent)
     told = AgentReassigned(id=found.id, why=f"its manager {above.id} is back")
     writing.emit(told, repo=found.repo, agent=child)
 

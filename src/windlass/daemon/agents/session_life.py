@@ -49,8 +49,7 @@ def begin_session(context: Context, agent: Agent) -> Agent:
 
     def change(writing: Writing) -> Agent:
         now = rows.agent(writing.connection, agent.uid) or agent
-        fresh = msgspec.structs.replace(now, session=now.session + 1)
-        rows.put_agent(writing, fresh)
+        fresh = rows.change_agent(writing, agent.uid, session=now.session + 1)
         before = rows.sessions(writing.connection, agent.uid)
         session = Session(
             agent=agent.uid,
@@ -58,7 +57,7 @@ def begin_session(context: Context, agent: Agent) -> Agent:
             marker=str(uuid.uuid4()),
             marks=_carried(before[0].marks) if before else {},
         )
-        rows.put_session(writing, session)
+        rows.add_session(writing, session)
         seen = Observation(
             source=Source.WINDLASS,
             value=State.CREATING,
@@ -98,7 +97,7 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         fresh = rows.sessions(writing.connection, agent.uid)[0]
         if fresh.started_at is not None:
             return
-        rows.put_session(writing, msgspec.structs.replace(fresh, started_at=writing.now))
+        rows.change_session(writing, agent.uid, fresh.number, started_at=writing.now)
         told = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
         writing.emit(told, repo=agent.repo, agent=agent.uid)
 
@@ -129,8 +128,7 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
     lost = drivers.get(agent.driver).transcript(request)
 
     def change(writing: Writing) -> None:
-        fresh = rows.agent(writing.connection, agent.uid) or agent
-        rows.put_agent(writing, msgspec.structs.replace(fresh, conversation=new))
+        rows.change_agent(writing, agent.uid, conversation=new)
         told = SessionAnew(missing=lost, now=new)
         writing.emit(told, repo=agent.repo, agent=agent.uid)
 

@@ -144,7 +144,7 @@ class Spawns:
                 state_at=writing.now,
                 created_at=writing.now,
             )
-            rows.put_agent(writing, agent)
+            rows.add_agent(writing, agent)
             seen = Observation(
                 source=Source.WINDLASS,
                 value=State.CREATING,
