@@ -32,6 +32,7 @@ from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
+from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.kernel import clock as clocks
 from windlass.daemon.kernel import repos, timers
 from windlass.daemon.kernel.context import Context, Folders
@@ -118,6 +119,7 @@ class Daemon:
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
+            Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
         )
 
     async def stop(self) -> None:
@@ -209,7 +211,7 @@ class Daemon:
         """Completes or takes back what an earlier daemon began."""
         left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
         for intent in left:
-            log.info("going on with %s %s at step %d", intent.kind, intent.id, intent.step)
+            log.info("going on with %s %s after step %d", intent.kind, intent.id, intent.step)
             self._begin(self._in_thread(partial(self._services.intents.resume, intent)))
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:

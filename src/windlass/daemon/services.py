@@ -12,6 +12,7 @@ from windlass.daemon.agents.session_life import Doors
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.mail import notices
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.messages import Messages
@@ -19,6 +20,8 @@ from windlass.daemon.mail.questions import Questions
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.views.agents import Views
+from windlass.store.rows import Intent
+from windlass.store.store import Writing
 
 
 class Services:
@@ -53,8 +56,13 @@ class Services:
                 self.listeners.operation(),
                 self.reports.operation(),
             ),
+            tell=_tell_of_unfinished,
         )
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Mail lies below agents, and may wake one: this is the only way up."""
         self.pause_resume.wake(self.intents, uid, key=key, by=by)
+
+
+def _tell_of_unfinished(writing: Writing, intent: Intent, why: str) -> None:
+    notices.post(writing, intent.repo, "windlass", "waiting", why, by_hand=True)

@@ -15,6 +15,7 @@ from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.store import mailbox, rows
 from windlass.store.rows import Session
+from windlass.store.store import Event
 
 
 def recipients(messages: list[dict[str, Any]]) -> set[str]:
@@ -158,3 +159,17 @@ def test_a_new_message_on_a_topic_takes_the_place_of_what_waits(post: Post) -> N
     assert (gone.state, gone.survivor) == ("collapsed", new["id"])
     assert new["id"] in gone.reason
     assert post.message(other["id"]).state == "queued"
+
+
+def test_a_message_that_wakes_nobody_is_sent_in_one_transaction(post: Post) -> None:
+    commits: list[list[str]] = []
+
+    def committed(events: list[Event]) -> None:
+        commits.append([event.kind for event in events])
+
+    post.store.listen(committed)
+    (sent,) = post.send("ann", key="once")
+    assert [one for one in commits if "intent.done" in one] == [commits[0]]
+    assert {"message.sent", "intent.open"} <= set(commits[0])
+    assert sent["text"] == "hello"
+    assert post.send("ann", key="once")[0]["id"] == sent["id"]

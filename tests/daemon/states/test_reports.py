@@ -297,7 +297,7 @@ def test_a_daemon_that_dies_after_telling_tells_nothing_twice(context: Context) 
     _take_up(context, Reports(context), key)
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
-    undone = msgspec.structs.replace(intent, status="open", step=1, result=None)
+    undone = msgspec.structs.replace(intent, status="open", step=1, done=("count",), result=None)
     context.store.write(lambda w: rows.put_intent(w, undone))
     _take_up(context, Reports(context), key)
     assert len(mail_of(context, LEAD)) == 1

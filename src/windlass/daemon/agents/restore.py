@@ -287,6 +287,11 @@ def _last_undoable(
     return None
 
 
+def has_trash(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> bool:
+    """Whether the trash still holds the work of somebody whom an ending ended."""
+    return any(lost.entry is not None for lost in _lost(connection, ending, kept))
+
+
 def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> list[_Lost]:
     """Whom an ending really ended and nobody brought back yet, as far as they can be."""
     found = []

@@ -1,8 +1,10 @@
 """Intents: what a command sets out to do, recorded before it is done, as a list of steps.
 
-Every step can be done twice. A daemon that dies between two steps is followed by one that goes on
-at the step recorded; a step that fails has the ones before it undone, where that makes sense. The
-key of an intent is its client's, so a request sent again after a crash finds its own outcome.
+Every step can be done twice. A daemon that dies between two steps is followed by one that does what
+is not recorded as done, also where it is of another release (`intent_upgrades`). A step that fails
+has the ones before it undone, where that makes sense. What is done as soon as it is recorded is
+finished in that transaction. The key of an intent is its client's, so a request sent again after a
+crash finds its own outcome.
 """
 
 from __future__ import annotations
@@ -10,35 +12,46 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
-import msgspec
+import sqlalchemy as sa
 
 from windlass.core import errors
-from windlass.core.errors import Internal, WindlassError
+from windlass.core.errors import Conflict, Internal, WindlassError
 from windlass.core.events import IntentDone, IntentFailed, IntentOpen, IntentUndoFailed
 from windlass.core.ids import RepoId, Uid
+from windlass.daemon.kernel import intent_upgrades
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intent_upgrades import GivenUp, Progress, Upgrade
 from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Work:
     """One intent under way: its data, and a way to keep more."""
 
-    def __init__(self, context: Context, intent: Intent) -> None:
+    def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
         self.context = context
         self.intent = intent
+        self._writing = writing
 
     @property
     def data(self) -> dict[str, Any]:
         """What the intent knows so far; kept with `keep`, never changed in place."""
         return self.intent.data
+
+    def read(self, question: Callable[[sa.Connection], T]) -> T:
+        """Answers a question from the store, in the first transaction as that is so far."""
+        if self._writing is not None:
+            return question(self._writing.connection)
+        return self.context.store.read(question)
 
     def keep(self, **values: Any) -> None:
         """Adds to the data, durably, before the effect that needs it."""
@@ -47,49 +60,73 @@ class Work:
     def keep_in(self, writing: Writing, **values: Any) -> None:
         """Adds to the data in a transaction that does more."""
         data = {**self.intent.data, **values}
-        self.intent = msgspec.structs.replace(self.intent, data=data, updated_at=writing.now)
-        rows.put_intent(writing, self.intent)
+        self._change(writing, data=data)
 
-    def advance(self, step: int) -> None:
-        """Records that the steps before `step` are done."""
-        self._put(step=step)
+    def advance(self, step: str) -> None:
+        """Records that a step is done."""
+        self.take_over(Progress(self.intent.data, (*self.intent.done, step)), self.intent.version)
 
-    def finish(self, **ending: Any) -> None:
-        """Records the ending, with its event in the same transaction."""
+    def take_over(self, progress: Progress, version: int) -> None:
+        """Records how far it is in the words of a version."""
+        data, done = progress
+        self._put(data=data, done=done, step=len(done), version=version)
+
+    def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
+        """Records the ending, with its event and whatever belongs to it in one transaction."""
 
         def change(writing: Writing) -> None:
-            self.intent = msgspec.structs.replace(self.intent, updated_at=writing.now, **ending)
-            rows.put_intent(writing, self.intent)
+            also(writing)
+            self._change(writing, **ending)
             writing.emit(_ended(self.intent), repo=self.intent.repo)
 
         self.context.store.write(change)
 
-    def _put(self, **changes: Any) -> None:
-        def change(writing: Writing) -> None:
-            self.intent = msgspec.structs.replace(self.intent, updated_at=writing.now, **changes)
-            rows.put_intent(writing, self.intent)
+    def _put(self, **columns: Any) -> None:
+        self.context.store.write(lambda w: self._change(w, **columns))
 
-        self.context.store.write(change)
+    def _change(self, writing: Writing, **columns: Any) -> None:
+        key, now = self.intent.id, writing.now
+        self.intent = rows.change_intent(writing, key, updated_at=now, **columns)
 
 
 Effect = Callable[[Work], None]
 
 
 class Step(NamedTuple):
-    """One idempotent effect, and what takes it back."""
+    """One idempotent effect, what takes it back, and for which data there is anything to do."""
 
     name: str
     do: Effect
     undo: Effect | None = None
+    needed: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
 
 class Operation(NamedTuple):
-    """A kind of intent."""
+    """A kind of intent.
+
+    Its `version` rises when a release means something else by the data or by a step's name; then
+    `upgrades` has the rule from the version before. Steps may be added and reordered without that.
+    `counted` names the steps as the releases had them that only counted them, where that differs.
+    """
 
     kind: str
     steps: tuple[Step, ...]
     locks: Callable[[Mapping[str, Any]], list[Uid]]
     result: Callable[[Work], Mapping[str, Any]]
+    version: int = 1
+    upgrades: Mapping[int, Upgrade] = MappingProxyType({})
+    counted: tuple[str, ...] = ()
+
+    def progress(self, intent: Intent) -> Progress:
+        """Returns how far an intent is; raises where this release cannot know, or gives it up."""
+        names = [step.name for step in self.steps]
+        return intent_upgrades.upgraded(
+            intent,
+            version=self.version,
+            steps=names,
+            counted=self.counted or names,
+            upgrades=self.upgrades,
+        )
 
 
 class Begin(NamedTuple):
@@ -104,11 +141,40 @@ class Begin(NamedTuple):
     prepare: Callable[[Writing], dict[str, Any]]
 
 
+def set_out(writing: Writing, kind: str, key: str, begin: Begin, *, version: int = 1) -> Intent:
+    """Records a new intent, in the caller's transaction."""
+    intent = Intent(
+        id=key,
+        kind=kind,
+        repo=begin.repo,
+        caller=begin.caller,
+        data=begin.prepare(writing),
+        step=0,
+        status="open",
+        created_at=writing.now,
+        updated_at=writing.now,
+        version=version,
+    )
+    rows.add_intent(writing, intent)
+    writing.emit(IntentOpen(intent=key, what=kind), repo=begin.repo)
+    return intent
+
+
+Tell = Callable[[Writing, Intent, str], Any]
+"""Tells the person of an intent that nobody finishes any more, and why."""
+
+
 class Intents:
     """Runs operations, once per key."""
 
-    def __init__(self, context: Context, operations: tuple[Operation, ...]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        operations: tuple[Operation, ...],
+        tell: Tell = lambda *_: None,
+    ) -> None:
         self._context = context
+        self._tell = tell
         self._operations = {operation.kind: operation for operation in operations}
         self._running: dict[str, Future[dict[str, Any]]] = {}
         self._guard = threading.Lock()
@@ -153,56 +219,86 @@ class Intents:
     def _outcome(self, kind: str, key: str, begin: Callable[[], Begin]) -> dict[str, Any]:
         found = self._context.store.read(lambda c: rows.intent(c, key))
         if found is None:
-            begun = begin()
-            found = self._context.store.write(lambda w: self._record(w, kind, key, begun))
+            begun, operation = begin(), self._operations[kind]
+            found = self._context.store.write(lambda w: self._record(w, operation, key, begun))
+            if found.status == "done":
+                self._context.failpoints.reached(f"{kind}.finish.after")
         if found.status == "done":
             return found.result or {}
         if found.status == "failed":
             raise _rebuilt(found.error or {})
-        operation = self._operations[found.kind]
-        work = Work(self._context, found)
-        with self._context.locks.holding(operation.locks(found.data)):
+        return self._taken_up(Work(self._context, found))
+
+    def _taken_up(self, work: Work) -> dict[str, Any]:
+        """Does what is left of an intent, or tells that this release cannot."""
+        operation = self._operations.get(work.intent.kind)
+        try:
+            if operation is None:
+                raise intent_upgrades.unknown(work.intent, "nothing here does that")
+            progress = operation.progress(work.intent)
+        except Conflict as error:
+            self._report(work, error)
+            raise
+        except GivenUp:
+            raise self._give_up(self._operations[work.intent.kind], work) from None
+        with self._context.locks.holding(operation.locks(progress.data)):
+            if (progress.done, operation.version) != (work.intent.done, work.intent.version):
+                work.take_over(progress, operation.version)
             return self._go_on(operation, work)
 
-    def _record(self, writing: Writing, kind: str, key: str, begin: Begin) -> Intent:
-        intent = Intent(
-            id=key,
-            kind=kind,
-            repo=begin.repo,
-            caller=begin.caller,
-            data=begin.prepare(writing),
-            step=0,
-            status="open",
-            created_at=writing.now,
-            updated_at=writing.now,
+    def _give_up(self, operation: Operation, work: Work) -> Conflict:
+        """Takes back what an older release had done; returns what to tell of that."""
+        error = Conflict(
+            f"{operation.kind} was begun by an older release of Windlass, and is taken back",
+            "do it again",
         )
-        rows.put_intent(writing, intent)
-        writing.emit(IntentOpen(intent=key, what=kind), repo=begin.repo)
-        return intent
+        self._take_back(operation, work, work.intent.done)
+        self._report(work, error)
+        return error
+
+    def _report(self, work: Work, error: WindlassError) -> None:
+        log.error("%s %s: %s", work.intent.kind, work.intent.id, error.message)
+        told = f"{error.message}; {error.hint}"
+        work.finish(
+            lambda w: self._tell(w, work.intent, told), status="failed", error=_as_data(error)
+        )
+
+    def _record(self, writing: Writing, operation: Operation, key: str, begin: Begin) -> Intent:
+        """Records an intent; where no step is needed for it, that is all there is to do."""
+        intent = set_out(writing, operation.kind, key, begin, version=operation.version)
+        if any(step.needed(intent.data) for step in operation.steps):
+            return intent
+        result = dict(operation.result(Work(self._context, intent, writing)))
+        done = rows.change_intent(writing, key, status="done", result=result)
+        writing.emit(_ended(done), repo=done.repo)
+        return done
 
     def _go_on(self, operation: Operation, work: Work) -> dict[str, Any]:
         reached = self._context.failpoints.reached
-        for number in range(work.intent.step, len(operation.steps)):
-            step = operation.steps[number]
+        for step in operation.steps:
+            if step.name in work.intent.done or not step.needed(work.data):
+                continue
             try:
                 reached(f"{operation.kind}.{step.name}.before")
                 step.do(work)
                 reached(f"{operation.kind}.{step.name}.after")
             except Exception as error:
                 failure = error if isinstance(error, WindlassError) else _defect(step.name, error)
-                self._take_back(operation, work, number)
+                self._take_back(operation, work, {*work.intent.done, step.name})
                 work.finish(status="failed", error=_as_data(failure))
                 raise failure from error
-            work.advance(number + 1)
+            work.advance(step.name)
         result = dict(operation.result(work))
         reached(f"{operation.kind}.finish.before")
         work.finish(status="done", result=result)
         reached(f"{operation.kind}.finish.after")
         return result
 
-    def _take_back(self, operation: Operation, work: Work, failed: int) -> None:
-        for step in reversed(operation.steps[: failed + 1]):
-            if step.undo is None:
+    def _take_back(self, operation: Operation, work: Work, begun: Iterable[str]) -> None:
+        """Undoes the steps of these names, the last one first."""
+        names = set(begun)
+        for step in reversed(operation.steps):
+            if step.undo is None or step.name not in names:
                 continue
             try:
                 step.undo(work)

@@ -7,7 +7,7 @@ into a conversation is `delivery`'s. Receipts are changed here and there, each w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -59,7 +59,7 @@ class Messages:
     def operations(self) -> tuple[Operation, ...]:
         """A message is sent when it is recorded; waking its recipient comes after that."""
         return (
-            Operation("send", (Step("wake", self._wake),), lambda _: [], self._sent),
+            Operation("send", (Step("wake", self._wake, needed=_wakes),), lambda _: [], self._sent),
             Operation("ack", (), lambda _: [], _acked),
         )
 
@@ -348,7 +348,7 @@ class Messages:
             found = [mailbox.find(connection, one) for one in work.data["sent"]]
             return [one for one in found if one is not None]
 
-        messages = work.context.store.read(find)
+        messages = work.read(find)
         asleep = work.data.get("asleep", {})
         return {
             "messages": [
@@ -383,6 +383,10 @@ class Messages:
         if agent is None or agent.state not in ("stopped", "paused") or message.state != "queued":
             return ""
         return f"{agent.id} is {agent.state}: it waits for `wl resume {agent.id}`"
+
+
+def _wakes(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("wake"))
 
 
 def _settles(answered: Message, sender: Party, to: list[Party]) -> bool:

@@ -34,13 +34,12 @@ from windlass.core.mail.reports import Report, Uncommitted
 from windlass.core.states import State
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Intents, Operation, Step, Work
+from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work, set_out
 from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.states import reminders
 from windlass.git import status
 from windlass.store import mailbox, rows
 from windlass.store.noticeboard import STATES_BACK
-from windlass.store.rows import Intent
 from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
@@ -143,19 +142,8 @@ def _given(context: Context, agent: Agent) -> Config | None:
 
 def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
     key = f"{KIND}:{writing.events[-1].id}"
-    intent = Intent(
-        id=key,
-        kind=KIND,
-        repo=agent.repo,
-        caller=None,
-        data={"uid": agent.uid, "since": writing.events[-1].id, **msgspec.to_builtins(report)},
-        step=0,
-        status="open",
-        created_at=writing.now,
-        updated_at=writing.now,
-    )
-    rows.put_intent(writing, intent)
-    writing.emit(IntentOpen(intent=key, what=KIND), repo=agent.repo)
+    data = {"uid": agent.uid, "since": writing.events[-1].id, **msgspec.to_builtins(report)}
+    set_out(writing, KIND, key, Begin(agent.repo, None, lambda _: data))
 
 
 def _tell(writing: Writing, work: Work) -> None:

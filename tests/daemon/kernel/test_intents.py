@@ -1,0 +1,212 @@
+"""Intents across releases: what one left open the next finishes, gives up or tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from tests.support.contexts import REPO
+
+from windlass.core.errors import Conflict, UserError
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intent_upgrades import Progress, give_up
+from windlass.daemon.kernel.intents import Begin, Effect, Intents, Operation, Step, Work
+from windlass.store import rows
+from windlass.store.rows import Intent
+from windlass.store.store import Event
+
+KEY = "k"
+Change = Callable[[Progress], Progress]
+
+
+class Killed(BaseException):
+    """The daemon ends here."""
+
+
+class Release:
+    """One release's idea of building a house, and what it did on this machine."""
+
+    def __init__(
+        self, context: Context, *names: str, dies_in: str = "", fails_in: str = "", **more: Any
+    ) -> None:
+        self.context = context
+        self.log: list[str] = []
+        self.told: list[str] = []
+        self._dies_in, self._fails_in = dies_in, fails_in
+        steps = tuple(Step(name, self._do(name), self._undo(name)) for name in names)
+        built = Operation("build", steps, lambda _: [], self._result, **more)
+        self.intents = Intents(context, (built,), lambda _w, _i, why: self.told.append(why))
+
+    def build(self) -> dict[str, Any]:
+        """Builds a house, or goes on with it."""
+        return self.intents.perform("build", KEY, lambda: Begin(REPO, None, lambda _: {"n": 1}))
+
+    def intent(self) -> Intent:
+        """What is recorded of it."""
+        found = self.context.store.read(lambda c: rows.intent(c, KEY))
+        assert found is not None
+        return found
+
+    def _do(self, name: str) -> Effect:
+        def do(_work: Work) -> None:
+            if name == self._dies_in:
+                raise Killed
+            if name == self._fails_in:
+                raise UserError("no bricks", "buy some")
+            self.log.append(name)
+
+        return do
+
+    def _undo(self, name: str) -> Effect:
+        return lambda _: self.log.append(f"no {name}")
+
+    def _result(self, work: Work) -> Mapping[str, Any]:
+        return {"house": work.data["n"]}
+
+
+def left_by(context: Context, *names: str, at: str, **more: Any) -> Release:
+    """A release that died in that step."""
+    older = Release(context, *names, dies_in=at, **more)
+    with pytest.raises(Killed):
+        older.build()
+    return older
+
+
+def as_before_names(context: Context, intent: Intent) -> None:
+    """Has an intent look as releases left it that only counted steps."""
+    old = msgspec.structs.replace(intent, done=(), version=1)
+    context.store.write(lambda w: rows.put_intent(w, old))
+
+
+def test_a_step_that_a_release_inserts_is_done_and_none_is_done_twice(context: Context) -> None:
+    older = left_by(context, "walls", "roof", "paint", at="paint")
+    assert older.intent().done == ("walls", "roof")
+    newer = Release(context, "survey", "walls", "cellar", "roof", "paint")
+    assert newer.build() == {"house": 1}
+    assert newer.log == ["survey", "cellar", "paint"]
+    assert newer.intent().status == "done"
+
+
+def test_steps_that_a_release_reorders_are_not_misread(context: Context) -> None:
+    left_by(context, "walls", "roof", "paint", at="roof")
+    newer = Release(context, "paint", "roof", "walls")
+    newer.build()
+    assert newer.log == ["paint", "roof"]
+
+
+def test_what_fails_takes_back_exactly_what_was_begun(context: Context) -> None:
+    left_by(context, "walls", "roof", "paint", at="roof")
+    newer = Release(context, "survey", "walls", "roof", "paint", fails_in="roof")
+    with pytest.raises(UserError, match="no bricks"):
+        newer.build()
+    assert newer.log == ["survey", "no roof", "no walls", "no survey"]
+    assert newer.intent().status == "failed"
+
+
+def test_an_intent_that_only_counts_its_steps_goes_on_by_the_list_of_then(
+    context: Context,
+) -> None:
+    as_before_names(context, left_by(context, "walls", "roof", "paint", at="paint").intent())
+    newer = Release(context, "survey", "walls", "roof", "paint", counted=("walls", "roof", "paint"))
+    newer.build()
+    assert newer.log == ["survey", "paint"]
+
+
+def test_a_count_beyond_the_list_of_then_is_reported(context: Context) -> None:
+    as_before_names(context, left_by(context, "walls", "roof", "paint", at="paint").intent())
+    newer = Release(context, "walls")
+    with pytest.raises(Conflict, match="2 of its steps are done, of 1"):
+        newer.build()
+    assert newer.log == []
+
+
+def test_a_rule_brings_an_older_version_up_to_date_one_after_the_other(context: Context) -> None:
+    left_by(context, "walls", "roof", at="roof")
+
+    def bricks(progress: Progress) -> Progress:
+        return Progress({"bricks": progress.data["n"]}, ("brick walls",))
+
+    def count(progress: Progress) -> Progress:
+        return Progress({"n": progress.data["bricks"] + 1}, progress.done)
+
+    rules: dict[int, Change] = {1: bricks, 2: count}
+    newer = Release(context, "brick walls", "roof", version=3, upgrades=rules)
+    assert newer.build() == {"house": 2}
+    assert newer.log == ["roof"]
+    assert (newer.intent().version, newer.intent().data) == (3, {"n": 2})
+    assert newer.told == []
+
+
+def test_a_rule_may_give_up_and_then_what_was_done_is_taken_back(context: Context) -> None:
+    left_by(context, "walls", "roof", "paint", at="paint")
+    newer = Release(context, "walls", "roof", "paint", version=2, upgrades={1: give_up})
+    with pytest.raises(Conflict, match="older release of Windlass, and is taken back"):
+        newer.build()
+    assert newer.log == ["no roof", "no walls"]
+    assert newer.intent().status == "failed"
+    assert len(newer.told) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"version": 2}, "there is no rule for version 1"),
+        ({"version": 3, "upgrades": {2: give_up}}, "there is no rule for version 1"),
+    ],
+)
+def test_a_version_without_a_rule_is_reported_and_nothing_is_guessed(
+    context: Context, more: dict[str, Any], why: str
+) -> None:
+    left_by(context, "walls", "roof", at="roof")
+    newer = Release(context, "walls", "roof", **more)
+    told: list[Event] = []
+    context.store.listen(told.extend)
+    for _ in range(2):  # and whoever asks again hears the same
+        with pytest.raises(Conflict, match=why) as raised:
+            newer.build()
+        assert "after walls" in raised.value.message
+        assert "wl log" in raised.value.hint
+    assert newer.log == []
+    assert newer.intent().status == "failed"
+    assert [event.kind for event in told] == ["intent.failed"]
+    assert len(newer.told) == 1
+
+
+def test_a_newer_release_that_is_taken_away_again_leaves_what_is_reported(
+    context: Context,
+) -> None:
+    left_by(context, "walls", "roof", at="roof", version=2)
+    older = Release(context, "walls", "roof")
+    older.intents.resume(older.intent())
+    assert older.intent().status == "failed"
+    assert "it is of version 2, this one knows 1" in older.told[0]
+
+
+def test_a_step_that_nobody_knows_any_more_is_reported(context: Context) -> None:
+    left_by(context, "walls", "thatch", "paint", at="paint")
+    newer = Release(context, "walls", "paint")
+    with pytest.raises(Conflict, match="nobody knows its steps thatch"):
+        newer.build()
+
+
+def test_a_kind_that_nobody_knows_any_more_is_reported(context: Context) -> None:
+    left = left_by(context, "walls", "roof", at="roof").intent()
+    told: list[str] = []
+    after = Intents(context, (), lambda _w, intent, _why: told.append(intent.kind))
+    after.resume(left)
+    found = context.store.read(lambda c: rows.intent(c, KEY))
+    assert found is not None
+    assert found.status == "failed"
+    assert told == ["build"]
+
+
+def test_what_needs_no_step_is_recorded_and_finished_in_one_transaction(context: Context) -> None:
+    commits: list[list[str]] = []
+    context.store.listen(lambda events: commits.append([event.kind for event in events]))
+    release = Release(context)
+    assert release.build() == {"house": 1}
+    assert commits == [["intent.open", "intent.done"]]
+    assert release.build() == {"house": 1}
+    assert len(commits) == 1
