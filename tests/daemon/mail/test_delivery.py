@@ -23,6 +23,7 @@ from windlass.core.ids import Uid
 from windlass.core.launch import Launch
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
+from windlass.daemon.kernel import line_reader
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation
 from windlass.daemon.mail.delivery import Delivery
@@ -157,7 +158,7 @@ async def test_mail_that_its_call_went_without_is_queued_again_when_the_model_we
 async def test_what_a_dead_session_had_is_not_offered_to_the_next_however_long_it_talked(
     post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirmation, "_READ_AT_ONCE", 64)
+    monkeypatch.setattr(line_reader, "_READ_AT_ONCE", 64)
     path = post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
     text = await offered(desk)

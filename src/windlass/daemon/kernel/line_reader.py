@@ -1,10 +1,12 @@
-"""Files that an agent CLI appends to: a conversation and those of its subagents, read by offset.
+"""Files that agents and their CLIs append to, read by offset: whole lines, each once.
 
-Owns bytes and lines only. Nothing that may stand in a file's place is a reason to fail or to wait.
+Owns bytes and lines only. Nothing that may stand in a file's place is a reason to fail or to wait,
+and a file that became shorter, or another one, is read from its beginning: all of it is new.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -24,11 +26,74 @@ _DEEPEST = 3
 _MOST_FILES = 2000
 
 
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+"""What keeps us from reading a file that is there: nothing is missing in it because of that."""
+
+
 class FileOffset(NamedTuple):
-    """How far a file was read, and which file it was."""
+    """How far a file was read, and which file it was; 0 where that was not written down."""
 
     offset: int = 0
     inode: int = 0
+
+
+class Line(NamedTuple):
+    """A line without its end, and the offset behind that."""
+
+    text: bytes
+    end: int
+
+
+class Part(NamedTuple):
+    """Some whole lines of a file: where they begin, and where to read on."""
+
+    start: int
+    lines: list[Line]
+    place: FileOffset
+
+
+def whole_lines(path: str | Path, known: FileOffset, *, most: int | None = None) -> Part:
+    """The lines from a place on that are whole: not all that there are, and one at least if any.
+
+    What has no end after 64 MiB is nobody's line: of that only a beginning is returned, and the
+    next part begins behind it. Raises OSError only where the fault is ours.
+    """
+    nothing = Part(known.offset, [], known)
+    try:
+        descriptor = untrusted_files.descriptor(path)
+    except OSError as error:
+        if error.errno in _OURS:
+            raise
+        return nothing
+    try:
+        found = os.fstat(descriptor)
+        same = known.inode in (0, found.st_ino) and found.st_size >= known.offset
+        start = known.offset if same else 0
+        data = _data(descriptor, start, most or _READ_AT_ONCE)
+    finally:
+        os.close(descriptor)
+    if not data:
+        return nothing if same else Part(0, [], FileOffset(0, found.st_ino))
+    place = FileOffset(start + len(data), found.st_ino)
+    if not data.endswith(b"\n"):
+        return Part(start, [Line(data[:_READ_AT_ONCE], place.offset)], place)
+    lines: list[Line] = []
+    end = start
+    for text in data.split(b"\n")[:-1]:
+        end += len(text) + 1
+        lines.append(Line(text, end))
+    return Part(start, lines, place)
+
+
+def _data(descriptor: int, offset: int, most: int) -> bytes:
+    """What can be read up to the end of a line; without one only what is too long for a line."""
+    data = os.pread(descriptor, most, offset)
+    while data and b"\n" not in data and len(data) < _LONGEST_LINE:
+        more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
+        if not more:
+            return b""
+        data += more
+    return data[: data.rfind(b"\n") + 1] or data
 
 
 def read(
@@ -40,12 +105,16 @@ def read(
     room = _READ_AT_ONCE
     for path in _files(transcript):
         name = str(path.relative_to(transcript.parent))
-        data, place = _new(path, FileOffset(*known.get(name, ())), room)
-        if place is None:
+        try:
+            part = whole_lines(path, FileOffset(*known.get(name, ())), most=room)
+        except OSError as error:
+            log.debug("cannot read %s: %s", path, error)
             continue
-        places[name] = list(place)
-        lines += data.split(b"\n")
-        room -= len(data)
+        if not part.lines:
+            continue
+        places[name] = list(part.place)
+        lines += [line.text for line in part.lines]
+        room -= part.place.offset - part.start
         if room <= 0:
             break
     return places, lines
@@ -80,35 +149,3 @@ def _listed(folder: Path, found: list[Path]) -> list[Path]:
     except OSError as error:
         log.debug("cannot list the subagents in %s: %s", folder, error)
     return below
-
-
-def _new(path: Path, known: FileOffset, room: int) -> tuple[bytes, FileOffset | None]:
-    """What is new in one file up to its last whole line; None where nothing is."""
-    try:
-        descriptor = untrusted_files.descriptor(path)
-    except OSError:
-        return b"", None
-    try:
-        found = os.fstat(descriptor)
-        same = found.st_ino == known.inode and found.st_size >= known.offset
-        offset = known.offset if same else 0
-        if found.st_size == offset:
-            return b"", None
-        data = _whole_lines(descriptor, offset, room)
-    except OSError as error:
-        log.debug("cannot read %s: %s", path, error)
-        return b"", None
-    finally:
-        os.close(descriptor)
-    return data, FileOffset(offset + len(data), found.st_ino) if data else None
-
-
-def _whole_lines(descriptor: int, offset: int, room: int) -> bytes:
-    data = os.pread(descriptor, room, offset)
-    while data and b"\n" not in data and len(data) < _LONGEST_LINE:
-        more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
-        if not more:
-            return b""
-        data += more
-    # What has no end after so much is no line of a conversation; it is passed over.
-    return data[: data.rfind(b"\n") + 1] or data

@@ -7,8 +7,6 @@ over, or when an idle session has been silent for long, is queued again.
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import NamedTuple
 
 import msgspec
@@ -21,8 +19,9 @@ from windlass.core.events import MessageRequeued
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
-from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.kernel.line_reader import FileOffset
 from windlass.daemon.launch import keyboard, session_request
 from windlass.daemon.mail import receipts
 from windlass.store import mailbox, rows
@@ -34,10 +33,6 @@ _SILENCE = 30.0
 """Seconds of an idle session after which what it was offered cannot be on its way any more."""
 _AFTERWARDS = 1.0
 """Seconds after the result of a tool in which what came with its call is surely written."""
-_READ_AT_ONCE = 4 << 20
-_LONGEST_LINE = 64 << 20
-_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
-"""What keeps us from reading a file that is there: nothing is missing in it because of that."""
 
 
 class AgentSession(NamedTuple):
@@ -56,7 +51,7 @@ class _Watch:
     """What is known so far of the conversations that may tell of an agent's messages."""
 
     def __init__(self) -> None:
-        self.read: dict[str, int] = {}
+        self.read: dict[str, FileOffset] = {}
         """How far each conversation was read."""
         self.over: set[str] = set()
         """Messages that went with a call of a tool which is over."""
@@ -116,15 +111,18 @@ class Confirmation:
         begun = watch.read
         for offer in (one.offer for one in watched):
             if offer is not None and offer.path not in begun:
-                begun[offer.path] = offer.offset
-        begun.setdefault(self.path(agent), 0)
+                begun[offer.path] = FileOffset(offer.offset)
+        begun.setdefault(self.path(agent), FileOffset())
         dialect = drivers.dialect(agent.driver)
         found: list[TranscriptLine] = []
         for path in begun:
             # To its end: what is missing in a part of it is not missing.
-            while (part := _whole_lines(path, begun[path])).lines:
-                found += dialect.transcript_lines(part.lines, part.start)
-                begun[path] = part.end
+            more = True
+            while more:
+                part = line_reader.whole_lines(path, begun[path])
+                texts = [line.text for line in part.lines]
+                found += dialect.transcript_lines(texts, part.start)
+                begun[path], more = part.place, bool(texts)
         return found
 
     def _note_results(
@@ -212,38 +210,6 @@ def _keep(writing: Writing, watched: list[Message], found: list[TranscriptLine])
             for message in [one for one in known.values() if one.state == "delivered"]:
                 known[message.id] = receipts.seen(writing, message)
     return [one for one in known.values() if one.offer is not None]
-
-
-class _Part(NamedTuple):
-    """Whole lines of a file: where they begin, where they end, and what is in between."""
-
-    start: int
-    end: int
-    lines: list[bytes]
-
-
-def _whole_lines(path: str, offset: int) -> _Part:
-    """Whole lines from an offset on, some of them at once; a file that became shorter is new."""
-    try:
-        descriptor = untrusted_files.descriptor(path)
-    except OSError as error:
-        if error.errno in _OURS:
-            raise
-        return _Part(offset, offset, [])
-    try:
-        size = os.fstat(descriptor).st_size
-        if size < offset:
-            offset = 0
-        data = os.pread(descriptor, _READ_AT_ONCE, offset) if size > offset else b""
-        while data and b"\n" not in data and len(data) < _LONGEST_LINE:
-            more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
-            if not more:
-                return _Part(offset, offset, [])
-            data += more
-    finally:
-        os.close(descriptor)
-    whole = data[: data.rfind(b"\n") + 1]
-    return _Part(offset, offset + len(whole), whole.split(b"\n")[:-1])
 
 
 def recipient_of(context: Context, uid: Uid) -> AgentSession | None:

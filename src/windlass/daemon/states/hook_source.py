@@ -6,9 +6,8 @@ it was, and no line counts twice.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -20,17 +19,16 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.events import AgentConversation, Hook, HookGarbage, PolicyDecision
 from windlass.core.policy import tool_policy
-from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.line_reader import FileOffset, Line
 from windlass.daemon.mail import questions
 from windlass.daemon.states.observations import TOOLS, observe, settle
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
-_FIRST_READ = 256 << 10
-_READ_AT_ONCE = 4 << 20
-_LONGEST_LINE = 64 << 20
+_READ_AT_ONCE = 256 << 10
 _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _GARBAGE_AT_ONCE = 500
@@ -40,10 +38,12 @@ _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
 def read_on(context: Context, agent: Agent, session: Session) -> bool:
-    """Keeps the next lines of a session's events; says whether there were any."""
+    """Keeps the next lines of a session's events; says whether it moved on in the file."""
     path = context.folders.events(agent.uid, session.number)
-    batch = _batch(_whole_lines(str(path), session.events_offset))
-    if batch.end == 0:
+    known = FileOffset(session.events_offset)
+    part = line_reader.whole_lines(path, known, most=_READ_AT_ONCE)
+    batch = _batch(part.lines, part.place.offset)
+    if batch.end == session.events_offset:
         return False
     dialect = drivers.dialect(agent.driver)
 
@@ -71,18 +71,17 @@ class _Record(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """What is kept in one transaction, and where in the file it ends; at 0 there is nothing."""
+    """What is kept in one transaction, and where in the file it ends."""
 
     records: list[_Record]
     garbage: list[bytes]
     end: int
 
 
-def _batch(lines: Iterable[tuple[bytes, int]]) -> _Batch:
+def _batch(lines: Iterable[Line], end: int) -> _Batch:
     """Reads as many lines as one transaction may keep, before that is begun."""
     records: list[_Record] = []
     garbage: list[bytes] = []
-    end = 0
     for line, until in lines:
         end = until
         try:
@@ -94,27 +93,6 @@ def _batch(lines: Iterable[tuple[bytes, int]]) -> _Batch:
         if len(records) == _LINES_AT_ONCE or len(garbage) == _GARBAGE_AT_ONCE:
             break
     return _Batch(records, garbage, end)
-
-
-def _whole_lines(path: str, offset: int) -> Iterator[tuple[bytes, int]]:
-    """The lines from an offset on that are whole, each with its end; not all that there are."""
-    try:
-        with os.fdopen(untrusted_files.descriptor(path), "rb") as file:
-            file.seek(offset)
-            data = file.read(_FIRST_READ)
-            while data and b"\n" not in data and len(data) < _LONGEST_LINE:
-                more = file.read(_READ_AT_ONCE)
-                if not more:
-                    break
-                data += more
-    except FileNotFoundError:
-        return
-    if len(data) >= _LONGEST_LINE and b"\n" not in data:
-        yield data[:_READ_AT_ONCE], offset + len(data)  # no hook says so much: it is garbage
-        return
-    for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
-        offset += len(line) + 1
-        yield line, offset
 
 
 def _take(
