@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
+from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 
 from windlass.core.errors import ConfigError
 from windlass.core.events import EventData, RepoAdded
+from windlass.core.ids import Uid
 from windlass.store import rows, tables
 from windlass.store.store import Event, Store, Writing
 
@@ -222,3 +225,28 @@ def test_every_table_can_be_made_on_postgres_too() -> None:
     for table in tables.metadata.sorted_tables:
         dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
         assert "CREATE TABLE" in str(CreateTable(table).compile(dialect=dialect))
+
+
+def test_the_newest_session_is_that_of_the_highest_number_and_a_live_agents_alone(
+    store: Store,
+) -> None:
+    def change(writing: Writing) -> None:
+        add_repo(writing, "0" * 8)
+        for name, ended in (("fox", None), ("owl", 9.0), ("new", None)):
+            rows.put_agent(writing, an_agent(name, ended_at=ended))
+        for name, number in (("fox", 2), ("fox", 10), ("fox", 1), ("owl", 1)):
+            session = rows.Session(agent=Uid(name), number=number, marker=f"{name}{number}")
+            rows.put_session(writing, session)
+
+    store.write(change)
+    newest = store.read(lambda c: [rows.newest_session(c, Uid(n)) for n in ("fox", "owl", "new")])
+    assert [session and session.number for session in newest] == [10, 1, None]
+    live = store.read(lambda c: [rows.live_session(c, Uid(n)) for n in ("fox", "owl", "new", "x")])
+    assert [found and found[1].number for found in live] == [10, None, None, None]
+
+
+def test_a_session_runs_from_its_start_to_its_end() -> None:
+    session = rows.Session(agent=Uid("fox"), number=1, marker="m")
+    started = msgspec.structs.replace(session, started_at=1.0)
+    ended = msgspec.structs.replace(started, ended_at=2.0)
+    assert [one.runs for one in (session, started, ended)] == [False, True, False]

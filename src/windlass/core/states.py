@@ -29,6 +29,14 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
+IDLE = frozenset({State.WAITING, State.COMPLETE})
+"""It has ended its turn, and hears what it is told."""
+SETTLED = frozenset({State.COMPLETE, State.STOPPED, State.PAUSED})
+"""It does nothing, and is waiting for nobody."""
+RESTING = IDLE | SETTLED
+"""It does nothing."""
+
+
 class Source(StrEnum):
     """Who may say what an agent does, strongest first."""
 

@@ -41,6 +41,11 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     events_offset: int = 0
     marks: dict[str, Any] = {}
 
+    @property
+    def runs(self) -> bool:
+        """Whether its program was started and is not known to have ended."""
+        return self.started_at is not None and self.ended_at is None
+
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """Something we set out to do, how far we are, and how it ended.
@@ -107,6 +112,22 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
     return records.every(Session, connection, query)
+
+
+def newest_session(connection: sa.Connection, uid: Uid) -> Session | None:
+    """The session that an agent had or has last; None before its first."""
+    c = t.sessions.c
+    query = sa.select(t.sessions).where(c.agent == uid).order_by(c.number.desc()).limit(1)
+    found = records.every(Session, connection, query)
+    return found[0] if found else None
+
+
+def live_session(connection: sa.Connection, uid: Uid) -> tuple[Agent, Session] | None:
+    """An agent that has not ended, with its newest session; None if there is no such."""
+    found, newest = agent(connection, uid), newest_session(connection, uid)
+    if found is None or found.ended_at is not None or newest is None:
+        return None
+    return found, newest
 
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:

@@ -15,7 +15,7 @@ from windlass.core.crew import Agent
 from windlass.core.mail import nudges
 from windlass.core.mail.messages import unmarked
 from windlass.core.printable import printable_line, without_escapes
-from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
+from windlass.core.states import COMPLETE_PHRASE, RESTING, WAITING_PHRASE, State
 
 Ending = Literal["", "quit", "failed"]
 """How a session ended that nobody of us ended: well, as when a person leaves it, or not."""
@@ -26,7 +26,6 @@ _NAMED = 5
 _SOMEBODY_CAME = ("idle: session start", "idle: compacted")
 """Idle because somebody resumed, cleared or compacted it, and knows."""
 _DOUBTED = "says that it is done"
-_RESTING = frozenset({State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED})
 
 
 class Uncommitted(NamedTuple):
@@ -77,7 +76,7 @@ def counts_files(agent: Agent, report: Report) -> bool:
 
 def at_work(agents: Iterable[Agent]) -> bool:
     """Whether one of them does something, as far as we know."""
-    return any(one.state not in _RESTING for one in agents)
+    return any(one.state not in RESTING for one in agents)
 
 
 def to_manager(

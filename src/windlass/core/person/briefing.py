@@ -12,12 +12,12 @@ from typing import Any
 from windlass.core.ages import age
 from windlass.core.errors import Internal
 from windlass.core.printable import printable_line
+from windlass.core.states import SETTLED
 
 REMINDER = (
     "[windlass] No listener is armed, so news of your crew will not reach you: "
     "run `wl listen` in the background (run_in_background: true)."
 )
-_RESTING = frozenset(("complete", "stopped", "paused"))
 _GOAL = 80
 _QUESTION = 300
 _MOST = 40
@@ -63,7 +63,7 @@ def with_section(text: str, section: str) -> str:
 
 def active(agents: Sequence[Mapping[str, Any]]) -> bool:
     """Whether there may be news: somebody is neither done nor stopped."""
-    return any(one["state"] not in _RESTING for one in agents)
+    return any(one["state"] not in SETTLED for one in agents)
 
 
 def _line(agent: Mapping[str, Any]) -> str:

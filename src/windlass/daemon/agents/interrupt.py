@@ -12,7 +12,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
 from windlass.core.events import AgentInterrupted, Note
 from windlass.core.ids import Uid
-from windlass.core.states import State
+from windlass.core.states import RESTING, State
 from windlass.daemon.agents import endings
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -22,7 +22,6 @@ from windlass.store import rows
 from windlass.store.store import Writing
 
 _MOMENT = 5.0
-_RESTING = (State.WAITING, State.COMPLETE, State.STOPPED, State.PAUSED)
 
 
 class Interrupts:
@@ -49,7 +48,7 @@ class Interrupts:
     def _interrupt(self, work: Work) -> None:
         agent = endings.still_live(self._context, Uid(work.data["uid"]))
         number = self._refuse_deaf(agent)
-        if agent.state in _RESTING:
+        if agent.state in RESTING:
             return
         if agent.mode == "live":
             keyboard.interrupt(self._context, agent)
@@ -68,7 +67,7 @@ class Interrupts:
         end = clock.monotonic() + _MOMENT
         while clock.monotonic() < end:
             self._context.look(agent.uid)
-            if endings.still_live(self._context, agent.uid).state in _RESTING:
+            if endings.still_live(self._context, agent.uid).state in RESTING:
                 return
             clock.sleep(0.05)
 
@@ -89,9 +88,9 @@ class Interrupts:
 
     def _refuse_deaf(self, agent: Agent) -> int:
         """The number of the session that can hear, or why there is none."""
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        if sessions and sessions[0].started_at is not None and sessions[0].ended_at is None:
-            return sessions[0].number
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        if session is not None and session.runs:
+            return session.number
         hint = f"wl resume {agent.id} first"
         if agent.state is State.CREATING:
             hint = f"wait for it: wl wait {agent.id} --for running,waiting"

@@ -60,8 +60,8 @@ class PauseResume:
         limits = _limits(agent, request)
         if limits != agent.limits and where.caller is not None and where.caller.uid == agent.uid:
             raise Denied("an agent cannot raise its own limits", "ask the person, or its manager")
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        alive = bool(sessions) and sessions[0].ended_at is None
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        alive = session is not None and session.ended_at is None
         if agent.session == 0 and agent.state is State.CREATING:
             raise Conflict(
                 f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"

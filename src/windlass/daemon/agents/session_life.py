@@ -10,6 +10,7 @@ import uuid
 from typing import Any, Protocol
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass import drivers
 from windlass.core.crew import Agent
@@ -50,12 +51,12 @@ def begin_session(context: Context, agent: Agent) -> Agent:
     def change(writing: Writing) -> Agent:
         now = rows.agent(writing.connection, agent.uid) or agent
         fresh = rows.change_agent(writing, agent.uid, session=now.session + 1)
-        before = rows.sessions(writing.connection, agent.uid)
+        before = rows.newest_session(writing.connection, agent.uid)
         session = Session(
             agent=agent.uid,
             number=fresh.session,
             marker=str(uuid.uuid4()),
-            marks=_carried(before[0].marks) if before else {},
+            marks=_carried(before.marks) if before else {},
         )
         rows.add_session(writing, session)
         seen = Observation(
@@ -73,7 +74,7 @@ def begin_session(context: Context, agent: Agent) -> Agent:
 
 def start_session(context: Context, doors: Doors, agent: Agent) -> None:
     """Starts the session that was recorded last; does nothing if it runs already."""
-    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+    session = context.store.read(lambda c: _begun(c, agent))
     folder = context.folders.session(agent.uid, session.number)
     doors.open(agent.uid)
     # The files of a session that runs already are its own: they hold the port of its receiver.
@@ -94,7 +95,7 @@ def start_session(context: Context, doors: Doors, agent: Agent) -> None:
         )
 
     def change(writing: Writing) -> None:
-        fresh = rows.sessions(writing.connection, agent.uid)[0]
+        fresh = _begun(writing.connection, agent)
         if fresh.started_at is not None:
             return
         rows.change_session(writing, agent.uid, fresh.number, started_at=writing.now)
@@ -136,12 +137,19 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
     return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
 
 
+def _begun(connection: sa.Connection, agent: Agent) -> Session:
+    """The session that was begun last, for those who come after that."""
+    session = rows.newest_session(connection, agent.uid)
+    if session is None:
+        raise AssertionError(agent.uid)
+    return session
+
+
 def stop_session(context: Context, agent: Agent) -> None:
     """Stops an agent's session until its whole process tree is proven gone."""
-    sessions = context.store.read(lambda c: rows.sessions(c, agent.uid))
-    if not sessions:
+    session = context.store.read(lambda c: rows.newest_session(c, agent.uid))
+    if session is None:
         return
-    session = sessions[0]
     folder = context.folders.session(agent.uid, session.number)
     report = context.sessions.stop(folder=folder, name=session_name(agent), marker=session.marker)
     if report.survivors:
@@ -158,7 +166,7 @@ def stop_session(context: Context, agent: Agent) -> None:
 
 def give_up_session(context: Context, agent: Agent, why: str) -> None:
     """Records that the session that was begun last could not be started."""
-    session = context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+    session = context.store.read(lambda c: _begun(c, agent))
     if session.started_at is None:
         facts = Facts(alive=False, reason=why)
         context.store.write(lambda w: observations.record_end(w, agent, session, facts))

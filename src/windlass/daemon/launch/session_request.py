@@ -147,10 +147,10 @@ def beside_session(context: Context, agent: Agent) -> SessionRequest:
 
 def transcript(context: Context, agent: Agent) -> str:
     """Where an agent's conversation is kept."""
-    session = context.store.read(lambda c: rows.sessions(c, agent.uid))
-    if not session:
+    session = context.store.read(lambda c: rows.newest_session(c, agent.uid))
+    if session is None:
         raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
-    return drivers.get(agent.driver).transcript(session_request(context, agent, session[0]))
+    return drivers.get(agent.driver).transcript(session_request(context, agent, session))
 
 
 def keep_script(context: Context, agent: Agent, text: str | None) -> None:

@@ -18,7 +18,7 @@ from windlass.core.dialect import TranscriptLine
 from windlass.core.events import MessageRequeued
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
-from windlass.core.states import State
+from windlass.core.states import IDLE
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.kernel.line_reader import FileOffset
@@ -28,7 +28,6 @@ from windlass.store import mailbox, rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
-RESTING = (State.WAITING, State.COMPLETE)
 _SILENCE = 30.0
 """Seconds of an idle session after which what it was offered cannot be on its way any more."""
 _AFTERWARDS = 1.0
@@ -44,7 +43,7 @@ class AgentSession(NamedTuple):
     @property
     def alive(self) -> bool:
         """Whether somebody is there to hear."""
-        return self.session.started_at is not None and self.session.ended_at is None
+        return self.session.runs
 
 
 class _Watch:
@@ -154,7 +153,7 @@ class Confirmation:
         passed = watch.passed.get(message.id)
         if passed is not None and clock.unscaled.monotonic() - passed >= _AFTERWARDS:
             return "the call that it went with went without it"
-        if recipient.agent.state not in RESTING:
+        if recipient.agent.state not in IDLE:
             watch.quiet.pop(message.id, None)
             return ""
         if self._is_held_up(recipient):
@@ -214,8 +213,5 @@ def _keep(writing: Writing, watched: list[Message], found: list[TranscriptLine])
 
 def recipient_of(context: Context, uid: Uid) -> AgentSession | None:
     """An agent that lives and has a session."""
-    agent = context.store.read(lambda c: rows.agent(c, uid))
-    sessions = context.store.read(lambda c: rows.sessions(c, uid))
-    if agent is None or agent.ended_at is not None or not sessions:
-        return None
-    return AgentSession(agent, sessions[0])
+    found = context.store.read(lambda c: rows.live_session(c, uid))
+    return AgentSession(*found) if found else None

@@ -25,11 +25,12 @@ from windlass.core.events import MailStuck, MessageSent, SessionEnded, SessionSt
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
+from windlass.core.states import IDLE
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.locks import KeyedLocks
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
-from windlass.daemon.mail.confirmation import RESTING, AgentSession, Confirmation
+from windlass.daemon.mail.confirmation import AgentSession, Confirmation
 from windlass.daemon.mail.handover import Handover
 from windlass.store import mailbox, rows
 from windlass.store.store import Event, Writing
@@ -258,7 +259,7 @@ class Delivery:
         if waiter is not None and waiter.session == recipient.session.number:
             return self._is_up(recipient) and self._by_hook(recipient, batch, waiter)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
-        if agent.state in RESTING and rested >= _PATIENCE:
+        if agent.state in IDLE and rested >= _PATIENCE:
             return self._by_typing(recipient, batch[:1])
         return False
 

@@ -84,14 +84,12 @@ class Budgets:
         """What an agent with a running session has exceeded; None for any other."""
 
         def running(connection: Any) -> tuple[Agent, int, bool | None] | None:
-            agent = rows.agent(connection, uid)
-            sessions = rows.sessions(connection, uid)
-            if agent is None or agent.ended_at is not None or not sessions:
+            found = rows.live_session(connection, uid)
+            if found is None or not found[1].runs:
                 return None
-            if sessions[0].started_at is None or sessions[0].ended_at is not None:
-                return None
+            agent, session = found
             metered = spending.mark(connection, uid, costs.MARK).get("metered")
-            return agent, sessions[0].number, metered
+            return agent, session.number, metered
 
         found = self._context.store.read(running)
         if found is None or found[2] is None:
@@ -220,8 +218,8 @@ def _begin(judged: _Judged, *, told: bool) -> Begin:
     agent = judged.agent
 
     def prepare(writing: Writing) -> dict[str, Any]:
-        sessions = rows.sessions(writing.connection, agent.uid)
-        if sessions[0].number != judged.session or sessions[0].ended_at is not None:
+        session = rows.newest_session(writing.connection, agent.uid)
+        if session is None or session.number != judged.session or session.ended_at is not None:
             raise Conflict(f"session {judged.session} of {agent.id} is over", "nothing to pause")
         for one in [] if told else judged.exceeded:
             spent = BudgetExceeded(budget=one.budget, sentence=one.sentence, hint=one.hint)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.events import AgentUnreadable
@@ -42,12 +41,12 @@ class AgentWatcher:
     def look(self, uid: Uid) -> None:
         """Reads what is new about one agent. Safe from any thread, at any time, any number."""
         with self._locks.holding([uid]):
-            found = self._context.store.read(lambda c: _current(c, uid))
+            found = self._context.store.read(lambda c: rows.live_session(c, uid))
             if found is None:
                 return
             agent, session = found
             session = self._drain(agent, session)
-            if session.started_at is not None and session.ended_at is None:
+            if session.runs:
                 self._glance(agent, session)
                 self._take_facts(agent, session)
         self._sources.bring(agent)
@@ -143,8 +142,9 @@ class AgentWatcher:
         return self._sources.hear(agent, self._read_hooks(agent, session), printed)
 
     def _read_hooks(self, agent: Agent, session: Session) -> Session:
+        number = session.number
         while hook_source.read_on(self._context, agent, session):
-            session = self._context.store.read(lambda c: rows.sessions(c, agent.uid))[0]
+            session = self._context.store.read(lambda c: rows.session(c, agent.uid, number))
         return session
 
     def _take_facts(self, agent: Agent, session: Session) -> None:
@@ -162,11 +162,3 @@ def _tell_of_blindness(writing: Writing, *, uid: Uid, error: str) -> None:
 
 def _settling(uid: Uid) -> Callable[[Writing], None]:
     return lambda writing: observations.settle(writing, uid)
-
-
-def _current(connection: Any, uid: Uid) -> tuple[Agent, Session] | None:
-    agent = rows.agent(connection, uid)
-    sessions = rows.sessions(connection, uid)
-    if agent is None or agent.ended_at is not None or not sessions:
-        return None
-    return agent, sessions[0]

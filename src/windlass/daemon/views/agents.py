@@ -219,11 +219,11 @@ class Views:
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
         colour = request.get("colour", False)
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        if not sessions:
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        if session is None:
             raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
-        live = sessions[0].ended_at is None
-        folder = self._folder(agent, sessions[0].number)
+        live = session.ended_at is None
+        folder = self._folder(agent, session.number)
         lines = request.get("lines", 0)
         if agent.mode == "headless":
             said, raw = _said(agent, folder, lines)
@@ -343,8 +343,8 @@ class Views:
                 f"wl look {agent.id} shows what it says, wl log {agent.id} --follow what happens;"
                 f" wl send {agent.id} '...' tells it more",
             )
-        sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
-        if not sessions or sessions[0].ended_at is not None:
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        if session is None or session.ended_at is not None:
             raise Conflict(
                 f"{agent.id} is {agent.state}: there is no session to attach to",
                 f"wl resume {agent.id} first, or wl look {agent.id} for the last of it",
