@@ -10,6 +10,7 @@ from tests.support.ground import until
 from tests.support.scene import Scene
 
 from windlass.core import states
+from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
 
 pytestmark = pytest.mark.slow
@@ -119,7 +120,7 @@ def test_a_conversation_that_was_cut_off_goes_on_and_is_counted_right(
 
 def test_a_session_that_says_nothing_for_long_is_unknown() -> None:
     begun = Observation(
-        source=Source.WINDLASS, value=State.CREATING, at=100.0, evidence="begun", session=1
+        source=Source.WINDLASS, value=State.CREATING, at=100.0, reason=words("begun"), session=1
     )
     soon, late = 100.0 + states.FADES_AFTER, 101.0 + states.FADES_AFTER
     assert states.fold([begun], now=soon).state is State.CREATING

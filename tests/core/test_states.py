@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core import states
+from windlass.core.reasons import Kind, Reason, words
 from windlass.core.states import Observation, Source, State, fold
 
 NOW = 1_000_000.0
 
 
 def seen(source: Source, value: State, *, ago: float = 1.0, session: int = 1) -> Observation:
-    return Observation(source=source, value=value, at=NOW - ago, evidence="seen", session=session)
+    return Observation(
+        source=source, value=value, at=NOW - ago, reason=words("seen"), session=session
+    )
 
 
 ANY = st.builds(
@@ -21,7 +24,7 @@ ANY = st.builds(
     source=st.sampled_from(Source),
     value=st.sampled_from(State),
     at=st.floats(0, NOW),
-    evidence=st.just("seen"),
+    reason=st.just(words("seen")),
     session=st.integers(0, 3),
 )
 
@@ -83,23 +86,21 @@ def test_what_lasts_by_nature_does_not_fade(value: State) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "state", "evidence"),
+    ("message", "state", "kind"),
     [
-        ("All done.\n\nI HAVE COMPLETED THE GOAL", State.COMPLETE, states.COMPLETE_PHRASE),
-        ("Done. I HAVE COMPLETED THE GOAL", State.COMPLETE, states.COMPLETE_PHRASE),
-        ("**I HAVE COMPLETED THE GOAL**", State.COMPLETE, states.COMPLETE_PHRASE),
-        ("I HAVE COMPLETED THE GOAL.\n\n", State.COMPLETE, states.COMPLETE_PHRASE),
-        ("I need an answer.\nWAITING", State.WAITING, states.WAITING_PHRASE),
+        ("All done.\n\nI HAVE COMPLETED THE GOAL", State.COMPLETE, "claimed_complete"),
+        ("Done. I HAVE COMPLETED THE GOAL", State.COMPLETE, "claimed_complete"),
+        ("**I HAVE COMPLETED THE GOAL**", State.COMPLETE, "claimed_complete"),
+        ("I HAVE COMPLETED THE GOAL.\n\n", State.COMPLETE, "claimed_complete"),
+        ("I need an answer.\nWAITING", State.WAITING, "claimed_waiting"),
         ("I am WAITING for the build", State.WAITING, "idle"),
         ("Say 'I HAVE COMPLETED THE GOAL' when done; I have not.", State.WAITING, "idle"),
         ("I HAVE COMPLETED THE GOAL\nwait, no: a test fails", State.WAITING, "idle"),
         ("", State.WAITING, "idle"),
     ],
 )
-def test_the_last_line_of_the_last_message_decides(
-    message: str, state: State, evidence: str
-) -> None:
-    assert states.from_last_message(message) == (state, evidence)
+def test_the_last_line_of_the_last_message_decides(message: str, state: State, kind: Kind) -> None:
+    assert states.from_last_message(message) == (state, Reason(kind=kind))
 
 
 def test_an_interrupted_turn_shows_in_a_newer_status_file() -> None:

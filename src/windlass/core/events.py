@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, dataclass_transfor
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from windlass.core import shapes
+from windlass.core import reasons, shapes
 from windlass.core.ids import AgentId
 from windlass.core.states import State
 
@@ -123,6 +123,7 @@ class AgentState(EventData, kind="agent.state"):
     source: str
     evidence: str
     session: int | None = None
+    reason: reasons.Kind | None = None
 
 
 class AgentConversation(EventData, kind="agent.conversation"):

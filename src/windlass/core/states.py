@@ -13,6 +13,9 @@ from functools import partial
 
 import msgspec
 
+from windlass.core import reasons
+from windlass.core.reasons import COMPLETE_PHRASE, WAITING_PHRASE, Reason
+
 
 class State(StrEnum):
     """The ten states of an agent."""
@@ -57,8 +60,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     value: State
     at: float
-    evidence: str
+    reason: Reason
     session: int
+
+    @property
+    def evidence(self) -> str:
+        """The reason, as people are told it."""
+        return reasons.sentence(self.reason)
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +77,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     losers: tuple[Observation, ...] = ()
 
 
-COMPLETE_PHRASE = "I HAVE COMPLETED THE GOAL"
-WAITING_PHRASE = "WAITING"
 FADES_AFTER = 15 * 60.0
 """A running agent that said nothing for so long is unknown, not running."""
 UNHEARD_AFTER = 10.0
@@ -164,18 +170,18 @@ def claimed(seen: Observation, *, tools: int) -> Observation:
     """Doubts a goal that was completed without a single tool call: it waits, and says why."""
     if seen.value is not State.COMPLETE or tools > 0:
         return seen
-    doubt = f"says that it is done, but has not called a single tool ({seen.evidence})"
-    return msgspec.structs.replace(seen, value=State.WAITING, evidence=doubt)
+    doubt = msgspec.structs.replace(seen.reason, kind="claim_doubted")
+    return msgspec.structs.replace(seen, value=State.WAITING, reason=doubt)
 
 
-def from_last_message(text: str) -> tuple[State, str]:
+def from_last_message(text: str) -> tuple[State, Reason]:
     """Reads the last line of an agent's last message: done, waiting, or merely idle."""
     lines = [line.strip().strip("*_`#>").strip() for line in text.splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     bare = last.rstrip(".!* ")
     before = bare.removesuffix(COMPLETE_PHRASE).rstrip(" *_`")
     if before != bare and not before[-1:].isalnum():  # not "I cannot yet say I HAVE COMPLETED ..."
-        return State.COMPLETE, COMPLETE_PHRASE
+        return State.COMPLETE, Reason(kind="claimed_complete")
     if bare == WAITING_PHRASE:
-        return State.WAITING, WAITING_PHRASE
-    return State.WAITING, "idle"
+        return State.WAITING, Reason(kind="claimed_waiting")
+    return State.WAITING, Reason(kind="idle")

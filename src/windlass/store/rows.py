@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
-from windlass.core.states import Observation
+from windlass.core.reasons import Reason, words
+from windlass.core.states import Observation, Source, State
 from windlass.store import records
 from windlass.store import tables as t
 from windlass.store.store import Event, Writing
@@ -67,6 +68,17 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float
     done: tuple[str, ...] = ()
     version: int = 1
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """An observation as it is kept: with its sentence, and since schema 6 with its reason."""
+
+    source: Source
+    value: State
+    at: float
+    evidence: str
+    reason: Reason | None
+    session: int
 
 
 def repos(connection: sa.Connection) -> list[Repo]:
@@ -179,7 +191,7 @@ def put_session(writing: Writing, session: Session) -> None:
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     """The latest word of each source about an agent."""
     query = sa.select(t.observations).where(t.observations.c.agent == uid)
-    return records.every(Observation, connection, query)
+    return [_observation(row) for row in connection.execute(query)]
 
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
@@ -191,7 +203,7 @@ def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
     )
     found: dict[Uid, list[Observation]] = {}
     for row in connection.execute(query):
-        found.setdefault(Uid(row.agent), []).append(records.shaped(Observation, row))
+        found.setdefault(Uid(row.agent), []).append(_observation(row))
     return found
 
 
@@ -202,11 +214,23 @@ def names(connection: sa.Connection) -> dict[Uid, str]:
     }
 
 
+def _observation(row: sa.Row[Any]) -> Observation:
+    """Of what was seen before reasons were kept only the sentence is known."""
+    kept = records.shaped(_Kept, row)
+    return Observation(
+        source=kept.source,
+        value=kept.value,
+        at=kept.at,
+        reason=kept.reason or words(kept.evidence),
+        session=kept.session,
+    )
+
+
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     """Keeps the latest word of its source."""
     where = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
     writing.connection.execute(sa.delete(t.observations).where(where))
-    values = {"agent": uid, **msgspec.to_builtins(seen)}
+    values = {"agent": uid, **msgspec.to_builtins(seen), "evidence": seen.evidence}
     writing.connection.execute(sa.insert(t.observations).values(values))
 
 

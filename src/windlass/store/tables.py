@@ -103,6 +103,7 @@ observations = sa.Table(
     sa.Column("value", sa.String(16), nullable=False),
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("reason", sa.JSON),
 )
 
 usage = sa.Table(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from windlass.core.claude import observations
+from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
 
 NOW = 1_000_000.0
 
 
 def seen(source: Source, value: State, *, ago: float = 1.0) -> Observation:
-    return Observation(source=source, value=value, at=NOW - ago, evidence="seen", session=1)
+    return Observation(source=source, value=value, at=NOW - ago, reason=words("seen"), session=1)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_resumed_session_whose_last_one_was_cut_off_is_not_idle_yet() -> None:
     started = hook("SessionStart", source="resume")
     assert started is not None
     second = Observation(
-        source=Source.HOOK, value=started.value, at=NOW, evidence=started.evidence, session=2
+        source=Source.HOOK, value=started.value, at=NOW, reason=started.reason, session=2
     )
     cut_off = seen(Source.HOOK, State.RUNNING, ago=9)
     assert observations.resumed(second, [cut_off]).value is State.CREATING

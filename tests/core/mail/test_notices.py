@@ -6,26 +6,34 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.agents import an_agent
 
-from windlass.core import config
+from windlass.core import config, reasons
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
 from windlass.core.mail import notices
+from windlass.core.reasons import Reason, words
 from windlass.core.states import State
 
 AT = datetime(2026, 2, 17, 14, 30, 5, tzinfo=timezone(timedelta(hours=-6)))
+
+WAITING = Reason(kind="claimed_waiting")
+FAILED = Reason(kind="turn_failed", text="500")
+ASKS = Reason(kind="permission_asked", tool="Bash")
 
 
 def fox(state: State, **more: Any) -> Agent:
     return an_agent("fox", state=state, **more)
 
 
-def told(agent: Agent, evidence: str = "", *, failed: bool = False, **more: Any) -> str:
-    found = notices.news(agent, evidence=evidence, failed=failed, **more)
+def told(
+    agent: Agent, reason: Reason = reasons.UNKNOWN, *, failed: bool = False, **more: Any
+) -> str:
+    found = notices.news(agent, reason=reason, failed=failed, **more)
     assert found is not None
     return f"{found.type}: {found.text}"
 
@@ -54,25 +62,27 @@ def test_nothing_in_a_line_moves_the_cursor_or_turns_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "evidence", "expected"),
+    ("agent", "reason", "expected"),
     [
-        (fox(State.COMPLETE), "I HAVE COMPLETED THE GOAL", "complete: Agent fox has completed"),
-        (fox(State.COMPLETE, role="manager"), "", "complete: Manager fox has completed its goal"),
-        (fox(State.WAITING), "WAITING", "waiting: Agent fox is waiting for input"),
-        (fox(State.WAITING), "turn ended by an error: 500", "waiting for input (turn ended by an"),
-        (fox(State.ASKING, mode="live"), "asks permission for Bash", "wl attach fox"),
+        (fox(State.COMPLETE), Reason(kind="claimed_complete"), "complete: Agent fox has completed"),
+        (fox(State.COMPLETE, role="manager"), reasons.UNKNOWN, "Manager fox has completed"),
+        (fox(State.WAITING), WAITING, "waiting: Agent fox is waiting for input"),
+        (fox(State.WAITING), FAILED, "waiting for input (turn ended by an error: 500)"),
+        (fox(State.ASKING, mode="live"), ASKS, "(asks permission for Bash); answer it"),
     ],
 )  # fmt: skip
-def test_what_a_person_wants_to_know_is_told(agent: Agent, evidence: str, expected: str) -> None:
-    assert expected in told(agent, evidence)
+def test_what_a_person_wants_to_know_is_told(agent: Agent, reason: Reason, expected: str) -> None:
+    assert expected in told(agent, reason)
 
 
 def test_the_usual_words_of_an_agent_are_not_repeated() -> None:
-    assert told(fox(State.WAITING), "WAITING").endswith("is waiting for input")
+    assert told(fox(State.WAITING), WAITING).endswith("is waiting for input")
+    runs_on = msgspec.structs.replace(WAITING, tasks=("make",))
+    assert told(fox(State.WAITING), runs_on).endswith("(WAITING; in the background: make)")
 
 
 def test_a_session_that_failed_is_told_with_what_brings_it_back() -> None:
-    said = told(fox(State.STOPPED), "session 1 ended with exit code 9", failed=True)
+    said = told(fox(State.STOPPED), Reason(kind="exited", session=1, code=9), failed=True)
     assert said.startswith("waiting: Agent fox has stopped (session 1 ended with exit code 9)")
     assert "wl resume fox" in said
 
@@ -86,11 +96,11 @@ def test_of_a_worker_is_said_whose_it_is() -> None:
     [s for s in State if s not in (State.COMPLETE, State.WAITING, State.ASKING)],
 )
 def test_what_passes_by_itself_is_not_told(state: State) -> None:
-    assert notices.news(fox(state, mode="live"), evidence="x", failed=False) is None
+    assert notices.news(fox(state, mode="live"), reason=words("x"), failed=False) is None
 
 
 def test_a_headless_session_s_dialog_is_nobody_s_to_answer() -> None:
-    assert notices.news(fox(State.ASKING), evidence="x", failed=False) is None
+    assert notices.news(fox(State.ASKING), reason=words("x"), failed=False) is None
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,16 @@ from tests.support.agents import an_agent
 
 from windlass.core.mail import nudges
 from windlass.core.mail.nudges import Moment, Rest
+from windlass.core.reasons import Reason, words
 from windlass.core.states import State
 
 FIRST, MOST = 120.0, 4
+IDLE = Reason(kind="idle")
+FAILED = Reason(kind="turn_failed", text="529")
 
 
 def idle(*moments: Moment, **more: Any) -> Rest:
-    given_rest = {"state": State.WAITING, "evidence": "idle", "since": 0.0, "moments": moments}
+    given_rest = {"state": State.WAITING, "reason": IDLE, "since": 0.0, "moments": moments}
     return Rest(**{**given_rest, **more})
 
 
@@ -62,22 +65,25 @@ def test_the_count_starts_anew_when_something_else_set_it_going() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "due"),
+    ("reason", "due"),
     [
-        ("idle", True), ("turn ended by an error: 500", True), ("WAITING", False),
-        ("idle; in the background: make", False), ("interrupted", False),
-        ("its status file says idle", False), ("idle: session start (resume)", False),
-        ("says that it is done, but has not called a single tool (x)", False),
+        (IDLE, True), (FAILED, True), (Reason(kind="claimed_waiting"), False),
+        (Reason(kind="idle", tasks=("make",)), False), (Reason(kind="interrupted"), False),
+        (Reason(kind="status_idle"), False), (Reason(kind="claim_doubted"), False),
+        (Reason(kind="session_taken_up", text="resume"), False),
+        (words("idle"), False), (words("turn ended by an error: 529"), False),
     ],
 )  # fmt: skip
-def test_only_who_is_idle_for_no_reason_is_reminded(evidence: str, *, due: bool) -> None:
-    assert (step(idle(evidence=evidence), 1e6) == "nudge") is due
+def test_only_who_is_idle_for_no_reason_is_reminded(reason: Reason, *, due: bool) -> None:
+    assert (step(idle(reason=reason), 1e6) == "nudge") is due
 
 
 rests = st.builds(
     Rest,
     state=st.sampled_from(State),
-    evidence=st.sampled_from(["idle", "WAITING", "turn ended by an error: x", "took a prompt"]),
+    reason=st.sampled_from(
+        [IDLE, FAILED, Reason(kind="claimed_waiting"), Reason(kind="prompt_taken")]
+    ),
     since=st.floats(0, 1e6),
     root=st.booleans(),
     expects=st.booleans(),
@@ -96,7 +102,7 @@ def test_nobody_is_reminded_who_is_busy_or_expects_something_or_is_a_root(
     if due is None:
         return
     assert rest.state is State.WAITING
-    assert rest.evidence != "WAITING"
+    assert rest.reason in (IDLE, FAILED)
     assert not rest.root
     assert not rest.expects
     assert now - rest.since >= FIRST
@@ -106,12 +112,10 @@ def test_nobody_is_reminded_who_is_busy_or_expects_something_or_is_a_root(
 
 
 def test_the_words_fit_the_reason() -> None:
-    assert nudges.reminder("idle").startswith("You are idle and have not said that you are done.")
-    assert nudges.reminder("turn ended by an error: 529").startswith(
-        "Your turn ended by an error: 529. Go on;"
-    )
+    assert nudges.reminder(IDLE).startswith("You are idle and have not said that you are done.")
+    assert nudges.reminder(FAILED).startswith("Your turn ended by an error: 529. Go on;")
     for word in ("WAITING", "I HAVE COMPLETED THE GOAL"):
-        assert word in nudges.reminder("idle")
+        assert word in nudges.reminder(IDLE)
     told = nudges.unmoved(an_agent("fox"), 4)
     assert told.startswith("fox is idle and not done, and 4 reminders changed nothing.")
     assert "1 reminder changed" in nudges.unmoved(an_agent("fox"), 1)

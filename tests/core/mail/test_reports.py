@@ -13,13 +13,18 @@ from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.mail import messages, reports
 from windlass.core.mail.reports import Report, Uncommitted
-from windlass.core.states import COMPLETE_PHRASE, State
+from windlass.core.reasons import COMPLETE_PHRASE, UNKNOWN, Reason, words
+from windlass.core.states import State
 
 ROOT: dict[str, Any] = {}
 BELOW = {"parent": Uid("lead")}
 OWN = {"branch": "agent/fox"}
 LIVE = {"mode": "live"}
 NOTHING = Uncommitted()
+IDLE, WAITING = Reason(kind="idle"), Reason(kind="claimed_waiting")
+FAILED = Reason(kind="turn_failed", text="529")
+RESUMED = Reason(kind="session_taken_up", text="resume")
+DOUBTED = Reason(kind="claim_doubted")
 TWO = Uncommitted(2, ("a.py", "b.py"))
 
 
@@ -34,38 +39,38 @@ def to_manager(report: Report, left: Uncommitted = NOTHING, *children: Agent) ->
 
 
 def completed(said: str = "") -> Report:
-    return Report(state=State.COMPLETE, evidence=COMPLETE_PHRASE, said=said)
+    return Report(state=State.COMPLETE, reason=Reason(kind="claimed_complete"), said=said)
 
 
 @pytest.mark.parametrize(
-    ("agent", "state", "evidence", "ending", "news"),
+    ("agent", "state", "reason", "ending", "news"),
     [
-        (BELOW, State.COMPLETE, "", "", True),
-        (ROOT, State.COMPLETE, "", "", False),
-        (OWN, State.COMPLETE, "", "", True),
-        ({"role": "manager"}, State.COMPLETE, "", "", True),
-        (BELOW, State.WAITING, "WAITING", "", True),
-        (BELOW, State.WAITING, "idle", "", True),
-        (BELOW, State.WAITING, "turn ended by an error: 500", "", True),
-        (BELOW, State.WAITING, "idle: session start (resume)", "", False),
-        (BELOW, State.WAITING, "idle: compacted", "", False),
-        (OWN, State.WAITING, "idle", "", False),
-        ({**BELOW, **LIVE}, State.ASKING, "", "", True),
-        (BELOW, State.ASKING, "", "", False),
-        ({**OWN, **LIVE}, State.ASKING, "", "", False),
-        (BELOW, State.STOPPED, "", "failed", True),
-        (BELOW, State.STOPPED, "", "quit", True),
-        (BELOW, State.STOPPED, "", "", False),
-        ({**OWN, **LIVE}, State.STOPPED, "", "quit", True),
-        ({**OWN, **LIVE}, State.STOPPED, "", "failed", False),
-        (OWN, State.STOPPED, "", "quit", False),
-        (LIVE, State.STOPPED, "", "quit", False),
+        (BELOW, State.COMPLETE, UNKNOWN, "", True),
+        (ROOT, State.COMPLETE, UNKNOWN, "", False),
+        (OWN, State.COMPLETE, UNKNOWN, "", True),
+        ({"role": "manager"}, State.COMPLETE, UNKNOWN, "", True),
+        (BELOW, State.WAITING, WAITING, "", True),
+        (BELOW, State.WAITING, IDLE, "", True),
+        (BELOW, State.WAITING, FAILED, "", True),
+        (BELOW, State.WAITING, RESUMED, "", False),
+        (BELOW, State.WAITING, Reason(kind="compacted_by_hand"), "", False),
+        (OWN, State.WAITING, IDLE, "", False),
+        ({**BELOW, **LIVE}, State.ASKING, UNKNOWN, "", True),
+        (BELOW, State.ASKING, UNKNOWN, "", False),
+        ({**OWN, **LIVE}, State.ASKING, UNKNOWN, "", False),
+        (BELOW, State.STOPPED, UNKNOWN, "failed", True),
+        (BELOW, State.STOPPED, UNKNOWN, "quit", True),
+        (BELOW, State.STOPPED, UNKNOWN, "", False),
+        ({**OWN, **LIVE}, State.STOPPED, UNKNOWN, "quit", True),
+        ({**OWN, **LIVE}, State.STOPPED, UNKNOWN, "failed", False),
+        (OWN, State.STOPPED, UNKNOWN, "quit", False),
+        (LIVE, State.STOPPED, UNKNOWN, "quit", False),
     ],
 )
 def test_which_states_are_news(
-    agent: dict[str, Any], state: State, evidence: str, ending: reports.Ending, *, news: bool
+    agent: dict[str, Any], state: State, reason: Reason, ending: reports.Ending, *, news: bool
 ) -> None:
-    report = Report(state=state, evidence=evidence, ending=ending)
+    report = Report(state=state, reason=reason, ending=ending)
     assert reports.is_news(fox(**agent), report) is news
 
 
@@ -78,7 +83,7 @@ def test_which_states_are_news(
 )
 def test_what_passes_by_itself_is_no_news(state: State) -> None:
     agent = fox(**BELOW, **OWN, **LIVE, role="manager")
-    assert not reports.is_news(agent, Report(state=state, evidence=""))
+    assert not reports.is_news(agent, Report(state=state, reason=UNKNOWN))
 
 
 @pytest.mark.parametrize(
@@ -86,35 +91,39 @@ def test_what_passes_by_itself_is_no_news(state: State) -> None:
     [
         (completed(), ["fox has completed its goal.", "`wl diff fox`", "`wl merge fox --force`"]),
         (
-            Report(state=State.WAITING, evidence="WAITING"),
+            Report(state=State.WAITING, reason=WAITING),
             ["fox is waiting, and said so.", "wl send fox"],
         ),
         (
-            Report(state=State.WAITING, evidence="WAITING; in the background: make"),
+            Report(state=State.WAITING, reason=Reason(kind="claimed_waiting", tasks=("make",))),
             ["fox is waiting, and said so."],
         ),
         (
-            Report(state=State.WAITING, evidence="idle"),
+            Report(state=State.WAITING, reason=IDLE),
             ["fox is idle, and has not said that it is done.", "wl look fox"],
         ),
         (
-            Report(state=State.WAITING, evidence="turn ended by an error: 529"),
+            Report(state=State.WAITING, reason=FAILED),
             ["fox is idle: turn ended by an error: 529.", "wl log fox"],
         ),
         (
-            Report(state=State.WAITING, evidence="says that it is done, but has not called"),
-            ["fox is idle (says that it is done, but has not called)."],
+            Report(state=State.WAITING, reason=DOUBTED),
+            ["fox is idle (says that it is done, but has not called a single tool ("],
         ),
         (
-            Report(state=State.ASKING, evidence="asks permission for Bash"),
+            Report(state=State.ASKING, reason=Reason(kind="permission_asked", tool="Bash")),
             ["a dialog open (asks permission for Bash)", "`wl attach fox`"],
         ),
         (
-            Report(state=State.STOPPED, evidence="session 1 ended by \x1b[31m", ending="failed"),
+            Report(
+                state=State.STOPPED, reason=words("session 1 ended by \x1b[31m"), ending="failed"
+            ),
             ["fox has stopped without being told to (session 1 ended by \\x1b[31m)", "--wake"],
         ),
         (
-            Report(state=State.STOPPED, evidence="session 1 ended", ending="quit"),
+            Report(
+                state=State.STOPPED, reason=Reason(kind="exited", session=1, code=0), ending="quit"
+            ),
             ["session of fox was left", "--wake"],
         ),
     ],
@@ -132,7 +141,7 @@ def test_a_manager_is_told_what_is_not_committed_and_who_is_not_done() -> None:
     assert "2 files are not committed (a.py, b.py); it is asked to commit." in told
     assert "Of its own agents hen is running." in told
     assert "cow" not in told
-    waits = to_manager(Report(state=State.WAITING, evidence="WAITING"), TWO)
+    waits = to_manager(Report(state=State.WAITING, reason=WAITING), TWO)
     assert "2 files are not committed (a.py, b.py).\n" in waits
     alone = reports.to_manager(fox(**BELOW), completed(), left=TWO, children=(), asked=False)
     assert alone is not None
@@ -145,7 +154,7 @@ def test_a_manager_is_told_what_is_not_committed_and_who_is_not_done() -> None:
 
 
 def test_who_waits_for_agents_of_its_own_is_no_news() -> None:
-    agent, report = fox(**BELOW), Report(state=State.WAITING, evidence="WAITING")
+    agent, report = fox(**BELOW), Report(state=State.WAITING, reason=WAITING)
     busy = [an_agent("hen", state=State.WAITING), an_agent("cow", state=State.RATE_LIMITED)]
     assert reports.to_manager(agent, report, left=NOTHING, children=busy, asked=True) is None
     assert (
@@ -214,13 +223,12 @@ def test_files_are_counted_once_and_named_harmlessly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "said"),
+    ("reason", "said"),
     [
-        ("WAITING", True), ("idle", True), ("idle; in the background: make", True),
-        ("says that it is done, but has not called a single tool (x)", True),
-        ("turn ended by an error: 500", False), ("interrupted", False),
-        ("its status file says idle", False),
+        (WAITING, True), (IDLE, True), (Reason(kind="idle", tasks=("make",)), True),
+        (DOUBTED, True), (FAILED, False), (Reason(kind="interrupted"), False),
+        (Reason(kind="status_idle"), False), (words("idle"), False),
     ],
 )  # fmt: skip
-def test_only_what_a_message_brought_about_is_told_with_it(evidence: str, *, said: bool) -> None:
-    assert reports.is_said(Report(state=State.WAITING, evidence=evidence)) is said
+def test_only_what_a_message_brought_about_is_told_with_it(reason: Reason, *, said: bool) -> None:
+    assert reports.is_said(Report(state=State.WAITING, reason=reason)) is said

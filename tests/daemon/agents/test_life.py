@@ -9,7 +9,8 @@ import pytest
 from tests.support.contexts import Turned, lent
 from tests.support.workshop import Workshop, git
 
-from windlass.core.states import COMPLETE_PHRASE, State
+from windlass.core.reasons import COMPLETE_PHRASE
+from windlass.core.states import State
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from tests.support.contexts import REPO
 from windlass.core.errors import NotFound, UserError
 from windlass.core.ids import Uid
 from windlass.core.mail import nudges
+from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, pause_resume
 from windlass.daemon.mail import receipts
@@ -128,7 +129,11 @@ def test_who_asked_and_then_waits_is_told_of_once(post: Post) -> None:
 
     def becomes(writing: Writing, state: State) -> None:
         seen = Observation(
-            source=Source.HOOK, value=state, at=writing.now, evidence="WAITING", session=1
+            source=Source.HOOK,
+            value=state,
+            at=writing.now,
+            reason=Reason(kind="claimed_waiting"),
+            session=1,
         )
         observations.observe(writing, eve, seen)
 

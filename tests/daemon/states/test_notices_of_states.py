@@ -17,8 +17,10 @@ from tests.support.contexts import REPO
 from tests.support.ground import until
 
 from windlass.api.verbs import Caller
+from windlass.core import reasons
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
@@ -41,11 +43,11 @@ def fox_below_lead(context: Context) -> Agent:
     return agent(context, parent=lead.uid)
 
 
-def seen(context: Context, fox: Agent, *states: State, evidence: str = "") -> None:
+def seen(context: Context, fox: Agent, *states: State, reason: Reason = reasons.UNKNOWN) -> None:
     """Has a hook of an agent's session tell of these states, one after the other."""
     for value in states:
         at = context.clock.now()
-        one = Observation(source=Source.HOOK, value=value, at=at, evidence=evidence, session=1)
+        one = Observation(source=Source.HOOK, value=value, at=at, reason=reason, session=1)
         context.store.write(partial(observations.observe, agent=fox, seen=one))
 
 
@@ -104,7 +106,7 @@ def reports(context: Context) -> Iterator[Callable[[], None]]:
 
 def test_a_root_s_states_become_notices_with_the_state_itself(context: Context) -> None:
     fox = agent(context)
-    seen(context, fox, State.WAITING, evidence="WAITING")
+    seen(context, fox, State.WAITING, reason=Reason(kind="claimed_waiting"))
     assert told(context) == [("waiting", "Agent fox is waiting for input")]
     seen(context, fox, State.RUNNING, State.COMPLETE)
     assert told(context) == [("complete", "Agent fox has completed its goal")]

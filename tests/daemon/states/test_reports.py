@@ -19,11 +19,13 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
 
+from windlass.core import reasons
 from windlass.core.crew import Agent
 from windlass.core.events import Hook, NudgesOver
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
-from windlass.core.states import COMPLETE_PHRASE, Observation, Source, State
+from windlass.core.reasons import Reason
+from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
 from windlass.daemon.mail import receipts
@@ -35,6 +37,7 @@ from windlass.store import mailbox, noticeboard, rows
 from windlass.store.store import Writing
 
 LEAD, FOX = Uid("lead"), Uid("fox")
+IDLE = Reason(kind="idle")
 pytestmark = pytest.mark.usefixtures("service")
 
 
@@ -76,10 +79,10 @@ def housed(context: Context, **more: Any) -> Agent:
     return agent(context, branch="agent/fox", workspace=str(place), **more)
 
 
-def seen(context: Context, who: Agent, value: State, evidence: str = "", said: str = "") -> None:
+def seen(context: Context, who: Agent, value: State, reason: Reason, said: str = "") -> None:
     """Has a hook of an agent's session say something."""
     at = context.clock.now()
-    one = Observation(source=Source.HOOK, value=value, at=at, evidence=evidence, session=1)
+    one = Observation(source=Source.HOOK, value=value, at=at, reason=reason, session=1)
 
     def change(writing: Writing) -> None:
         if said:
@@ -92,11 +95,11 @@ def seen(context: Context, who: Agent, value: State, evidence: str = "", said: s
 
 
 def works(context: Context, who: Agent) -> None:
-    seen(context, who, State.RUNNING, "took a prompt")
+    seen(context, who, State.RUNNING, Reason(kind="prompt_taken"))
 
 
 def completes(context: Context, who: Agent, said: str = "") -> None:
-    seen(context, who, State.COMPLETE, COMPLETE_PHRASE, said)
+    seen(context, who, State.COMPLETE, Reason(kind="claimed_complete"), said)
 
 
 def told_all(context: Context) -> None:
@@ -140,7 +143,7 @@ def test_a_manager_is_told_that_its_worker_is_done_and_what_it_said(context: Con
 
 def test_a_newer_state_takes_the_place_of_one_that_was_not_heard(context: Context) -> None:
     fox = crew(context)
-    seen(context, fox, State.WAITING, "WAITING")
+    seen(context, fox, State.WAITING, Reason(kind="claimed_waiting"))
     works(context, fox)
     completes(context, fox)
     assert [one.state for one in mail_of(context, LEAD)] == ["collapsed", "queued"]
@@ -153,10 +156,10 @@ def test_a_newer_state_takes_the_place_of_one_that_was_not_heard(context: Contex
 def test_a_state_that_wavers_is_told_once_until_there_was_work(context: Context) -> None:
     fox = crew(context)
     for value in (State.WAITING, State.COMPACTING, State.WAITING, State.ASKING, State.WAITING):
-        seen(context, fox, value, "idle")
+        seen(context, fox, value, IDLE)
     assert [one.state for one in mail_of(context, LEAD)] == ["collapsed", "queued"]
     works(context, fox)
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     assert len(mail_of(context, LEAD)) == 3
 
 
@@ -195,7 +198,7 @@ def test_who_claims_too_much_is_told_who_is_not_done_once_a_claim(context: Conte
     works(context, lead)
     completes(context, lead)
     assert len(bodies(context, LEAD)) == 1  # it has heard that, and says so again
-    seen(context, hen, State.WAITING, "WAITING")
+    seen(context, hen, State.WAITING, Reason(kind="claimed_waiting"))
     deliver(context, LEAD)
     works(context, lead)
     completes(context, lead)
@@ -273,7 +276,11 @@ def test_who_works_again_before_the_news_are_out_has_none(context: Context) -> N
     late = Reports(context)
     key = _claim_unheard(context, fox)
     works_now = Observation(
-        source=Source.HOOK, value=State.RUNNING, at=context.clock.now(), evidence="", session=1
+        source=Source.HOOK,
+        value=State.RUNNING,
+        at=context.clock.now(),
+        reason=reasons.UNKNOWN,
+        session=1,
     )
     context.store.write(partial(observations.observe, agent=fox, seen=works_now))
     _take_up(context, late, key)
@@ -307,7 +314,11 @@ def _claim_unheard(context: Context, fox: Agent) -> str:
     """Has an agent complete while nobody listens; returns what is left open."""
     listeners, context.store._listeners = context.store._listeners, []  # noqa: SLF001 - it died
     one = Observation(
-        source=Source.HOOK, value=State.COMPLETE, at=context.clock.now(), evidence="", session=1
+        source=Source.HOOK,
+        value=State.COMPLETE,
+        at=context.clock.now(),
+        reason=reasons.UNKNOWN,
+        session=1,
     )
     context.store.write(partial(observations.observe, agent=fox, seen=one))
     context.store._listeners = listeners  # noqa: SLF001
@@ -337,14 +348,14 @@ def answers_idly(context: Context, fox: Agent) -> None:
     """A turn that its mail brought about, after which it is idle again."""
     deliver(context, FOX)
     works(context, fox)
-    seen(context, fox, State.WAITING, "idle", said="Hm.")
+    seen(context, fox, State.WAITING, IDLE, said="Hm.")
 
 
 def test_an_idle_worker_is_reminded_ever_later_and_then_its_manager_is_told(
     context: Context, clock: Turned
 ) -> None:
     fox = crew(context)
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     deliver(context, LEAD)
     for number, seconds in enumerate((120, 240, 480, 960)):
         look(context, clock, seconds - 2)
@@ -367,7 +378,7 @@ def test_the_count_starts_anew_when_something_else_set_it_going(
     context: Context, clock: Turned, how: str
 ) -> None:
     fox = crew(context)
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     for seconds in (120, 240):
         look(context, clock, seconds)
         answers_idly(context, fox)
@@ -376,14 +387,14 @@ def test_the_count_starts_anew_when_something_else_set_it_going(
         answers_idly(context, fox)
     elif how == "claim":
         works(context, fox)
-        seen(context, fox, State.WAITING, "WAITING")
+        seen(context, fox, State.WAITING, Reason(kind="claimed_waiting"))
         works(context, fox)
-        seen(context, fox, State.WAITING, "idle")
+        seen(context, fox, State.WAITING, IDLE)
     else:
         prompt = Hook(name="UserPromptSubmit", prompt="and now?")
         context.store.write(partial(Writing.emit, told=prompt, agent=FOX))
         works(context, fox)
-        seen(context, fox, State.WAITING, "idle")
+        seen(context, fox, State.WAITING, IDLE)
     look(context, clock, 120)
     assert len(nudges(context)) == 3
 
@@ -432,7 +443,7 @@ def test_who_has_nothing_to_be_reminded_of_is_left_alone(
     context: Context, clock: Turned, why: Any
 ) -> None:
     fox = crew(context)
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     why(context, fox)
     look(context, clock, 99_999)
     assert nudges(context) == []
@@ -441,7 +452,7 @@ def test_who_has_nothing_to_be_reminded_of_is_left_alone(
 @pytest.mark.parametrize("state", sorted(set(State) - {State.WAITING}))
 def test_only_who_waits_is_reminded(context: Context, clock: Turned, state: State) -> None:
     fox = crew(context)
-    seen(context, fox, state, "idle")
+    seen(context, fox, state, IDLE)
     look(context, clock, 99_999)
     assert nudges(context) == []
 
@@ -451,7 +462,7 @@ def test_where_the_manager_cannot_hear_the_person_is_told(context: Context, cloc
     fox = crew(context)
     paused = msgspec.structs.replace(_now(context, an_agent(LEAD)), state=State.PAUSED)
     context.store.write(lambda w: rows.put_agent(w, paused))
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     look(context, clock, 10)
     answers_idly(context, fox)
     look(context, clock, 10)
@@ -462,7 +473,7 @@ def test_where_the_manager_cannot_hear_the_person_is_told(context: Context, cloc
 
 def test_a_file_that_cannot_be_read_reminds_nobody(context: Context, clock: Turned) -> None:
     fox = crew(context)
-    seen(context, fox, State.WAITING, "idle")
+    seen(context, fox, State.WAITING, IDLE)
     (context.folders.home / "config.toml").write_text("[nudges]\nfirst = 'soon'\n")
     look(context, clock, 99_999)
     assert nudges(context) == []

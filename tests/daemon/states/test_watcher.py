@@ -15,6 +15,7 @@ from tests.support.contexts import NOW, REPO, Turned
 
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import clones
@@ -61,7 +62,7 @@ class NoResults:
 
 
 def hook_said(context: Context, value: State, *, at: float) -> None:
-    seen = Observation(source=Source.HOOK, value=value, at=at, evidence="a hook", session=1)
+    seen = Observation(source=Source.HOOK, value=value, at=at, reason=words("a hook"), session=1)
     context.store.write(lambda w: rows.put_observation(w, UID, seen))
 
 

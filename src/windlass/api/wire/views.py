@@ -223,6 +223,8 @@ class ObservationView(TypedDict):
     value: str
     at: float
     evidence: str
+    reason: str
+    """The kind of what was seen, of which `evidence` is the sentence."""
     session: int
     age: float
 

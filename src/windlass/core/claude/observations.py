@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core.reasons import Kind, Reason
 from windlass.core.states import IDLE, Observation, Source, State, from_last_message
 
 
@@ -20,35 +21,39 @@ def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observati
 
 
 def _observed(
-    source: Source, meaning: tuple[State, str] | None, *, at: float, session: int
+    source: Source, meaning: tuple[State, Reason] | None, *, at: float, session: int
 ) -> Observation | None:
     if meaning is None:
         return None
-    value, evidence = meaning
-    return Observation(source=source, value=value, at=at, evidence=evidence, session=session)
+    value, reason = meaning
+    return Observation(source=source, value=value, at=at, reason=reason, session=session)
 
 
-def _meaning(event: Mapping[str, Any]) -> tuple[State, str] | None:
-    tool = event.get("tool_name", "a tool")
+def _meaning(event: Mapping[str, Any]) -> tuple[State, Reason] | None:
+    tool = str(event.get("tool_name", "a tool"))
     match event.get("hook_event_name"):
         case "SessionStart":
             return _started(str(event.get("source", "startup")))
         case "UserPromptSubmit":
-            return State.RUNNING, "took a prompt"
+            return State.RUNNING, Reason(kind="prompt_taken")
         case "PreToolUse":
-            return State.RUNNING, f"called {tool}"
+            return State.RUNNING, Reason(kind="tool_called", tool=tool)
         case "PostToolUse" | "PostToolUseFailure":
-            return State.RUNNING, f"{tool} returned"
+            return State.RUNNING, Reason(kind="tool_returned", tool=tool)
         case "PermissionRequest":
-            return State.ASKING, f"asks permission for {tool}"
+            return State.ASKING, Reason(kind="permission_asked", tool=tool)
         case "Notification" if event.get("notification_type") == "permission_prompt":
-            return State.ASKING, str(event.get("message", "permission prompt"))
+            return State.ASKING, Reason(
+                kind="dialog_opened", text=str(event.get("message", "permission prompt"))
+            )
         case "PreCompact":
-            return State.COMPACTING, f"compacting ({event.get('trigger', 'auto')})"
+            return State.COMPACTING, Reason(
+                kind="compacting", text=str(event.get("trigger", "auto"))
+            )
         case "PostCompact" if event.get("trigger") == "manual":
-            return State.WAITING, "idle: compacted"
+            return State.WAITING, Reason(kind="compacted_by_hand")
         case "PostCompact":
-            return State.RUNNING, "compacted"
+            return State.RUNNING, Reason(kind="compacted")
         case "StopFailure":
             said = str(event.get("last_assistant_message") or "")
             return _failed(str(event.get("error", "unknown")), said)
@@ -58,31 +63,29 @@ def _meaning(event: Mapping[str, Any]) -> tuple[State, str] | None:
             return None
 
 
-def _started(how: str) -> tuple[State, str] | None:
+def _started(how: str) -> tuple[State, Reason] | None:
     if how == "compact":
         return None
     if how in ("resume", "clear"):
-        return State.WAITING, f"idle: session start ({how})"
-    return State.CREATING, f"session start ({how})"
+        return State.WAITING, Reason(kind="session_taken_up", text=how)
+    return State.CREATING, Reason(kind="session_started", text=how)
 
 
-def _stopped(event: Mapping[str, Any]) -> tuple[State, str]:
-    state, evidence = from_last_message(str(event.get("last_assistant_message") or ""))
+def _stopped(event: Mapping[str, Any]) -> tuple[State, Reason]:
+    state, reason = from_last_message(str(event.get("last_assistant_message") or ""))
     tasks = event.get("background_tasks")
     running = [
         str(task.get("description") or task.get("id") or "?")
         for task in (tasks if isinstance(tasks, list) else ())
         if isinstance(task, Mapping) and task.get("status") == "running"
     ]
-    if running:
-        evidence = f"{evidence}; in the background: {', '.join(running)}"
-    return state, evidence
+    return state, msgspec.structs.replace(reason, tasks=tuple(running))
 
 
-def _failed(error: str, said: str = "") -> tuple[State, str]:
+def _failed(error: str, said: str = "") -> tuple[State, Reason]:
     """Reads how a turn failed. A session whose turn failed is idle, and never done."""
-    told = f"turn ended by an error: {error}" + (f": {said[:200]}" if said else "")
-    return State.RATE_LIMITED if "rate_limit" in error else State.WAITING, told
+    reason = Reason(kind="turn_failed", text=f"{error}: {said[:200]}" if said else error)
+    return State.RATE_LIMITED if "rate_limit" in error else State.WAITING, reason
 
 
 def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
@@ -95,9 +98,7 @@ def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
     last = max(told, key=lambda o: o.at, default=None)
     if seen.value is not State.WAITING or last is None or last.value in IDLE:
         return seen
-    return msgspec.structs.replace(
-        seen, value=State.CREATING, evidence="session start, with a turn to go on with"
-    )
+    return msgspec.structs.replace(seen, value=State.CREATING, reason=Reason(kind="turn_taken_up"))
 
 
 def from_status(status: Mapping[str, Any], *, session: int) -> Observation | None:
@@ -105,21 +106,21 @@ def from_status(status: Mapping[str, Any], *, session: int) -> Observation | Non
     since = status.get("statusUpdatedAt")
     if not isinstance(since, int | float):
         return None
-    value, evidence = _STATUSES.get(str(status.get("status")), (None, ""))
-    if value is None:
+    meaning = _STATUSES.get(str(status.get("status")))
+    if meaning is None:
         return None
-    if asked := status.get("waitingFor"):
-        evidence = f"{evidence}: {asked}"
+    value, kind = meaning
+    reason = Reason(kind=kind, text=str(status.get("waitingFor") or ""))
     return Observation(
-        source=Source.STATUS, value=value, at=since / 1000, evidence=evidence, session=session
+        source=Source.STATUS, value=value, at=since / 1000, reason=reason, session=session
     )
 
 
-_STATUSES: dict[str, tuple[State | None, str]] = {
-    "idle": (State.WAITING, "its status file says idle"),
-    "busy": (State.RUNNING, "its status file says busy"),
-    "waiting": (State.ASKING, "its status file says waiting"),
-    "shell": (State.WAITING, "its status file says idle, with a shell in the background"),
+_STATUSES: dict[str, tuple[State, Kind]] = {
+    "idle": (State.WAITING, "status_idle"),
+    "busy": (State.RUNNING, "status_busy"),
+    "waiting": (State.ASKING, "status_waiting"),
+    "shell": (State.WAITING, "status_shell"),
 }
 
 
@@ -128,15 +129,16 @@ def from_output(line: Mapping[str, Any], *, at: float, session: int) -> Observat
     return _observed(Source.OUTPUT, _said(line), at=at, session=session)
 
 
-def _said(line: Mapping[str, Any]) -> tuple[State, str] | None:
+def _said(line: Mapping[str, Any]) -> tuple[State, Reason] | None:
     match line.get("type"), line.get("subtype"):
         case "assistant", _ if not _synthetic(line):
-            return State.RUNNING, "the model answers"
+            return State.RUNNING, Reason(kind="model_answers")
         case "system", "api_retry":
             status = line.get("error_status") or line.get("error") or "error"
-            return State.RATE_LIMITED, f"the model refused ({status}), trying again"
+            return State.RATE_LIMITED, Reason(kind="model_refused", text=str(status))
         case "control_request", _ if _wants_permission(line):
-            return State.ASKING, f"asks permission for {line['request'].get('tool_name', 'a tool')}"
+            tool = str(line["request"].get("tool_name", "a tool"))
+            return State.ASKING, Reason(kind="permission_asked", tool=tool)
         case "result", _:
             return _ended(line)
         case _:
@@ -154,15 +156,14 @@ def _wants_permission(line: Mapping[str, Any]) -> bool:
     return isinstance(request, Mapping) and request.get("subtype") == "can_use_tool"
 
 
-def _ended(result: Mapping[str, Any]) -> tuple[State, str]:
+def _ended(result: Mapping[str, Any]) -> tuple[State, Reason]:
     """Reads how a headless turn ended: by `is_error`, never by the subtype alone."""
     subtype = str(result.get("subtype", ""))
     said = str(result.get("result") or "")
     if not result.get("is_error") and subtype == "success":
         return from_last_message(said)
     if str(result.get("terminal_reason", "")).startswith("aborted"):
-        return State.WAITING, "interrupted"
+        return State.WAITING, Reason(kind="interrupted")
     if result.get("api_error_status") == 429:
-        return State.RATE_LIMITED, f"turn ended by an error: {said[:200] or 429}"
-    why = said[:200] or subtype or "error"
-    return State.WAITING, f"turn ended by an error: {why}"
+        return State.RATE_LIMITED, Reason(kind="turn_failed", text=said[:200] or "429")
+    return State.WAITING, Reason(kind="turn_failed", text=said[:200] or subtype or "error")

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from windlass.core.claude.screen_layout import BULLETS, POINTERS, Block, Found, Layout
-from windlass.core.states import WAITING_PHRASE, State, from_last_message
+from windlass.core.reasons import Reason, sentence
+from windlass.core.states import State, from_last_message
 
 _LIMIT = re.compile(
     r"you['\u2019]ve (?:hit|reached) your\b.{0,60}\blimit\b|you['\u2019]re out of (?:extra )?usage"
@@ -120,16 +121,17 @@ def spoken(seen: Layout) -> Found | None:
     if not seen.settled:
         return None
     block = last_said(seen)
-    state, phrase = State.WAITING, "idle"
+    state, reason = State.WAITING, Reason(kind="idle")
     if block is not None and is_message(block):
-        state, phrase = meaning(block.words)
-    elif block is None and not _is_fresh(seen):
+        state, reason = meaning(block.words)
+    phrase = sentence(reason)
+    if block is None and not _is_fresh(seen):
         phrase = "idle, its last message is not on the screen"
     low = _CONTEXT_LOW.search(" ".join((*seen.above[-3:], seen.footer)))
     notes = "".join(f"; {note}" for note in (_running_still(seen), low[0] if low else "") if note)
     if state is State.COMPLETE:
         return state, "says-complete", phrase + notes
-    if phrase == WAITING_PHRASE:
+    if reason.kind == "claimed_waiting":
         return state, "says-waiting", phrase + notes
     return state, "context-low" if low else "idle", phrase + notes
 
@@ -139,12 +141,12 @@ def _is_fresh(seen: Layout) -> bool:
     return not any(seen.above) or any("\u2500" <= block.mark <= "\u259f" for block in seen.blocks())
 
 
-def meaning(words: Sequence[str]) -> tuple[State, str]:
+def meaning(words: Sequence[str]) -> tuple[State, Reason]:
     """Reads a message as its hook would, however narrow the terminal that broke its lines."""
     paragraph = [line.strip() for line in _last_paragraph(words)]
     found = from_last_message("\n".join(words))
     for joined in (" ".join(paragraph), "".join(paragraph)):
-        if found[1] == "idle":
+        if found[1].kind == "idle":
             found = from_last_message(joined)
     return found
 

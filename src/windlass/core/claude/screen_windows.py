@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from windlass.core.claude import screen_turns
 from windlass.core.claude.screen_layout import BULLETS, POINTERS, Found, Layout
-from windlass.core.states import WAITING_PHRASE, State, from_last_message
+from windlass.core.states import State, from_last_message
 
 SEGMENT = re.compile(r"\s[·•|∙]\s|\s{3,}|[()]|,\s")
 INTERRUPTIBLE = re.compile(
@@ -44,7 +44,7 @@ def complete(seen: Layout) -> Found | None:
 def waiting(seen: Layout) -> Found | None:
     """A line of the agent's in the last fifteen says that it waits."""
     for said in _said(seen):
-        if from_last_message(said)[1] == WAITING_PHRASE:
+        if from_last_message(said)[1].kind == "claimed_waiting":
             return State.WAITING, "window-waiting", said
     return None
 

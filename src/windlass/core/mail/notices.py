@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple, get_args
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
 from windlass.core.mail.messages import Kind
-from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
+from windlass.core.reasons import Reason, sentence
+from windlass.core.states import State
 
 Type = Literal["complete", "waiting", "question"]
 TYPES: tuple[str, ...] = get_args(Type)
@@ -71,7 +72,7 @@ def checked(*, sender: str, text: str) -> str:
     return said
 
 
-def news(agent: Agent, *, evidence: str, failed: bool, manager: str | None = None) -> News | None:
+def news(agent: Agent, *, reason: Reason, failed: bool, manager: str | None = None) -> News | None:
     """What the state that an agent has come to is worth telling; None for what passes by itself.
 
     `failed` says that its session ended by itself, and not well. A headless session's dialogs are
@@ -82,24 +83,25 @@ def news(agent: Agent, *, evidence: str, failed: bool, manager: str | None = Non
         who = f"{who} (worker of {manager})"
     match agent.state:
         case State.COMPLETE:
-            return News("complete", f"{who} has completed its goal{_why(evidence)}")
+            return News("complete", f"{who} has completed its goal{_why(reason)}")
         case State.WAITING:
-            return News("waiting", f"{who} is waiting for input{_why(evidence)}")
+            return News("waiting", f"{who} is waiting for input{_why(reason)}")
         case State.ASKING if agent.mode == "live":
             return News(
                 "waiting",
-                f"{who} has a dialog open{_why(evidence)}; answer it in its terminal:"
+                f"{who} has a dialog open{_why(reason)}; answer it in its terminal:"
                 f" wl attach {agent.id}",
             )
         case State.STOPPED if failed:
             return News(
                 "waiting",
-                f"{who} has stopped{_why(evidence)}; its work is kept: wl resume {agent.id}",
+                f"{who} has stopped{_why(reason)}; its work is kept: wl resume {agent.id}",
             )
     return None
 
 
-def _why(evidence: str) -> str:
+def _why(reason: Reason) -> str:
     """What is beyond the usual: that it is idle without a word, or that an error ended its turn."""
-    usual = ("", COMPLETE_PHRASE, WAITING_PHRASE)
-    return "" if evidence in usual else f" ({evidence})"
+    usual = reason.kind in ("claimed_complete", "claimed_waiting") and not reason.tasks
+    told = "" if usual else sentence(reason)
+    return f" ({told})" if told else ""

@@ -10,12 +10,10 @@ from typing import Literal, NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.printable import printable_line
-from windlass.core.states import COMPLETE_PHRASE, WAITING_PHRASE, State
+from windlass.core.reasons import COMPLETE_PHRASE, WAITING_PHRASE, Reason, sentence
+from windlass.core.states import State
 
 TOPIC = "nudge"
-IDLE = "idle"
-ERROR = "turn ended by an error"
-"""What the evidence is, or begins with, of an agent that rests for no reason of its own."""
 
 
 class Moment(NamedTuple):
@@ -29,7 +27,7 @@ class Rest(NamedTuple):
     """How an agent rests, and what was tried since it did something by itself."""
 
     state: State
-    evidence: str
+    reason: Reason
     since: float
     root: bool = False
     expects: bool = False
@@ -37,12 +35,17 @@ class Rest(NamedTuple):
     moments: Sequence[Moment] = ()
 
 
-def is_idle(state: State, evidence: str) -> bool:
+def is_idle(state: State, reason: Reason) -> bool:
     """Whether an agent rests though it is neither done nor said that it waits.
 
     One that was interrupted, or has something running in the background, rests for a reason.
     """
-    return state is State.WAITING and (evidence == IDLE or evidence.startswith(ERROR))
+    return state is State.WAITING and (is_silent(reason) or reason.kind == "turn_failed")
+
+
+def is_silent(reason: Reason) -> bool:
+    """Whether an agent ended its turn without a word of how it stands, and with nothing running."""
+    return reason.kind == "idle" and not reason.tasks
 
 
 def streak(moments: Iterable[Moment]) -> list[Moment]:
@@ -59,7 +62,7 @@ def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["nudge",
     Each comes after twice as long as the one before. When the last has changed nothing either,
     somebody else is told, after as long as it took to the first.
     """
-    if rest.root or rest.expects or most == 0 or not is_idle(rest.state, rest.evidence):
+    if rest.root or rest.expects or most == 0 or not is_idle(rest.state, rest.reason):
         return None
     tried = streak(rest.moments)
     if any(one.what == "over" for one in tried):
@@ -70,12 +73,12 @@ def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["nudge",
     return "nudge" if idle >= first * 2 ** len(tried) else None
 
 
-def reminder(evidence: str) -> str:
+def reminder(reason: Reason) -> str:
     """What an idle agent is told."""
     why = (
         "You are idle and have not said that you are done."
-        if evidence == IDLE
-        else f"Your {printable_line(evidence)}."
+        if is_silent(reason)
+        else f"Your {printable_line(sentence(reason))}."
     )
     return (
         f"{why} Go on; or end your turn with a last line {WAITING_PHRASE} and, before it, what you"

@@ -15,7 +15,8 @@ from windlass.core.crew import Agent
 from windlass.core.mail import nudges
 from windlass.core.mail.messages import unmarked
 from windlass.core.printable import printable_line, without_escapes
-from windlass.core.states import COMPLETE_PHRASE, RESTING, WAITING_PHRASE, State
+from windlass.core.reasons import COMPLETE_PHRASE, WAITING_PHRASE, Kind, Reason, sentence
+from windlass.core.states import RESTING, State
 
 Ending = Literal["", "quit", "failed"]
 """How a session ended that nobody of us ended: well, as when a person leaves it, or not."""
@@ -23,9 +24,10 @@ CLAIM = "claim"
 """The topic of what an agent is told that its claim leaves open."""
 _SAID = 500
 _NAMED = 5
-_SOMEBODY_CAME = ("idle: session start", "idle: compacted")
+_SOMEBODY_CAME = ("session_taken_up", "compacted_by_hand")
 """Idle because somebody resumed, cleared or compacted it, and knows."""
-_DOUBTED = "says that it is done"
+_IN_ITS_WORDS = ("idle", "claim_doubted")
+"""What its last message brought about, beside what it claims in it."""
 
 
 class Uncommitted(NamedTuple):
@@ -43,7 +45,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A state that an agent has come to, as it was when it did."""
 
     state: State
-    evidence: str
+    reason: Reason
     ending: Ending = ""
     said: str = ""
     """Its last message, where that is what brought it there."""
@@ -59,7 +61,7 @@ def is_news(agent: Agent, report: Report) -> bool:
         case State.COMPLETE:
             return below or agent.owns_workspace or agent.spawns
         case State.WAITING:
-            return below and not report.evidence.startswith(_SOMEBODY_CAME)
+            return below and report.reason.kind not in _SOMEBODY_CAME
         case State.ASKING:
             return below and agent.mode == "live"
         case State.STOPPED if report.ending == "quit":
@@ -155,7 +157,7 @@ def uncommitted(work: Mapping[str, Any]) -> Uncommitted:
 def _happened(name: str, report: Report) -> tuple[str, str]:
     """What became of an agent, and what to do next."""
     talk = f'`wl send {name} "..."`'
-    why = printable_line(report.evidence)
+    why = printable_line(sentence(report.reason))
     match report.state, report.ending:
         case State.COMPLETE, _:
             return (
@@ -177,11 +179,11 @@ def _happened(name: str, report: Report) -> tuple[str, str]:
                 f"{name} has stopped without being told to ({why}). Its work is kept.",
                 f'`wl send {name} --wake "..."` goes on with it; `wl log {name}` tells more.',
             )
-    if said_waiting(report.evidence):
+    if report.reason.kind == "claimed_waiting":
         return f"{name} is waiting, and said so.", f"{talk} answers it; `wl diff {name}`."
-    if report.evidence.startswith(nudges.ERROR):
+    if report.reason.kind == "turn_failed":
         return f"{name} is idle: {why}.", f"{talk} has it go on; `wl log {name}` tells more."
-    if report.evidence == nudges.IDLE:
+    if nudges.is_silent(report.reason):
         return (
             f"{name} is idle, and has not said that it is done.",
             f"`wl diff {name}`, `wl look {name}`; {talk} has it go on.",
@@ -189,21 +191,14 @@ def _happened(name: str, report: Report) -> tuple[str, str]:
     return f"{name} is idle ({why}).", f"`wl diff {name}`; {talk} has it go on."
 
 
-def said_waiting(evidence: str) -> bool:
-    """Whether an agent waits because it said so."""
-    return evidence.partition(";")[0] == WAITING_PHRASE
-
-
-def is_claim(state: State, evidence: str) -> bool:
-    """Whether an agent said itself how it stands."""
-    return state is State.COMPLETE or (state is State.WAITING and said_waiting(evidence))
+def is_claim(state: State, kind: Kind) -> bool:
+    """Whether an agent said itself how it stands; `kind` is that of the reason for its state."""
+    return state is State.COMPLETE or (state is State.WAITING and kind == "claimed_waiting")
 
 
 def is_said(report: Report) -> bool:
     """Whether it is the agent's last message that brought it there: no error, no interrupt."""
-    told = report.evidence.partition(";")[0]
-    doubted = report.evidence.startswith(_DOUBTED)
-    return is_claim(report.state, report.evidence) or told == nudges.IDLE or doubted
+    return is_claim(report.state, report.reason.kind) or report.reason.kind in _IN_ITS_WORDS
 
 
 def _undone(children: Sequence[Agent]) -> str:

@@ -16,6 +16,7 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentLimited, AgentReassigned
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
 from windlass.daemon.agents.session_life import Doors
@@ -172,7 +173,7 @@ def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
         source=Source.WINDLASS,
         value=State.PAUSED,
         at=writing.now,
-        evidence=why,
+        reason=Reason(kind="paused", text=why),
         session=agent.session,
     )
     observations.observe(writing, agent, seen)

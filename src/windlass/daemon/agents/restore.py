@@ -26,6 +26,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.events import AgentReassigned, AgentRestored, TrashEmptied
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
+from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.pause_resume import reassign
 from windlass.daemon.agents.session_life import Doors
@@ -179,7 +180,7 @@ class Restores:
             source=Source.PROCESS,
             value=State.STOPPED,
             at=writing.now,
-            evidence=f"restored from {source}",
+            reason=Reason(kind="restored", text=source),
             session=agent.session,
         )
         observations.observe(writing, agent, seen)

@@ -19,6 +19,7 @@ from windlass.core.driving import SessionRequest
 from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
@@ -63,7 +64,7 @@ def begin_session(context: Context, agent: Agent) -> Agent:
             source=Source.WINDLASS,
             value=State.CREATING,
             at=writing.now,
-            evidence=f"session {fresh.session} is being started",
+            reason=Reason(kind="session_begun", session=fresh.session),
             session=fresh.session,
         )
         observations.observe(writing, fresh, seen)

@@ -20,6 +20,7 @@ from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.launch import Mode
+from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
 from windlass.daemon.agents.session_life import Doors
@@ -149,7 +150,7 @@ class Spawns:
                 source=Source.WINDLASS,
                 value=State.CREATING,
                 at=writing.now,
-                evidence="its workspace is being prepared",
+                reason=Reason(kind="preparing"),
                 session=0,
             )
             rows.put_observation(writing, agent.uid, seen)

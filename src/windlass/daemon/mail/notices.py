@@ -15,6 +15,7 @@ from windlass.core.mail import notices, reports
 from windlass.core.mail.messages import USER, WINDLASS, Message
 from windlass.core.mail.notices import Type
 from windlass.core.mail.reports import Report
+from windlass.core.reasons import Reason
 from windlass.core.states import State
 from windlass.store import noticeboard, rows
 from windlass.store.noticeboard import ENDED, SUPERSEDED, Notice, Unread
@@ -70,11 +71,11 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
     return posted
 
 
-def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> None:
+def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> None:
     """Posts at once what a change of a root's state is worth telling."""
     if after.parent is None:
         failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
-        _tell_of_state(writing, after, evidence=evidence, failed=failed)
+        _tell_of_state(writing, after, reason=reason, failed=failed)
 
 
 def on_report(writing: Writing, agent: Agent, report: Report) -> None:
@@ -83,18 +84,18 @@ def on_report(writing: Writing, agent: Agent, report: Report) -> None:
     if manager is not None:
         then = msgspec.structs.replace(agent, state=report.state)
         failed = report.ending == "failed"
-        _tell_of_state(writing, then, evidence=report.evidence, failed=failed, manager=manager.id)
+        _tell_of_state(writing, then, reason=report.reason, failed=failed, manager=manager.id)
 
 
 def _tell_of_state(
-    writing: Writing, agent: Agent, *, evidence: str, failed: bool, manager: str | None = None
+    writing: Writing, agent: Agent, *, reason: Reason, failed: bool, manager: str | None = None
 ) -> None:
     """Posts a state in place of what nobody has read of earlier ones, and of the work then.
 
     What was told since an agent was at work last is not told again, however its state wavers. Who
     waits for agents below it is not told of: what becomes of them sets it going.
     """
-    told = notices.news(agent, evidence=evidence, failed=failed, manager=manager)
+    told = notices.news(agent, reason=reason, failed=failed, manager=manager)
     live = rows.agents(writing.connection, repo=agent.repo)
     below = crew.below(agent, live)
     if told is None or (agent.state is State.WAITING and reports.at_work(below)):

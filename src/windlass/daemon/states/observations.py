@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from windlass.core import states
+from windlass.core import reasons, states
 from windlass.core.crew import Agent
 from windlass.core.events import AgentState, SessionEnded
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.states import reports
@@ -37,17 +38,19 @@ def settle(writing: Writing, uid: Uid) -> None:
     if verdict.state == agent.state:
         return
     winner = verdict.winner
+    reason = winner.reason if winner else reasons.UNKNOWN
     changed = msgspec.structs.replace(agent, state=verdict.state, state_at=writing.now)
     rows.put_agent(writing, changed)
     told = AgentState(
         was=agent.state,
         now=verdict.state,
         source=winner.source if winner else "none",
-        evidence=winner.evidence if winner else "",
+        evidence=reasons.sentence(reason),
         session=winner.session if winner else 0,
+        reason=reason.kind,
     )
     writing.emit(told, repo=agent.repo, agent=uid)
-    reports.on_state(writing, agent, changed, winner.evidence if winner else "")
+    reports.on_state(writing, agent, changed, reason)
 
 
 def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -> None:
@@ -58,21 +61,22 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
     ended = facts.exited_at or writing.now
     kept = msgspec.structs.replace(fresh, ended_at=ended, exit_code=facts.exit_code)
     rows.put_session(writing, kept)
-    how = (
-        "ended without a trace"
-        if facts.exit_code is None
-        else f"ended with exit code {facts.exit_code}"
-    )
-    if facts.reason:
-        how = "could not be started" if facts.exit_code is None else how
-        how = f"{how}: {facts.reason}"
+    reason = _how_it_ended(session, facts)
+    how = reasons.how_it_ended(reason)
     told = SessionEnded(session=session.number, exit_code=facts.exit_code, how=how)
     writing.emit(told, repo=agent.repo, agent=agent.uid)
     seen = Observation(
         source=Source.PROCESS,
         value=State.STOPPED,
         at=ended,
-        evidence=f"session {session.number} {how}",
+        reason=reason,
         session=session.number,
     )
     observe(writing, agent, seen)
+
+
+def _how_it_ended(session: Session, facts: Facts) -> Reason:
+    number, code, why = session.number, facts.exit_code, facts.reason or ""
+    if code is not None:
+        return Reason(kind="exited", session=number, code=code, text=why)
+    return Reason(kind="unstartable" if why else "vanished", session=number, text=why)

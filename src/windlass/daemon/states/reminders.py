@@ -12,7 +12,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from windlass.core import crew, events, states
+from windlass.core import crew, events, reasons, states
 from windlass.core.config import Nudges
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -95,7 +95,7 @@ def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
 
 
 def _is_claim(change: AgentState) -> bool:
-    return reports.is_claim(change.now, change.evidence)
+    return reports.is_claim(change.now, change.reason or "words")
 
 
 def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
@@ -116,7 +116,7 @@ def _rest(connection: sa.Connection, agent: Agent, now: float) -> Rest:
     verdict = states.fold(rows.observations(connection, agent.uid), now=now)
     return Rest(
         state=agent.state if verdict.state is agent.state else State.UNKNOWN,
-        evidence=verdict.winner.evidence if verdict.winner else "",
+        reason=verdict.winner.reason if verdict.winner else reasons.UNKNOWN,
         since=agent.state_at,
         root=agent.parent is None,
         expects=_expects(connection, agent),
@@ -141,8 +141,8 @@ def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
     if step is None or agent is None:
         return
     if step == "nudge":
-        evidence = _rest(writing.connection, agent, writing.now).evidence
-        from_windlass.say(writing, agent, nudges.reminder(evidence), topic=nudges.TOPIC)
+        reason = _rest(writing.connection, agent, writing.now).reason
+        from_windlass.say(writing, agent, nudges.reminder(reason), topic=nudges.TOPIC)
         return
     writing.emit(NudgesOver(reminders=given.most), repo=agent.repo, agent=uid)
     text = nudges.unmoved(agent, given.most)

@@ -31,6 +31,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail import messages, nudges, reports
 from windlass.core.mail.messages import Message
 from windlass.core.mail.reports import Report, Uncommitted
+from windlass.core.reasons import Reason
 from windlass.core.states import State
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
@@ -96,19 +97,19 @@ class Reports:
         self._context.store.write(lambda w: _tell(w, work))
 
 
-def on_state(writing: Writing, before: Agent, after: Agent, evidence: str) -> None:
+def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> None:
     """Posts the notices of a change of state, and sets out to tell others what they should know.
 
     What was told since an agent was at work last is not told again, however its state wavers.
     """
-    notices.on_state(writing, before, after, evidence)
-    report = Report(state=after.state, evidence=evidence, ending=_ending(writing, before, after))
+    notices.on_state(writing, before, after, reason)
+    report = Report(state=after.state, reason=reason, ending=_ending(writing, before, after))
     if not reports.is_news(after, report):
         return
     since = _last_at_work(writing.connection, after.uid)
     if _is_told(writing.connection, after, since):
         return
-    if nudges.is_idle(after.state, evidence) and reminders.tried(writing.connection, after.uid):
+    if nudges.is_idle(after.state, reason) and reminders.tried(writing.connection, after.uid):
         return  # a reminder set it going: who is told of that is decided by how many there were
     stop = Hook.kind_of("Stop")
     said = rows.events(writing.connection, after=since, agent=after.uid, kind=stop, last=1)
@@ -240,7 +241,10 @@ def _uid(work: Work) -> Uid:
 
 
 def _report(work: Work) -> Report:
-    return shapes.convert(work.data, Report)
+    data = work.data
+    if "reason" not in data:  # an older Windlass set out, and kept its sentence
+        data = {**data, "reason": {"kind": "words", "text": data.get("evidence", "")}}
+    return shapes.convert(data, Report)
 
 
 def _left(work: Work) -> Uncommitted:

@@ -19,6 +19,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, ScreenReading
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.sessions import SCREEN, SPEC
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
@@ -29,6 +30,8 @@ SETTLES = 1.0
 SELDOM = 5.0
 OFTEN = 1.0
 _LARGEST_STATUS = 1 << 16
+_KEPT = 450
+"""Characters of what decided on a screen."""
 
 
 class Eye(msgspec.Struct):
@@ -104,7 +107,7 @@ def _judge(eye: Eye, reading: ScreenReading, now: float) -> Observation | None:
         source=Source.SCREEN,
         value=reading.state,
         at=eye.since,
-        evidence=f"{reading.rule}: {reading.evidence}"[:500],
+        reason=Reason(kind="screen", rule=reading.rule, text=reading.evidence[:_KEPT]),
         session=eye.number,
     )
 

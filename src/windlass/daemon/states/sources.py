@@ -12,9 +12,9 @@ import psutil
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.core.ages import age
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.core.reasons import Reason
 from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel.context import Context, session_name
@@ -76,16 +76,16 @@ class Sources:
 
         return self._glancing.glance(agent, session, status_file=status_file)
 
-    def signs(self, agent: Agent, session: Session) -> str | None:
+    def signs(self, agent: Agent, session: Session) -> Reason | None:
         """A tool's process that lives while its call is open, or something printed lately."""
         folder = self._context.folders.session(agent.uid, session.number)
         if self._tool_is_open(agent.uid, session):
             facts = self._context.sessions.facts(folder, session_name(agent))
             if facts.child_pid and (tool := _newest_below(facts.child_pid)):
-                return f"its tool still runs: {tool}"
+                return Reason(kind="tool_running", text=tool)
         printed = SCREEN if agent.mode == "live" else OUTPUT
         quiet = self._context.clock.now() - _written_at(folder / printed)
-        return f"printed something {age(quiet)} ago" if quiet <= FADES_AFTER else None
+        return Reason(kind="printed", seconds=quiet) if quiet <= FADES_AFTER else None
 
     def count(self, agent: Agent, session: Session) -> None:
         """Counts what it has spent, and stops it where that is too much."""
@@ -107,7 +107,9 @@ class Sources:
     def _tool_is_open(self, uid: Uid, session: Session) -> bool:
         seen = self._context.store.read(lambda c: rows.observations(c, uid))
         return any(
-            o.source is Source.HOOK and o.session == session.number and o.evidence[:7] == "called "
+            o.source is Source.HOOK
+            and o.session == session.number
+            and o.reason.kind == "tool_called"
             for o in seen
         )
 

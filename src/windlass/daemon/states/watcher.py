@@ -121,7 +121,7 @@ class AgentWatcher:
                     source=Source.PROCESS,
                     value=State.RUNNING,
                     at=writing.now,
-                    evidence=signs,
+                    reason=signs,
                     session=session.number,
                 )
                 rows.put_observation(writing, agent.uid, seen)

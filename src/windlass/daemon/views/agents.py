@@ -475,6 +475,7 @@ def _observation(seen: states.Observation, now: float) -> ObservationView:
         "value": seen.value,
         "at": seen.at,
         "evidence": seen.evidence,
+        "reason": seen.reason.kind,
         "session": seen.session,
         "age": now - seen.at,
     }

@@ -16,6 +16,7 @@ from windlass.store.migrations import (
     m003_boxes,
     m004_mail,
     m005_rooms,
+    m006_reasons,
 )
 from windlass.store.migrations.change import Change
 
@@ -25,6 +26,7 @@ MIGRATIONS: tuple[Callable[[Change], None], ...] = (
     m003_boxes.migrate,
     m004_mail.migrate,
     m005_rooms.migrate,
+    m006_reasons.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

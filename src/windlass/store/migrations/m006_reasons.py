@@ -1,0 +1,12 @@
+"""What was seen of an agent, as data."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from windlass.store.migrations.change import Change
+
+
+def migrate(change: Change) -> None:
+    """Of what was seen before only the sentence is known."""
+    change.add_column("observations", sa.Column("reason", sa.JSON))
