@@ -72,11 +72,11 @@ class Daemon:
         loop.set_default_executor(NoDefault())
         self._services = Services(context, self)
         budgets = Budgets(context, self._services.intents)
-        self._homing = Homecomings(context)
+        self._homecomings = Homecomings(context)
         mail = self._services.delivery
-        senses = Sources(context, self._services.costs, budgets, self._homing, mail)
-        self._watching = AgentWatcher(context, senses)
-        context.look = self._watching.try_to_look
+        sources = Sources(context, self._services.costs, budgets, self._homecomings, mail)
+        self._watcher = AgentWatcher(context, sources)
+        context.look = self._watcher.try_to_look
         self._services.listeners.open()
         self._services.delivery.open()
         self._services.reports.open(self._services.intents)
@@ -99,7 +99,7 @@ class Daemon:
         for agent in live:
             await self._open(agent.uid)
         await self._in_thread(lambda: self._find_tmux_again(live))
-        await self._in_thread(self._watching.look_at_all)
+        await self._in_thread(self._watcher.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())
         watcher = Watcher(self._tmux, in_thread=partial(pools.run, "wait"))
@@ -111,10 +111,10 @@ class Daemon:
         """Returns everything that is done again and again, and how often."""
         context, services = self._context, self._services
         return (
-            Timer("looking at screens and output", 1.0, self._watching.pulse),
+            Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
-            Timer("states that fade", 60.0, self._watching.refold),
-            Timer("clones and mirrors", 1.0, self._homing.keep_in_step),
+            Timer("states that fade", 60.0, self._watcher.refold),
+            Timer("clones and mirrors", 1.0, self._homecomings.keep_in_step),
             Timer("room on the disk", 15.0, Disk(context, services.intents).check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
@@ -196,16 +196,16 @@ class Daemon:
         """Looks once for many pokes: a busy agent pokes a hundred times a second."""
         run = self._context.pools.run
         try:
-            await run("look", self._watching.look, uid)
+            await run("look", self._watcher.look, uid)
             while self._woken_again[uid]:
                 self._woken_again[uid] = False
                 await asyncio.sleep(self._context.clock.real(_BETWEEN_LOOKS))
-                await run("look", self._watching.look, uid)
+                await run("look", self._watcher.look, uid)
         finally:
             del self._woken_again[uid]
 
     async def _sessions_changed(self) -> None:
-        await self._context.pools.run("look", self._watching.look_at_all)
+        await self._context.pools.run("look", self._watcher.look_at_all)
 
     async def _go_on(self) -> None:
         """Completes or takes back what an earlier daemon began."""

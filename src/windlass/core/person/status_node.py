@@ -1,7 +1,7 @@
 """The crew's status for people and for the person's own agent: as a node in a file, as Markdown.
 
 Pure: bytes of a file in, bytes out, and all but the node byte for byte as it was. Where the files
-are and when they are written is `daemon.status_files`'.
+are and when they are written is `daemon.person.status_files`'.
 
 What agents wrote is in there. Nothing of it can end the node, and nothing of it is read as an
 import (`@path`) by a CLI that reads the file as instructions.

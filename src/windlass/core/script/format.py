@@ -1,7 +1,7 @@
 """The one format for "what the model would say": parsed, checked and filled in.
 
 Owns the shape of a script and its errors. How far a session has come in one is not here (that is
-`core/cursor.py`), nor is reading files. docs/scripts.md tells users about it.
+`core/script/cursor.py`), nor is reading files. docs/scripts.md tells users about it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Shell lines against patterns: which commands a line runs, and whether patterns vouch for them.
 
-The way in to the modules named `shell_*`: `look` reads a line once; `missing` says which of its
+The way into this package: `look` reads a line once; `missing` says which of its
 commands no pattern allows, `mentions` whether a pattern may mean one of them, `suggestions` which
 patterns would help. Where they do not know, allowing says no and denying yes.
 """

@@ -63,7 +63,7 @@ class Delivery:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._loop: asyncio.AbstractEventLoop
-        self._confirming = Confirmation(context)
+        self._confirmation = Confirmation(context)
         self._busy: set[Uid] = set()
         self._working: dict[Uid, bool] = {}
         self._locks = KeyedLocks()
@@ -109,7 +109,7 @@ class Delivery:
         with self._locks.trying(uid) as held:
             recipient = confirmation.recipient_of(self._context, uid) if held else None
             if recipient is not None:
-                self._confirming.settle(recipient)
+                self._confirmation.settle(recipient)
                 if not recipient.alive:
                     self._loop.call_soon_threadsafe(self._release, uid)
         self.stir(uid)
@@ -144,7 +144,7 @@ class Delivery:
     def _with_call(self, recipient: AgentSession, call: str) -> list[Message]:
         if not recipient.alive or recipient.agent.mode != "live":
             return []
-        if self._confirming.settle(recipient):
+        if self._confirmation.settle(recipient):
             return []
         taken = messages.batch(self._queued(recipient.agent.uid), messages.ROOM)
         return self._offer(recipient, taken, "context", tool=call) if taken else []
@@ -180,7 +180,7 @@ class Delivery:
         ):
             return False
         with self._locks.holding([uid]):
-            left = self._confirming.settle(recipient)
+            left = self._confirmation.settle(recipient)
             # It asks again because our answer broke off: it has not had what it was offered.
             again = [one for one in left if one.offer is not None and one.offer.arm == arm]
             if again:
@@ -240,7 +240,7 @@ class Delivery:
         if recipient is None:
             self._busy.discard(uid)
             return False, False
-        if self._confirming.settle(recipient):
+        if self._confirmation.settle(recipient):
             return True, False
         queued = self._queued(uid)
         if not queued:
@@ -318,7 +318,7 @@ class Delivery:
         What was outdated, acknowledged or given up since it was read is left out: empty where
         that is all.
         """
-        path = self._confirming.path(recipient.agent)
+        path = self._confirmation.path(recipient.agent)
         offer = Offer(
             route=route,
             session=recipient.session.number,

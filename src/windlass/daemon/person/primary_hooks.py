@@ -2,7 +2,7 @@
 
 Hooks go into a settings file of the agent CLI, the project's or the person's own; for CLIs without
 hooks, which nothing wakes, instructions go into a marked block of CLAUDE.md or AGENTS.md. What is
-done to the texts is `core.hook_settings`' and `core.marked_block`'s.
+done to the texts is `core.claude.hook_settings`' and `core.person.marked_block`'s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The crew's status in files of the person's checkout: CLAUDE.md's node, `.windlass/STATUS.md`.
 
 Both are off unless configured, and then cost a look at two files a second and repository. What is
-in them is `core.status_node`'s.
+in them is `core.person.status_node`'s.
 """
 
 from __future__ import annotations

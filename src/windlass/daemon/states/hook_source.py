@@ -55,7 +55,8 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
             taken = _take(writing, dialect, agent, taken, record)
         if batch.garbage:
             _tell_of_garbage(writing, agent, batch.garbage)
-        rows.put_session(writing, msgspec.structs.replace(taken, events_offset=batch.end))
+        rows.set_mark(writing, agent.uid, taken.number, TOOLS, taken.marks.get(TOOLS, 0))
+        rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
         settle(writing, agent.uid)
 
     context.store.write(change)
@@ -162,7 +163,7 @@ def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any
     if agent.fork_of is not None and PurePath(agent.fork_of).stem == said:
         return  # a fork starts by naming the conversation that it takes over, not its own
     if said != now.conversation:
-        rows.put_agent(writing, msgspec.structs.replace(now, conversation=said))
+        rows.change_agent(writing, agent.uid, conversation=said)
         writing.emit(AgentConversation(now=said), repo=agent.repo, agent=agent.uid)
 
 

@@ -5,8 +5,6 @@ Each source's latest word about an agent is kept here; the fold itself is `core.
 
 from __future__ import annotations
 
-import msgspec
-
 from windlass.core import reasons, states
 from windlass.core.crew import Agent
 from windlass.core.events import AgentState, SessionEnded
@@ -39,8 +37,7 @@ def settle(writing: Writing, uid: Uid) -> None:
         return
     winner = verdict.winner
     reason = winner.reason if winner else reasons.UNKNOWN
-    changed = msgspec.structs.replace(agent, state=verdict.state, state_at=writing.now)
-    rows.put_agent(writing, changed)
+    changed = rows.change_agent(writing, uid, state=verdict.state, state_at=writing.now)
     told = AgentState(
         was=agent.state,
         now=verdict.state,
@@ -59,8 +56,8 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
     if fresh.ended_at is not None:
         return
     ended = facts.exited_at or writing.now
-    kept = msgspec.structs.replace(fresh, ended_at=ended, exit_code=facts.exit_code)
-    rows.put_session(writing, kept)
+    over = {"ended_at": ended, "exit_code": facts.exit_code}
+    rows.change_session(writing, agent.uid, session.number, **over)
     reason = _how_it_ended(session, facts)
     how = reasons.how_it_ended(reason)
     told = SessionEnded(session=session.number, exit_code=facts.exit_code, how=how)

@@ -150,10 +150,7 @@ class OutputSource:
                 seen = _observed(dialect, session, line, at=since)
                 if seen is not None:
                     rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
-            # Others move marks of their own in the same row.
-            latest = rows.session(writing.connection, agent.uid, session.number)
-            kept = msgspec.structs.replace(latest, marks={**latest.marks, MARK: end})
-            rows.put_session(writing, kept)
+            kept = rows.set_mark(writing, agent.uid, session.number, MARK, end)
             observations.settle(writing, agent.uid)
             return kept
 

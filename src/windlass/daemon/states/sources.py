@@ -44,27 +44,27 @@ class Sources:
         self._context = context
         self._costs = costs
         self._budgets = budgets
-        self._homing = homing
-        self._delivering = delivering
-        self._hearing = OutputSource(context, costs, self._decide)
-        self._glancing = ScreenSource(context)
-        self._deciding = Decisions(context)
+        self._homecomings = homing
+        self._delivery = delivering
+        self._output_source = OutputSource(context, costs, self._decide)
+        self._screen_source = ScreenSource(context)
+        self._decisions = Decisions(context)
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """How much a headless session has said by now."""
-        return self._hearing.printed(agent, session)
+        return self._output_source.printed(agent, session)
 
     def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads what a headless session had said by then."""
-        return self._hearing.hear(agent, session, printed)
+        return self._output_source.hear(agent, session, printed)
 
     def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads that as far as the end of a turn."""
-        return self._hearing.hear_ahead(agent, session, printed)
+        return self._output_source.hear_ahead(agent, session, printed)
 
     def waiting(self, agent: Agent, session: Session) -> bool:
         """Whether there is something to hear."""
-        return self._hearing.behind(agent, session)
+        return self._output_source.behind(agent, session)
 
     def glance(self, agent: Agent, session: Session) -> list[Observation]:
         """Sees what a live session shows."""
@@ -74,7 +74,7 @@ class Sources:
             request = session_request.session_request(self._context, agent, session)
             return driver.status_file(request, pid)
 
-        return self._glancing.glance(agent, session, status_file=status_file)
+        return self._screen_source.glance(agent, session, status_file=status_file)
 
     def signs(self, agent: Agent, session: Session) -> Reason | None:
         """A tool's process that lives while its call is open, or something printed lately."""
@@ -94,11 +94,11 @@ class Sources:
 
     def bring(self, agent: Agent) -> None:
         """Has brought home what it has committed, without waiting for it."""
-        self._homing.begin(agent)
+        self._homecomings.begin(agent)
 
     def post(self, agent: Agent) -> None:
         """Sees what became of its mail, and has more delivered, without waiting for it."""
-        self._delivering.look(agent.uid)
+        self._delivery.look(agent.uid)
 
     def time(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""
@@ -114,7 +114,7 @@ class Sources:
         )
 
     def _decide(self, agent: Agent, call: Any) -> Mapping[str, Any]:
-        answer = self._deciding.decide(Caller(agent.uid), call)
+        answer = self._decisions.decide(Caller(agent.uid), call)
         decided = answer.get("hookSpecificOutput", {}).get("decision")
         return decided or {"behavior": "deny", "message": "nobody is there to be asked"}
 
