@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 
+from windlass import whole_file
 from windlass.core.errors import ConfigError
 
 _LONGEST = 80
@@ -78,15 +79,9 @@ def settle() -> None:
     make_private(chosen)
     if _remembered() == chosen:
         return
-    path = _note()
-    passing = f"{path}.{os.getpid()}"
     try:
-        with open(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(os.fsencode(chosen) + b"\n")
-        os.replace(passing, path)
+        whole_file.replace(_note(), os.fsencode(chosen) + b"\n")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(passing)
         raise unusable(error) from None
 
 

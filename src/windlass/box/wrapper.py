@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from windlass import whole_file
 from windlass.box import bwrap, groups, inside, relay, seccomp
 from windlass.core.boxing import Boxing, Quota
 from windlass.core.errors import ConfigError
@@ -68,7 +69,7 @@ def wrap(launch: Launch, boxing: Boxing, *, folder: Path, sockets: Path) -> Laun
     }
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     told = folder / "box.json"
-    _write(told, json.dumps(spec).encode())
+    whole_file.replace(told, json.dumps(spec).encode())
     shown = (*boxing.readable, str(sockets))
     argv = _line(
         msgspec.structs.replace(boxing, readable=shown),
@@ -116,7 +117,7 @@ def prefix(
     name = f"box-{hashlib.sha256(data + repr((boxing, cwd)).encode()).hexdigest()[:12]}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     told = folder / f"{name}.json"
-    _write(told, data)
+    whole_file.replace(told, data)
     if sockets is not None:
         boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, str(sockets)))
     deaf = _DEAF if terminal else ""
@@ -139,8 +140,8 @@ def _line(
         raise ConfigError("bubblewrap is not installed", "install the package bubblewrap")
     arguments, allowed = folder / f"{name}.args", folder / f"{name}.bpf"
     given = bwrap.arguments(boxing, shown=(str(told), *map(str, _PROGRAMS)), cwd=cwd)
-    _write(arguments, b"".join(os.fsencode(one) + b"\0" for one in given))
-    _write(allowed, seccomp.program())
+    whole_file.replace(arguments, b"".join(os.fsencode(one) + b"\0" for one in given))
+    whole_file.replace(allowed, seccomp.program())
     enter = groups.enter(folder, boxing.quota)
     return [
         *("/bin/sh", "-c", f"{deaf}{enter}{_OPEN}", "windlass-box", str(arguments), str(allowed)),
@@ -205,13 +206,3 @@ def _socket(sockets: Path) -> Path:
             f"the socket path {path} is too long", "set XDG_RUNTIME_DIR to a shorter folder"
         )
     return path
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replaces a file at once; its readers are others than its writers."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.{id(data)}")
-    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(new, how, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    new.replace(path)

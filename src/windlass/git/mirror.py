@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH105, PTH108, PTH118, PTH120
+# ruff: noqa: PTH103, PTH108, PTH118
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """What clones call `origin`: a bare repository of ours that shows the main one's refs, and no more.
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from windlass import whole_file
 from windlass.git import object_transfer, workspace_state
 from windlass.git.quarantine import format_config
 from windlass.git.repository import object_format
@@ -181,11 +181,7 @@ def put(path: str, content: bytes) -> bool:
     if not content:
         os.unlink(path)
         return True
-    handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        os.fchmod(handle, 0o644)
-    os.replace(new, path)
+    whole_file.replace(path, content, mode=0o644)
     return True
 
 

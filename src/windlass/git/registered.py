@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH105, PTH108, PTH118, PTH120, PTH208
+# ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Which clones there are: one small file for each, in our folder inside the main git folder.
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from windlass import whole_file
 from windlass.git.gitfiles import read_small
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def note(repo: Repository, path: str, *, branch: str, origin: str) -> None:
         return
     repo.make_private()
     os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-    handle, new = tempfile.mkstemp(prefix="tmp-", dir=os.path.dirname(file))
-    with os.fdopen(handle, "wb") as writing:
-        writing.write(content)
-    os.replace(new, file)
+    whole_file.replace(file, content)
 
 
 def forget(repo: Repository, path: str) -> None:
@@ -68,7 +65,8 @@ def clones(repo: Repository) -> dict[str, str]:
         names = sorted(os.listdir(folder))
     except FileNotFoundError:
         return {}
-    read = (_read(os.path.join(folder, name)) for name in names if not name.startswith("tmp-"))
+    kept = (name for name in names if not name.startswith((".", "tmp-")))
+    read = (_read(os.path.join(folder, name)) for name in kept)
     return {found.branch: found.path for found in filter(None, read)}
 
 

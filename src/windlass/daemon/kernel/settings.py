@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import tomllib
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from windlass import whole_file
 from windlass.core import config
 from windlass.core.config import Config
 from windlass.core.errors import ConfigError, NotFound, UserError
@@ -133,6 +133,4 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
 def _replace(path: Path, document: tomlkit.TOMLDocument) -> None:
     config.check(document.unwrap(), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(tomlkit.dumps(document))
-    os.replace(fresh, path)  # noqa: PTH105 - atomic, and says so
+    whole_file.replace_durably(path, tomlkit.dumps(document).encode(), mode=0o666)

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import msgspec
 
+from windlass import whole_file
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.boxing import Level
@@ -194,10 +195,6 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
         **around._asdict(),
         **msgspec.to_builtins(agent.policy),
     }
-    fresh = path.with_name(f"{path.name}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
-        json.dump(told, file, indent=1)
-    fresh.replace(path)
+    # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
+    whole_file.replace(path, json.dumps(told, indent=1).encode("ascii"))
     return path
