@@ -1,8 +1,9 @@
 """How a captured screen of an agent CLI is laid out: prompt box, what stands above, what below.
 
-Pure. Finds the parts; what they mean is `core/claude/screen.py`. The structure is what tells the program's
-own words from quotes of them: rules, the prompt and the marks of blocks stand in the first column,
-and everything that a person, a model or a tool wrote is indented or follows such a mark.
+Pure. Finds the parts; what they mean is `core/claude/screen.py`. The structure is what tells the
+program's own words from quotes of them: rules, the prompt and the marks of blocks stand in the
+first column, and everything that a person, a model or a tool wrote is indented or follows such a
+mark.
 """
 
 from __future__ import annotations
