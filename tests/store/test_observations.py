@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.support import old_stores
+from tests.support import old_stores, whole_rows
 from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 from tests.support.contexts import REPO
@@ -44,7 +44,7 @@ def observe(writing: Writing) -> None:
     values = {"id": REPO, "root": "/r", "git_dir": "/r/.git", "added_at": 0.0}
     writing.connection.execute(sa.insert(tables.repos).values(values))
     fox = an_agent("fox", repo=REPO)
-    rows.put_agent(writing, fox)
+    whole_rows.put_agent(writing, fox)
     seen = Observation(source=Source.HOOK, value=State.WAITING, at=9.0, reason=REASON, session=1)
     rows.put_observation(writing, fox.uid, seen)
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 
@@ -35,10 +36,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
             values = {"id": repo, "root": f"/{repo}", "git_dir": f"/{repo}/.git", "added_at": 0.0}
             writing.connection.execute(sa.insert(tables.repos).values(values))
         for uid, repo in (("a", "r1"), ("b", "r1"), ("c", "r2")):
-            rows.put_agent(writing, agent(uid, repo))
+            whole_rows.put_agent(writing, agent(uid, repo))
             for number in (1, 2):
                 made = Session(agent=Uid(uid), number=number, marker=f"{uid}{number}")
-                rows.put_session(writing, made)
+                whole_rows.put_session(writing, made)
 
     made.write(people)
     yield made
@@ -147,7 +148,7 @@ def test_results_of_a_session_are_summed_over_its_days(store: Store) -> None:
 def test_a_mark_moves_to_the_newest_session_and_leaves_the_others_alone(store: Store) -> None:
     def change(writing: Writing) -> None:
         first = rows.session(writing.connection, Uid("a"), 1)
-        rows.put_session(writing, msgspec.structs.replace(first, marks={"output": 7}))
+        whole_rows.put_session(writing, msgspec.structs.replace(first, marks={"output": 7}))
         spending.put_mark(writing, Uid("a"), 1, "costs", {"n": 1})
         spending.put_mark(writing, Uid("a"), 2, "costs", {"n": 2})
 

@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 
@@ -233,10 +234,10 @@ def test_the_newest_session_is_that_of_the_highest_number_and_a_live_agents_alon
     def change(writing: Writing) -> None:
         add_repo(writing, "0" * 8)
         for name, ended in (("fox", None), ("owl", 9.0), ("new", None)):
-            rows.put_agent(writing, an_agent(name, ended_at=ended))
+            whole_rows.put_agent(writing, an_agent(name, ended_at=ended))
         for name, number in (("fox", 2), ("fox", 10), ("fox", 1), ("owl", 1)):
             session = rows.Session(agent=Uid(name), number=number, marker=f"{name}{number}")
-            rows.put_session(writing, session)
+            whole_rows.put_session(writing, session)
 
     store.write(change)
     newest = store.read(lambda c: [rows.newest_session(c, Uid(n)) for n in ("fox", "owl", "new")])

@@ -62,15 +62,6 @@ def change(
     return found[0]
 
 
-def put(writing: Writing, table: sa.Table, row: msgspec.Struct, *, keys: tuple[str, ...]) -> None:
-    """Writes every column of a row, new or not: what others changed meanwhile is undone."""
-    values = msgspec.to_builtins(row)
-    this = _with(table, {key: values[key] for key in keys})
-    changed = writing.connection.execute(sa.update(table).where(this).values(values))
-    if changed.rowcount == 0:
-        writing.connection.execute(sa.insert(table).values(values))
-
-
 def _with(table: sa.Table, key: Mapping[str, Any]) -> sa.ColumnElement[bool]:
     return sa.and_(*(table.c[name] == value for name, value in key.items()))
 

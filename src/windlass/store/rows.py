@@ -113,11 +113,6 @@ def change_agent(writing: Writing, uid: Uid, **columns: Any) -> Agent:
     return records.change(writing, t.agents, Agent, {"uid": uid}, columns)
 
 
-def put_agent(writing: Writing, agent: Agent) -> None:
-    """Writes all of an agent, new or changed; undoes what others changed since it was read."""
-    records.put(writing, t.agents, agent, keys=("uid",))
-
-
 def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     """Lists an agent's sessions, newest first."""
     query = (
@@ -181,11 +176,6 @@ def set_mark(writing: Writing, uid: Uid, number: int, name: str, value: Any) -> 
     # On SQLite nobody else writes meanwhile; elsewhere the row is locked until we commit.
     marks = writing.connection.execute(query.with_for_update()).scalar() or {}
     return change_session(writing, uid, number, marks={**marks, name: value})
-
-
-def put_session(writing: Writing, session: Session) -> None:
-    """Writes all of a session, new or changed; undoes what others changed since it was read."""
-    records.put(writing, t.sessions, session, keys=("agent", "number"))
 
 
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
@@ -271,11 +261,6 @@ def add_intent(writing: Writing, intent: Intent) -> None:
 def change_intent(writing: Writing, key: str, **columns: Any) -> Intent:
     """Changes these columns of an intent and no others; returns the intent as it is now."""
     return records.change(writing, t.intents, Intent, {"id": key}, columns)
-
-
-def put_intent(writing: Writing, intent: Intent) -> None:
-    """Writes all of an intent, new or changed; undoes what others changed since it was read."""
-    records.put(writing, t.intents, intent, keys=("id",))
 
 
 def events(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import NOW, REPO, Turned
 
@@ -52,7 +53,7 @@ def put(
         created_at=at,
         updated_at=at,
     )
-    context.store.write(lambda w: rows.put_intent(w, intent))
+    context.store.write(lambda w: whole_rows.put_intent(w, intent))
 
 
 def left(context: Context, *keys: str) -> set[str]:
@@ -84,7 +85,7 @@ def test_an_ending_stays_for_as_long_as_the_trash_holds_what_it_ended(
     for words in (("init", "-q"), (*names, "commit", "-q", "--allow-empty", "-m", "first")):
         subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
     fox = msgspec.structs.replace(an_agent("fox", repo=REPO), branch="agent/fox", ended_at=NOW)
-    context.store.write(partial(rows.put_agent, agent=fox))
+    context.store.write(partial(whole_rows.put_agent, agent=fox))
     git = repos.git(repos.by_id(context, REPO))
     salvage.salvage(git, path=str(root), agent="fox", stamp="20260101T000000", meta={})
     (entry,) = trash.entries(git)

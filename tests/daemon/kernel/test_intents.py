@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.support import whole_rows
 from tests.support.contexts import REPO
 
 from windlass.core.errors import Conflict, UserError
@@ -77,7 +78,7 @@ def left_by(context: Context, *names: str, at: str, **more: Any) -> Release:
 def as_before_names(context: Context, intent: Intent) -> None:
     """Has an intent look as releases left it that only counted steps."""
     old = msgspec.structs.replace(intent, done=(), version=1)
-    context.store.write(lambda w: rows.put_intent(w, old))
+    context.store.write(lambda w: whole_rows.put_intent(w, old))
 
 
 def test_a_step_that_a_release_inserts_is_done_and_none_is_done_twice(context: Context) -> None:

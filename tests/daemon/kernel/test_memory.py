@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO
 
@@ -35,7 +36,7 @@ EMPTIED_ELSEWHERE = {
 def crew(context: Context) -> dict[Uid, str]:
     """Two agents, and a table that remembers both."""
     for name in (FOX, OWL):
-        context.store.write(partial(rows.put_agent, agent=an_agent(name, repo=REPO)))
+        context.store.write(partial(whole_rows.put_agent, agent=an_agent(name, repo=REPO)))
     table: dict[Uid, str] = context.memory.per_agent()
     table.update({FOX: "red", OWL: "grey"})
     return table
@@ -47,7 +48,7 @@ def ends(context: Context, uid: Uid) -> None:
     def change(writing: Writing) -> None:
         agent = rows.agent(writing.connection, uid)
         assert agent is not None
-        rows.put_agent(writing, msgspec.structs.replace(agent, ended_at=writing.now))
+        whole_rows.put_agent(writing, msgspec.structs.replace(agent, ended_at=writing.now))
         told = AgentEnded(id=agent.id, how="kill", by="user")
         writing.emit(told, repo=agent.repo, agent=uid)
 

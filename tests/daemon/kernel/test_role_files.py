@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
@@ -162,6 +163,6 @@ def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, 
 
 def test_what_a_role_was_at_an_agents_start_stays_with_it(context: Context) -> None:
     agent = an_agent("kit", repo=REPO, role="lead", spawns=True, readonly=True, persistent=True)
-    context.store.write(lambda w: rows.put_agent(w, agent))
+    context.store.write(lambda w: whole_rows.put_agent(w, agent))
     kept = context.store.read(lambda c: rows.agent(c, Uid("kit")))
     assert kept == agent

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO, NoDoors
 from tests.support.replies import as_declared
@@ -54,7 +55,7 @@ class Post:
 
     def put(self, agent: Agent) -> Agent:
         """Keeps an agent."""
-        self.store.write(lambda w: rows.put_agent(w, agent))
+        self.store.write(lambda w: whole_rows.put_agent(w, agent))
         return agent
 
     def agent(self, name: str) -> Agent:
@@ -98,8 +99,8 @@ class Post:
         session = Session(agent=agent.uid, number=number, marker=f"m{number}", started_at=1.0)
 
         def start(writing: Writing) -> None:
-            rows.put_agent(writing, agent)
-            rows.put_session(writing, session)
+            whole_rows.put_agent(writing, agent)
+            whole_rows.put_session(writing, session)
             started = SessionStarted(session=number, mode=agent.mode, driver=agent.driver)
             writing.emit(started, repo=agent.repo, agent=agent.uid)
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 from tests.daemon.mail.post_office import Post
+from tests.support import whole_rows
 from tests.support.fake_sessions import FakeSessions
 from tests.support.ground import until
 
@@ -28,7 +29,7 @@ from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.policy.decisions import Decisions
-from windlass.store import mailbox, rows
+from windlass.store import mailbox
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
@@ -178,9 +179,11 @@ async def test_what_a_dead_session_had_not_goes_to_the_next_once_that_has_starte
     (sent,) = post.send("ann")
     text = await offered(desk)
     ended = Session(agent=Uid("ann"), number=1, marker="m1", started_at=1.0, ended_at=2.0)
-    post.change(lambda w: rows.put_session(w, ended))
+    post.change(lambda w: whole_rows.put_session(w, ended))
     path.write_bytes(json.dumps(added(text)).encode()[:-9])  # killed as it wrote
-    post.change(lambda w: rows.put_session(w, Session(agent=Uid("ann"), number=2, marker="m2")))
+    post.change(
+        lambda w: whole_rows.put_session(w, Session(agent=Uid("ann"), number=2, marker="m2"))
+    )
     await asyncio.to_thread(desk.look, Uid("ann"))
     assert post.message(sent["id"]).offer is not None, "the old one may not be gone yet"
     with path.open("ab") as file:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.daemon.mail.news import HELD, PERSON, asked, notify, post, take, texts
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO
 from tests.support.ground import until
@@ -22,7 +23,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Begin, Intents, Operation
 from windlass.daemon.mail import listeners
 from windlass.daemon.mail.listeners import Desk, Listeners, Waiter
-from windlass.store import noticeboard, rows, tables
+from windlass.store import noticeboard, tables
 
 
 def waits(board: Listeners, request: ListenRequest) -> asyncio.Task[ListenReply]:
@@ -245,7 +246,7 @@ def test_only_the_end_of_everybody_ends_the_listener(
     context: Context, board: Listeners, *, how: str, left: bool, why: str
 ) -> None:
     if left:
-        context.store.write(lambda w: rows.put_agent(w, an_agent("hen", repo=REPO)))
+        context.store.write(lambda w: whole_rows.put_agent(w, an_agent("hen", repo=REPO)))
     ending = Operation("end", (), lambda _: [], lambda _: {})
     intents = Intents(context, (ending,))
     begun = Begin(REPO, None, lambda _: {"agents": {}, "how": how})
@@ -268,7 +269,7 @@ async def test_who_listens_is_in_a_repository(context: Context, board: Listeners
 def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
     context: Context, board: Listeners
 ) -> None:
-    context.store.write(lambda w: rows.put_agent(w, an_agent("fox", repo=REPO)))
+    context.store.write(lambda w: whole_rows.put_agent(w, an_agent("fox", repo=REPO)))
     notify(context, board, Caller(Uid("fox")), sender="hen")
     notify(context, board, PERSON, sender="ci", type="question")
     notify(context, board, PERSON)

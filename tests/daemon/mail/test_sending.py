@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 from tests.daemon.mail.post_office import Post
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned
 
 from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.ids import Uid
 from windlass.core.states import State
-from windlass.store import mailbox, rows
+from windlass.store import mailbox
 from windlass.store.rows import Session
 from windlass.store.store import Event
 
@@ -94,7 +95,7 @@ def test_what_cannot_be_delivered_as_it_is_is_refused(post: Post, text: str) -> 
 def test_who_may_not_resume_an_agent_cannot_wake_it_and_its_message_waits(post: Post) -> None:
     post.put(msgspec.structs.replace(post.agent("ann"), state=State.STOPPED, session=1))
     ended = Session(agent=Uid("ann"), number=1, marker="m", started_at=1.0, ended_at=2.0)
-    post.change(lambda w: rows.put_session(w, ended))
+    post.change(lambda w: whole_rows.put_session(w, ended))
     (sent,) = post.send("ann", who="eve", wake=True)
     assert "may not resume ann, which is not below it" in sent["note"]
     assert post.message(sent["id"]).state == "queued"

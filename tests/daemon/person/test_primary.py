@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
@@ -26,7 +27,7 @@ from windlass.daemon.person import primary_hooks
 from windlass.daemon.person.primary import Primary
 from windlass.daemon.person.primary_hooks import PrimaryHooks
 from windlass.daemon.views.agents import Views
-from windlass.store import mailbox, rows, tables
+from windlass.store import mailbox, tables
 from windlass.store.store import Writing
 
 
@@ -46,7 +47,7 @@ class Desk:
         workspace = self.context.folders.workspace(REPO, name)
         workspace.mkdir(parents=True, exist_ok=True)
         made = an_agent(name, repo=REPO, state=state, workspace=str(workspace), goal=f"be {name}")
-        self.change(lambda w: rows.put_agent(w, made))
+        self.change(lambda w: whole_rows.put_agent(w, made))
         return workspace
 
     def change(self, work: Callable[[Writing], object]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import NOW, REPO, Turned, lent
 
@@ -50,7 +51,7 @@ class Desk:
         """An agent, new or changed."""
         given = {"uid": Uid(f"uid{name}"), "repo": REPO, "created_at": NOW - 600}
         agent = an_agent(name, **given | more)
-        self.store.write(lambda w: rows.put_agent(w, agent))
+        self.store.write(lambda w: whole_rows.put_agent(w, agent))
         return agent
 
     def tell(self, number: int, body: str, **more: Any) -> None:

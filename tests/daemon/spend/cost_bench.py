@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned, opened
 
@@ -71,7 +72,7 @@ class Bench:
             "created_at": NOON - 3600,
         }
         agent = an_agent(name, **given | more)
-        self.store.write(lambda w: rows.put_agent(w, agent))
+        self.store.write(lambda w: whole_rows.put_agent(w, agent))
         self.session(agent, 1)
         return agent
 
@@ -81,12 +82,12 @@ class Bench:
             session_life.begin_session(self.context, agent)
         else:
             first = Session(agent=agent.uid, number=1, marker=f"marker-{agent.uid}")
-            self.store.write(lambda w: rows.put_session(w, first))
+            self.store.write(lambda w: whole_rows.put_session(w, first))
 
         def start(writing: Writing) -> Session:
             begun = rows.session(writing.connection, agent.uid, number)
             started = msgspec.structs.replace(begun, started_at=writing.now)
-            rows.put_session(writing, started)
+            whole_rows.put_session(writing, started)
             return started
 
         return self.store.write(start)

@@ -8,6 +8,7 @@ from itertools import count
 import msgspec
 import pytest
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
+from tests.support import whole_rows
 from tests.support.contexts import REPO, NoDoors
 from tests.support.ground import until
 
@@ -204,7 +205,7 @@ def test_one_who_is_not_running_is_not_paused(bench: Bench) -> None:
     fox = bench.agent("fox")
     over = msgspec.structs.replace(bench.newest(fox), ended_at=NOON)
     spend(bench, fox, 10)
-    bench.store.write(partial(rows.put_session, session=over))
+    bench.store.write(partial(whole_rows.put_session, session=over))
     judging(bench).judge(fox, over)
     assert settled(bench)
     assert bench.events("budget.exceeded") == []

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
+from tests.support import whole_rows
 
 from windlass.daemon.kernel import line_reader
-from windlass.store import rows, tables
+from windlass.store import tables
 
 
 def result(usd: float, tokens: int = 0, model: str = "claude-opus-4-8[1m]") -> dict[str, Any]:
@@ -158,7 +159,7 @@ def test_more_than_is_read_at_once_is_read_whole(
 def test_other_marks_of_the_session_stay(bench: Bench) -> None:
     fox = bench.agent("fox")
     kept = msgspec.structs.replace(bench.newest(fox), marks={"output": 5}, events_offset=9)
-    bench.store.write(lambda w: rows.put_session(w, kept))
+    bench.store.write(lambda w: whole_rows.put_session(w, kept))
     bench.say(fox, line("m1"))
     bench.count(fox)
     after = bench.newest(fox)

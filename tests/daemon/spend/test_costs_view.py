@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
+from tests.support import whole_rows
 from tests.support.contexts import REPO
 
 from windlass.core.errors import ConfigError, UserError
 from windlass.daemon.spend import costs
-from windlass.store import rows
 
 
 def test_a_day_is_the_day_on_which_it_was_spent(bench: Bench) -> None:
@@ -32,7 +32,9 @@ def test_costs_are_grouped_as_asked_and_ended_agents_are_among_them(bench: Bench
     bench.say(owl, line("m3"), line("m4"), line("m5"))
     bench.count(fox)
     bench.count(owl)
-    bench.store.write(lambda w: rows.put_agent(w, msgspec.structs.replace(owl, ended_at=NOON)))
+    bench.store.write(
+        lambda w: whole_rows.put_agent(w, msgspec.structs.replace(owl, ended_at=NOON))
+    )
     agents = bench.view()["rows"]
     assert [(row["name"], row["usd"], row["ended"]) for row in agents] == [
         ("owl", 0.3, True),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from tests.support import whole_rows
+
 from windlass.core.crew import Agent
 from windlass.core.sessions import Facts
 from windlass.core.states import State
@@ -16,8 +18,8 @@ from windlass.store.rows import Session
 def begins(context: Context, agent: Agent) -> Agent:
     """Keeps an agent, and that its first session runs."""
     session = Session(agent=agent.uid, number=1, marker=agent.uid, started_at=1.0)
-    context.store.write(lambda w: rows.put_agent(w, agent))
-    context.store.write(lambda w: rows.put_session(w, session))
+    context.store.write(lambda w: whole_rows.put_agent(w, agent))
+    context.store.write(lambda w: whole_rows.put_session(w, session))
     return agent
 
 

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from tests.daemon.mail.news import PERSON, asked, notify, take
 from tests.daemon.states.first_session import begins, ends, state_of
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 from tests.support.ground import until
@@ -175,7 +176,7 @@ def test_a_root_that_waits_for_agents_at_work_below_it_is_not_told_of(context: C
     seen(context, lead, State.WAITING)
     assert told(context) == []
     context.store.write(
-        lambda w: rows.put_agent(w, msgspec.structs.replace(fox, state=State.COMPLETE))
+        lambda w: whole_rows.put_agent(w, msgspec.structs.replace(fox, state=State.COMPLETE))
     )
     seen(context, lead, State.RUNNING, State.WAITING)
     assert told(context) == [("waiting", "Manager lead is waiting for input")]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.daemon.states.first_session import begins, ends, state_of
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
@@ -305,7 +306,7 @@ def test_a_daemon_that_dies_after_telling_tells_nothing_twice(context: Context) 
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
     undone = msgspec.structs.replace(intent, status="open", step=1, done=("count",), result=None)
-    context.store.write(lambda w: rows.put_intent(w, undone))
+    context.store.write(lambda w: whole_rows.put_intent(w, undone))
     _take_up(context, Reports(context), key)
     assert len(mail_of(context, LEAD)) == 1
 
@@ -411,7 +412,7 @@ def say(context: Context, fox: Agent, sender: Party = PERSON) -> None:
 
 def _root(context: Context, fox: Agent) -> None:
     changed = msgspec.structs.replace(_now(context, fox), parent=None)
-    context.store.write(lambda w: rows.put_agent(w, changed))
+    context.store.write(lambda w: whole_rows.put_agent(w, changed))
 
 
 def _now(context: Context, fox: Agent) -> Agent:
@@ -461,7 +462,7 @@ def test_where_the_manager_cannot_hear_the_person_is_told(context: Context, cloc
     (context.folders.home / "config.toml").write_text("[nudges]\nmost = 1\nfirst = 10\n")
     fox = crew(context)
     paused = msgspec.structs.replace(_now(context, an_agent(LEAD)), state=State.PAUSED)
-    context.store.write(lambda w: rows.put_agent(w, paused))
+    context.store.write(lambda w: whole_rows.put_agent(w, paused))
     seen(context, fox, State.WAITING, IDLE)
     look(context, clock, 10)
     answers_idly(context, fox)

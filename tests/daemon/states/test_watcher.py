@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import NOW, REPO, Turned
 
@@ -49,8 +50,8 @@ def agent(context: Context, **more: Any) -> tuple[Agent, Session]:
         **more,
     )
     session = Session(agent=UID, number=1, marker="m", started_at=NOW)
-    context.store.write(lambda w: rows.put_agent(w, made))
-    context.store.write(lambda w: rows.put_session(w, session))
+    context.store.write(lambda w: whole_rows.put_agent(w, made))
+    context.store.write(lambda w: whole_rows.put_session(w, session))
     return made, session
 
 
