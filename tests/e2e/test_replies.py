@@ -61,6 +61,7 @@ def set_up(ask: Asker, ground: Ground) -> None:
     ask("config.set", config_key="max_agents", value="9")
     ask("config.add", config_key="permissions.worker.allow", value="Bash(make:*)")
     ask("config.remove", config_key="permissions.worker.allow", value="Bash(make:*)")
+    assert ask("roles")
     assert ask("drivers")
     ask("drivers.trusted", driver="standin")
     ask("drivers.trust", driver="standin")
