@@ -210,24 +210,6 @@ def test_a_small_terminal_wraps_and_stays_as_it_is_seen(stage: Stage) -> None:
     assert rows[:3] == ["20 60", "x" * 60, "x" * 10]
 
 
-def test_resizing_reaches_the_program_and_attaching_may_resize_again(stage: Stage) -> None:
-    seen = stage.file("sizes")
-    stage.python(
-        "import os, signal, sys\n"
-        "def tell(*_):\n"
-        "    with open(sys.argv[1], 'a') as f: f.write('%d %d\\n' % os.get_terminal_size(0))\n"
-        "signal.signal(signal.SIGWINCH, tell)\n"
-        "tell()\n"
-        "while True: signal.pause()\n",
-        str(seen),
-    )
-    until(lambda: seen.exists() and seen.read_text() == "80 24\n")
-    tmux = stage.sessions.tmux
-    tmux.resize(stage.name, 60, 20)
-    until(lambda: seen.read_text().endswith("60 20\n"))
-    assert ask(tmux, "show-options", "-wqv", "-t", f"={stage.name}:0.0", "window-size") == ""
-
-
 def test_attaching_gives_the_session_the_size_of_the_terminal(stage: Stage, place: Path) -> None:
     stage.start("sleep", "100")
     until(lambda: stage.facts.alive)

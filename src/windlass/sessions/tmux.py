@@ -205,19 +205,6 @@ class Tmux:
         """Presses keys by their tmux names (`C-c`, `Escape`, `Up`), ending scroll-back first."""
         self._sequence(_leave_history(name), ["send-keys", "-t", _pane(name), "--", *keys])
 
-    def resize(self, name: str, columns: int, lines: int) -> None:
-        """Sets the size of a session nobody is attached to; attaching still resizes it."""
-        target = _pane(name)
-        self._sequence(
-            ["resize-window", "-t", target, "-x", str(columns), "-y", str(lines)],
-            # resize-window fixes the size for good; this makes the next attach count again.
-            ["set-option", "-w", "-u", "-t", target, "window-size"],
-        )
-
-    def pane_pid(self, name: str) -> int:
-        """Returns the process id of the program that tmux started in the session."""
-        return int(self._ask_pane(name, "#{pane_pid}"))
-
     def attach_argv(self, name: str) -> list[str]:
         """Returns the command that attaches a terminal, also from inside another tmux."""
         attach = ["tmux", "-u", "-N", "-S", str(self.socket), "attach-session", "-t"]

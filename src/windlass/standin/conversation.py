@@ -68,7 +68,6 @@ class Conversation:
         self.goal = ""
         self.message = ""
         self.prompt_id: str | None = None
-        self.last_text = ""
         self.turn = Turn()
         self.spent = no_tokens()
         self._reply: str | None = None
@@ -200,7 +199,7 @@ class Conversation:
         uuid = self.transcript.add("assistant", message=message, **saved)
         self.turn.stop_reason = "tool_use" if block["type"] == "tool_use" else "end_turn"
         if block["type"] == "text":
-            self.last_text = self.turn.text = block["text"]
+            self.turn.text = block["text"]
         # Whoever listens gets the figures of the reply's beginning, as from the real program.
         begun = {**self._usage, "output_tokens": min(1, self._usage["output_tokens"])}
         self.face.said(block, self._line("assistant", {**message, "usage": begun}, uuid))
@@ -222,7 +221,7 @@ class Conversation:
         uuid = self.transcript.add(
             "assistant", message=message, cursor=self._saved(), error=kind, isApiErrorMessage=True
         )
-        self.last_text = self.turn.text = words
+        self.turn.text = words
         self.turn.stop_reason = "stop_sequence"
         self.face.said(block, {**self._line("assistant", message, uuid), "error": kind})
 

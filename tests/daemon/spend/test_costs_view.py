@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
 from tests.support import whole_rows
-from tests.support.contexts import REPO
 
 from windlass.core.errors import ConfigError, UserError
 from windlass.daemon.spend import costs
@@ -21,7 +20,6 @@ def test_a_day_is_the_day_on_which_it_was_spent(bench: Bench) -> None:
     since = bench.view(by="day", since=costs.day_of(NOON))
     assert since["total"]["usd"] == 0.2
     assert bench.view(since="2d")["total"]["usd"] == 0.3
-    assert costs.spent_today(bench.context, REPO) == {"usd": 0.2, "notional_usd": 0.0}
 
 
 def test_costs_are_grouped_as_asked_and_ended_agents_are_among_them(bench: Bench) -> None:

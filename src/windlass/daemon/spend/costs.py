@@ -21,7 +21,7 @@ from windlass.core import ages, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
@@ -212,18 +212,6 @@ class Costs:
 
         self._context.store.write(change)
         return bool(files)
-
-
-def spent_today(context: Context, repo: RepoId) -> dict[str, float]:
-    """What a repository's agents spent today: owed, and notional."""
-    day = day_of(context.clock.now())
-
-    def read(connection: Any) -> dict[str, float]:
-        owed = spending.total(connection, repo=repo, day=day, notional=False)
-        notional = spending.total(connection, repo=repo, day=day, notional=True)
-        return {"usd": round(owed, 6), "notional_usd": round(notional, 6)}
-
-    return context.store.read(read)
 
 
 def day_of(moment: float) -> str:
