@@ -127,6 +127,16 @@ def test_what_is_no_plain_file_holds_no_lines_and_nobody_up(
     assert texts(grown, place) == ([], place)
 
 
+@pytest.mark.parametrize("make", [a_pipe, a_link, a_folder])
+def test_who_needs_a_plain_file_is_told_that_there_is_none(
+    grown: Path, make: Callable[[Path], None]
+) -> None:
+    grown.unlink()
+    make(grown)
+    with pytest.raises(OSError):  # noqa: PT011 - a pipe, a link and a folder each have their own
+        line_reader.plain_lines(grown, FileOffset())
+
+
 _WITHOUT_ROOM = """
 import resource, sys
 from windlass.daemon.kernel import line_reader

@@ -53,17 +53,29 @@ class Part(NamedTuple):
 
 
 def whole_lines(path: str | Path, known: FileOffset, *, most: int | None = None) -> Part:
+    """What `plain_lines` finds; nothing where something else stands in the file's place.
+
+    Raises OSError only where the fault is ours.
+    """
+    try:
+        return plain_lines(path, known, most=most)
+    except OSError as error:
+        if error.errno in _OURS:
+            raise
+        return Part(known.offset, [], known)
+
+
+def plain_lines(path: str | Path, known: FileOffset, *, most: int | None = None) -> Part:
     """The lines from a place on that are whole: not all that there are, and one at least if any.
 
     What has no end after 64 MiB is nobody's line: of that only a beginning is returned, and the
-    next part begins behind it. Raises OSError only where the fault is ours.
+    next part begins behind it. A file that is missing has no lines; raises OSError for one that
+    cannot be read and for what is no plain file.
     """
     nothing = Part(known.offset, [], known)
     try:
         descriptor = untrusted_files.descriptor(path)
-    except OSError as error:
-        if error.errno in _OURS:
-            raise
+    except FileNotFoundError:
         return nothing
     try:
         found = os.fstat(descriptor)

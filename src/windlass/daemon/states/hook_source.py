@@ -38,10 +38,13 @@ _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
 def read_on(context: Context, agent: Agent, session: Session) -> bool:
-    """Keeps the next lines of a session's events; says whether it moved on in the file."""
+    """Keeps the next lines of a session's events; says whether it moved on in the file.
+
+    What is no plain file is an error: a session whose hooks are not heard is not silent.
+    """
     path = context.folders.events(agent.uid, session.number)
     known = FileOffset(session.events_offset)
-    part = line_reader.whole_lines(path, known, most=_READ_AT_ONCE)
+    part = line_reader.plain_lines(path, known, most=_READ_AT_ONCE)
     batch = _batch(part.lines, part.place.offset)
     if batch.end == session.events_offset:
         return False
