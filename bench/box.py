@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.table import Row
 
 from windlass.box import groups, wrapper
-from windlass.core.boxing import Boxing, Network, Quota
+from windlass.core.box_spec import BoxSpec, Network, Quota
 from windlass.core.launch import Launch
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
@@ -49,7 +49,7 @@ class Starts:
         launch = Launch(argv=argv, cwd=str(self._work), env=env, mode="live")
         began = time.perf_counter()
         if network is not None:
-            boxing = Boxing(writable=(str(self._work),), network=network, quota=_QUOTA)
+            boxing = BoxSpec(writable=(str(self._work),), network=network, quota=_QUOTA)
             launch = wrapper.wrap(launch, boxing, folder=folder, sockets=sockets)
         name = f"s{self._number}"
         self._sessions.start(folder=folder, name=name, launch=launch, wake=None, marker=name)
@@ -78,7 +78,7 @@ def measure(*, runs: int = RUNS) -> list[Row]:
         for _ in range(runs):
             for kind, network in kinds.items():
                 times[kind].append(starts.start(network))
-        line = wrapper.prefix(Boxing(), folder=folder / "one")
+        line = wrapper.prefix(BoxSpec(), folder=folder / "one")
         commands = [_run([*line, "/bin/true"]) for _ in range(runs)]
     finally:
         starts.close()

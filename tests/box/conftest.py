@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from windlass.box import groups, toolchains, wrapper
-from windlass.core.boxing import Boxing
+from windlass.core.box_spec import BoxSpec
 from windlass.core.launch import Launch, Mode, Receiver
 from windlass.core.sessions import Facts, StopReport
 from windlass.sessions.session import TmuxSessions
@@ -45,7 +45,7 @@ class Ground:
         self.files = folder / "box"
         for made in (self.work, self.sockets):
             made.mkdir(mode=0o700)
-        self.boxing = Boxing(writable=(str(self.work),), network="none")
+        self.boxing = BoxSpec(writable=(str(self.work),), network="none")
 
     def show(self, **changes: object) -> None:
         """Changes the box."""

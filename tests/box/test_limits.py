@@ -11,7 +11,7 @@ import pytest
 from tests.box.conftest import Ground
 
 from windlass.box import groups, wrapper
-from windlass.core.boxing import Quota
+from windlass.core.box_spec import Quota
 
 MEBIBYTE = 1 << 20
 

@@ -14,7 +14,7 @@ from tests.box.conftest import Ground, Stage, until
 
 from windlass.box import wrapper
 from windlass.box.proxy import Proxy
-from windlass.core.boxing import Quota
+from windlass.core.box_spec import Quota
 from windlass.core.errors import ConfigError
 from windlass.core.launch import HOOK_PORT, Receiver
 

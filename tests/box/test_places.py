@@ -10,7 +10,7 @@ import pytest
 from tests.box.conftest import Ground, Stage, until
 
 from windlass.box import wrapper
-from windlass.core.boxing import Boxing
+from windlass.core.box_spec import BoxSpec
 from windlass.core.errors import ConfigError, Denied
 
 _WALK = """
@@ -273,6 +273,6 @@ def test_the_boxes_files_say_what_they_are(ground: Ground) -> None:
 
 
 def test_relative_places_are_refused() -> None:
-    boxing = Boxing(readable=(os.path.relpath(sys.prefix),))
+    boxing = BoxSpec(readable=(os.path.relpath(sys.prefix),))
     with pytest.raises(ConfigError, match="absolute"):
         wrapper.prefix(boxing, folder=Path("/tmp/never-made"))

@@ -12,7 +12,7 @@ from tests.box.conftest import Ground, Stage, until
 from tests.support.claude import VERSION, claude_binary, claude_environment
 
 from windlass.box import toolchains, wrapper
-from windlass.core.boxing import Quota
+from windlass.core.box_spec import Quota
 from windlass.model.server import Model
 
 pytestmark = pytest.mark.slow

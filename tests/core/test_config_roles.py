@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core import config
-from windlass.core.boxing import NETWORKS
+from windlass.core.box_spec import NETWORKS
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
 from windlass.core.roles import MANAGER

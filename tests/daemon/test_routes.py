@@ -12,7 +12,7 @@ from tests.support.serving import Served, served
 
 from windlass.api.verbs import Caller, Verb, Wait
 from windlass.core.errors import Denied
-from windlass.daemon.kernel.requests import Performs
+from windlass.daemon.kernel.requests import IntentVerb
 
 NOBODY: Any = None
 CALLERS = {
@@ -200,7 +200,7 @@ def test_what_answers_a_verb_takes_and_gives_the_types_that_its_route_declares(n
 
 def answering(answer: Any) -> tuple[Any, Any]:
     """What takes the request, and what gives the reply: of an operation these are two."""
-    if isinstance(answer, Performs):
+    if isinstance(answer, IntentVerb):
         operation = answer.intents._operations[answer.kind]  # noqa: SLF001 - nobody else asks
         return plain(answer.begin), plain(operation.result)
     return plain(answer), plain(answer)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.launch import HOOK_PORT
 from windlass.core.ports import Driver

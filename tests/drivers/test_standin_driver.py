@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import DriverError, UserError
 from windlass.core.launch import Launch
 from windlass.core.ports import Driver

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from windlass.core.boxing import Boxing
+from windlass.core.box_spec import BoxSpec
 from windlass.core.errors import ConfigError, Denied
 
 HOSTNAME = "windlass-box"
@@ -63,7 +63,7 @@ def version(program: str) -> tuple[int, ...]:
     return tuple(map(int, numbers[0].split("."))) if numbers else (0,)
 
 
-def arguments(boxing: Boxing, *, shown: tuple[str, ...] = (), cwd: str | None = None) -> list[str]:
+def arguments(boxing: BoxSpec, *, shown: tuple[str, ...] = (), cwd: str | None = None) -> list[str]:
     """Builds the arguments of a box, without the program to run.
 
     `shown` are files of ours that the start needs, read-only, whatever else lies at their place.
@@ -94,7 +94,7 @@ def arguments(boxing: Boxing, *, shown: tuple[str, ...] = (), cwd: str | None = 
     ]
 
 
-def _namespaces(boxing: Boxing, known: tuple[int, ...]) -> Iterator[str]:
+def _namespaces(boxing: BoxSpec, known: tuple[int, ...]) -> Iterator[str]:
     yield from ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts")
     yield from ("--unshare-cgroup-try", "--hostname", HOSTNAME)
     if boxing.network != "host":
@@ -156,7 +156,7 @@ def _tmpfs(place: str, size: int, known: tuple[int, ...]) -> Iterator[str]:
     yield from ("--tmpfs", place)
 
 
-def _binds(boxing: Boxing, shown: tuple[str, ...]) -> Iterator[str]:
+def _binds(boxing: BoxSpec, shown: tuple[str, ...]) -> Iterator[str]:
     """Shallow before deep, and read-only after writable where both name one place."""
     wanted: dict[str, str] = {}
     for place in boxing.readable:

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass.core.boxing import Quota
+from windlass.core.box_spec import Quota
 
 _NAME = "windlass-"
 _WANTED = ("memory", "pids")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from windlass.box import bwrap, groups, wrapper
-from windlass.core.boxing import Boxing, Network
+from windlass.core.box_spec import BoxSpec, Network
 from windlass.core.errors import WindlassError
 
 _AGAIN = 30.0
@@ -145,7 +145,7 @@ def _tried(network: Network) -> str:
         try:
             place = Path(folder) / "place"
             place.mkdir()
-            boxing = Boxing(writable=(str(place),), network=network)
+            boxing = BoxSpec(writable=(str(place),), network=network)
             line = wrapper.prefix(boxing, folder=Path(folder) / "box", env={}, cwd=str(place))
             done = subprocess.run(
                 [*line, "/bin/sh", "-c", "echo in >here"],

@@ -18,7 +18,7 @@ import msgspec
 
 from windlass import whole_file
 from windlass.box import bwrap, groups, inside, relay, seccomp
-from windlass.core.boxing import Boxing, Quota
+from windlass.core.box_spec import BoxSpec, Quota
 from windlass.core.errors import ConfigError
 from windlass.core.launch import HOOK_PORT, Launch, Proxy
 
@@ -43,7 +43,7 @@ _DEAF = "trap '' INT QUIT TSTP TERM\n"
 HUP: when the terminal is gone, its holder alone is told, and the box has to end."""
 
 
-def wrap(launch: Launch, boxing: Boxing, *, folder: Path, sockets: Path) -> Launch:
+def wrap(launch: Launch, boxing: BoxSpec, *, folder: Path, sockets: Path) -> Launch:
     """Puts a session into a box; its files go to `folder`, its way out to the folder `sockets`.
 
     The environment moves into one of these files: outside, bubblewrap runs with none, so that
@@ -88,7 +88,7 @@ def wrap(launch: Launch, boxing: Boxing, *, folder: Path, sockets: Path) -> Laun
 
 
 def prefix(
-    boxing: Boxing,
+    boxing: BoxSpec,
     *,
     folder: Path,
     sockets: Path | None = None,
@@ -131,7 +131,7 @@ def interpreter() -> tuple[str, tuple[str, ...]]:
 
 
 def _line(
-    boxing: Boxing, *, folder: Path, name: str, told: Path, cwd: str | None, deaf: str
+    boxing: BoxSpec, *, folder: Path, name: str, told: Path, cwd: str | None, deaf: str
 ) -> list[str]:
     python, needed = interpreter()
     boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, *needed))
@@ -150,7 +150,7 @@ def _line(
     ]
 
 
-def _doors(boxing: Boxing, *, receiver: bool) -> list[tuple[str, int | str, str]]:
+def _doors(boxing: BoxSpec, *, receiver: bool) -> list[tuple[str, int | str, str]]:
     """Where the box's loopback is listened on, and what the proxy is told first by each.
 
     The first is the proxy itself, which is told nothing.

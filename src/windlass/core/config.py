@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from windlass.core import config_lists, config_roles, shapes
-from windlass.core.boxing import NETWORKS, Isolation, Network
+from windlass.core.box_spec import NETWORKS, Isolation, Network
 from windlass.core.config_roles import RoleSettings, Tools
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from windlass.core.boxing import Isolation, Network
+from windlass.core.box_spec import Isolation, Network
 from windlass.core.errors import UserError
 from windlass.core.ids import RoleName, role_name
 from windlass.core.roles import SHIPPED, USUAL, WIDER, Traits

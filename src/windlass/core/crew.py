@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from windlass.core.boxing import LEVELS, NETWORKS, Level, Network
+from windlass.core.box_spec import LEVELS, NETWORKS, Level, Network
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import AgentId, RepoId, RoleName, Uid, with_article
 from windlass.core.launch import Mode
@@ -14,7 +14,7 @@ from windlass.core.states import State
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent may use, beyond what its role gives it."""
+    """All that an agent may and may not use: its role's lists, what was asked for, its caller's."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from windlass.core.dialect import Dialect
-from windlass.core.driving import Abilities, SessionRequest
+from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.launch import Launch
 from windlass.core.sessions import CommandResult, Facts, StopReport
 

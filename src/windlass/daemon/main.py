@@ -36,8 +36,8 @@ from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.kernel import clock as clocks
 from windlass.daemon.kernel import repos, timers
 from windlass.daemon.kernel.context import Context, Folders
+from windlass.daemon.kernel.daemon_lock import Lock
 from windlass.daemon.kernel.failpoints import Failpoints
-from windlass.daemon.kernel.lock import Lock
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
 from windlass.daemon.launch.clones import Homecomings

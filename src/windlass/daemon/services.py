@@ -8,7 +8,7 @@ from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.restore import Restores
-from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -27,7 +27,7 @@ from windlass.store.store import Writing
 class Services:
     """What answers the verbs, by name."""
 
-    def __init__(self, context: Context, doors: Doors) -> None:
+    def __init__(self, context: Context, doors: AgentSockets) -> None:
         self.context = context
         self.spawns = Spawns(context, doors)
         self.endings = Endings(context, doors)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.core.driving import SessionRequest
+from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
 
 _LARGEST = 16 << 20

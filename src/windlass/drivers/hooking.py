@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from windlass.core.driving import Hooks
+from windlass.core.driver_request import Hooks
 from windlass.core.launch import Receiver
 
 OVER_HTTP = (

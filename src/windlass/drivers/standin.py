@@ -12,7 +12,7 @@ from windlass import __version__
 from windlass.core.claude import transcript
 from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.claude.input_lines import user_line
-from windlass.core.driving import Abilities, SessionRequest
+from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.errors import UserError
 from windlass.core.launch import Launch
 from windlass.core.script.format import parse

@@ -13,7 +13,14 @@ from tests.support.contexts import REPO
 from windlass.core.errors import Conflict, UserError
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress, give_up
-from windlass.daemon.kernel.intents import Begin, Effect, Intents, Operation, Step, Work
+from windlass.daemon.kernel.intents import (
+    Effect,
+    IntentDraft,
+    Intents,
+    Operation,
+    RunningIntent,
+    Step,
+)
 from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Event
@@ -42,7 +49,9 @@ class Release:
 
     def build(self) -> dict[str, Any]:
         """Builds a house, or goes on with it."""
-        return self.intents.perform("build", KEY, lambda: Begin(REPO, None, lambda _: {"n": 1}))
+        return self.intents.perform(
+            "build", KEY, lambda: IntentDraft(REPO, None, lambda _: {"n": 1})
+        )
 
     def intent(self) -> Intent:
         """What is recorded of it."""
@@ -51,7 +60,7 @@ class Release:
         return found
 
     def _do(self, name: str) -> Effect:
-        def do(_work: Work) -> None:
+        def do(_work: RunningIntent) -> None:
             if name == self._dies_in:
                 raise Killed
             if name == self._fails_in:
@@ -63,7 +72,7 @@ class Release:
     def _undo(self, name: str) -> Effect:
         return lambda _: self.log.append(f"no {name}")
 
-    def _result(self, work: Work) -> Mapping[str, Any]:
+    def _result(self, work: RunningIntent) -> Mapping[str, Any]:
         return {"house": work.data["n"]}
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.support.ground import until
 
-from windlass.daemon.kernel.locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks
 
 
 def test_many_threads_never_hold_the_same_key_at_once_and_leave_nothing_behind() -> None:

@@ -20,7 +20,7 @@ from windlass.api.wire.mail import ListenReply, ListenRequest
 from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation
 from windlass.daemon.mail import listeners
 from windlass.daemon.mail.listeners import Desk, Listeners, Waiter
 from windlass.store import noticeboard, tables
@@ -249,7 +249,7 @@ def test_only_the_end_of_everybody_ends_the_listener(
         context.store.write(lambda w: whole_rows.put_agent(w, an_agent("hen", repo=REPO)))
     ending = Operation("end", (), lambda _: [], lambda _: {})
     intents = Intents(context, (ending,))
-    begun = Begin(REPO, None, lambda _: {"agents": {}, "how": how})
+    begun = IntentDraft(REPO, None, lambda _: {"agents": {}, "how": how})
 
     async def test() -> None:
         waiting = waits(board, asked(context, timeout=1.0))

@@ -81,7 +81,7 @@ def test_a_command_that_fails_is_on_record_with_its_last_words(context: Context)
 
 
 def test_a_command_that_hangs_is_ended_with_what_it_started(context: Context) -> None:
-    bell = notify_command.Bell(context, limit=0.3)
+    bell = notify_command.NotifyCommand(context, limit=0.3)
 
     def ring(events: list[Event]) -> None:
         for event in events:

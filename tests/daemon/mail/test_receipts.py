@@ -106,7 +106,7 @@ def test_what_was_offered_since_it_was_looked_at_does_not_expire(post: Post) -> 
 
 def test_mail_of_an_agent_that_ends_fails_with_a_reason(post: Post) -> None:
     (sent,) = post.send("ann")
-    post.change(lambda w: receipts.close(w, post.agent("ann"), "kill"))
+    post.change(lambda w: receipts.close_mail_of(w, post.agent("ann"), "kill"))
     gone = post.message(sent["id"])
     assert (gone.state, gone.reason) == ("failed", "ann has ended: kill")
 

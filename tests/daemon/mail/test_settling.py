@@ -189,7 +189,7 @@ def test_an_agent_that_comes_back_has_its_mail_and_its_question_again(post: Post
         "expired", "failed", "failed",
     ]  # fmt: skip
     post.put(msgspec.structs.replace(post.agent("ann"), ended_at=None))
-    post.change(lambda w: receipts.revive(w, post.agent("ann"), ended))
+    post.change(lambda w: receipts.revive_mail_of(w, post.agent("ann"), ended))
     back = [post.message(one) for one in (question, waits, offered, seen, early)]
     assert [one.state for one in back] == ["queued", "queued", "queued", "delivered", "expired"]
     assert back[2].offer == offer, "its conversation may have it"

@@ -24,7 +24,7 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Step
 from windlass.daemon.mail import notices, questions, receipts
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.receipts import Party
@@ -158,7 +158,7 @@ def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(
         context.store.write(partial(left_behind, who=one))
     notify(context, board, Caller(fox.uid), text="half way")
     warned(context, Party(fox.uid, fox.id))
-    context.store.write(partial(receipts.close, agent=fox, how="killed"))
+    context.store.write(partial(receipts.close_mail_of, agent=fox, how="killed"))
     before = len(context.store.read(rows.events))
     context.store.write(partial(notices.forget, agent=fox))
     assert [(who, text) for who, text in senders(context) if who == "fox"] == [
@@ -249,7 +249,7 @@ def test_a_session_that_we_end_is_no_news(context: Context) -> None:
     fox = agent(context)
     stop = Step("stop", lambda _: ends(context, fox, 143))
     intents = Intents(context, (Operation("end", (stop,), lambda _: [], lambda _: {}),))
-    begun = Begin(REPO, None, lambda _: {"agents": {fox.uid: fox.id}, "how": "kill"})
+    begun = IntentDraft(REPO, None, lambda _: {"agents": {fox.uid: fox.id}, "how": "kill"})
     intents.perform("end", None, lambda: begun)
     assert state_of(context, fox) is State.STOPPED
     assert told(context) == []

@@ -28,7 +28,7 @@ from windlass.core.mail.messages import Message
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Step
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.daemon.states import observations, reports
@@ -125,7 +125,7 @@ def deliver(context: Context, uid: str) -> None:
 
     def change(writing: Writing) -> None:
         for one in mailbox.queued(writing.connection, uid):
-            receipts.seen(writing, receipts.delivered(writing, one, "rewake"))
+            receipts.mark_read(writing, receipts.delivered(writing, one, "rewake"))
 
     context.store.write(change)
 
@@ -177,7 +177,7 @@ def test_what_a_manager_does_itself_is_not_told_to_it(context: Context) -> None:
     fox = crew(context)
     stop = Step("stop", lambda _: ends(context, fox, 143))
     ending = Operation("end", (stop,), lambda _: [], lambda _: {})
-    begun = Begin(REPO, LEAD, lambda _: {"agents": {FOX: FOX}, "how": "kill"})
+    begun = IntentDraft(REPO, LEAD, lambda _: {"agents": {FOX: FOX}, "how": "kill"})
     Intents(context, (ending,)).perform("end", None, lambda: begun)
     assert state_of(context, fox) is State.STOPPED
     assert bodies(context, LEAD) == []
@@ -484,7 +484,7 @@ def test_news_of_an_agent_that_has_ended_are_not_worth_delivering(context: Conte
     fox = crew(context)
     completes(context, fox)
     (news,) = mail_of(context, LEAD)
-    context.store.write(lambda w: receipts.close(w, fox, "merge"))
+    context.store.write(lambda w: receipts.close_mail_of(w, fox, "merge"))
     (after,) = mail_of(context, LEAD)
     assert (news.state, after.state) == ("queued", "expired")
     assert after.reason == "fox has ended meanwhile: merge"

@@ -14,7 +14,7 @@ from windlass.core.ages import age
 from windlass.core.printable import printable, printable_line
 
 if TYPE_CHECKING:
-    from windlass.core.boxing import Level
+    from windlass.core.box_spec import Level
 
 EXAMPLES = (
     "wl info api",

@@ -24,7 +24,7 @@ class Moment(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """How an agent rests, and what was tried since it did something by itself."""
+    """An idle agent's state, since when, and the reminders since it last acted by itself."""
 
     state: State
     reason: Reason

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from windlass.core.boxing import Level
+from windlass.core.box_spec import Level
 from windlass.core.crew import Policy
 from windlass.core.policy.tool_calls import FILE_TOOLS
 from windlass.core.shell import line_policy

@@ -25,10 +25,10 @@ from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
 from windlass.core.ids import Uid
 from windlass.daemon.agents import session_life
-from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import boxes, clones, project_commands
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository, salvage, workspaces
@@ -40,7 +40,7 @@ from windlass.store.store import Writing
 class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
-    def __init__(self, context: Context, doors: Doors) -> None:
+    def __init__(self, context: Context, doors: AgentSockets) -> None:
         self._context = context
         self._doors = doors
 
@@ -58,7 +58,7 @@ class Endings:
         """The operation behind `kill` and `nuke`."""
         return Operation("end", self.steps(), uids_of, self.result)
 
-    def begin(self, caller: Caller, request: EndRequest) -> Begin:
+    def begin(self, caller: Caller, request: EndRequest) -> IntentDraft:
         """Finds who is meant, and refuses what the caller may not end."""
         context = self._context
         where = lookup.scope(context, caller, request)
@@ -73,7 +73,7 @@ class Endings:
             raise UserError("which agent?", "name one; `wl list` shows who is there")
         chosen = list({agent.uid: agent for agent in chosen}.values())
         for agent in chosen:
-            lookup.reachable(where, agent, live, doing="end")
+            lookup.require_reachable(where, agent, live, doing="end")
         if where.caller is not None and not request.get("force"):
             raise Denied("an agent must say --force to end agents", "add --force if you mean it")
         for agent in chosen:
@@ -81,18 +81,18 @@ class Endings:
                 project_commands.interrupt_setup(self._context, agent)
         how = "nuke" if request.get("tree") else "kill"
         by = where.caller.id if where.caller else "the person"
-        return Begin(
+        return IntentDraft(
             chosen[0].repo if chosen else where.require_repo().id,
             where.caller_uid,
             lambda writing: record(writing, chosen, how=how, by=by),
         )
 
-    def stop(self, work: Work) -> None:
+    def stop(self, work: RunningIntent) -> None:
         """Stops every session, proven down to the last process."""
         for agent, _ in self._live(work):
             session_life.stop_session(self._context, agent)
 
-    def _salvage(self, work: Work) -> None:
+    def _salvage(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
             if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
                 continue
@@ -100,7 +100,7 @@ class Endings:
             kept = keep(self._context, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
-    def _remove(self, work: Work) -> None:
+    def _remove(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
             if agent.branch is None or repos.is_gone(repo):
                 continue
@@ -112,13 +112,13 @@ class Endings:
                 also = f"; its work is also kept as {kept['id']}" if kept else ""
                 raise type(error)(error.message, f"{error.hint}{also}") from error
 
-    def _archive(self, work: Work) -> None:
+    def _archive(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
             folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
             if repos.is_gone(repo):
                 keep_orphaned(agent, folder)
 
-    def _close(self, work: Work) -> None:
+    def _close(self, work: RunningIntent) -> None:
         live = [agent for agent, _ in self._live(work)]
 
         def change(writing: Writing) -> None:
@@ -133,7 +133,7 @@ class Endings:
             self._doors.close(agent.uid)
             boxes.forget(self._context, agent)
 
-    def result(self, work: Work) -> EndReply:
+    def result(self, work: RunningIntent) -> EndReply:
         """Who ended, and where their work is."""
         ended: list[EndedAgent] = []
         for uid, name in work.data["agents"].items():
@@ -141,7 +141,7 @@ class Endings:
             ended.append({"id": name, "uid": uid, "trash": kept})
         return {"ended": ended, "orphans": list(work.data.get("orphans", {}))}
 
-    def _live(self, work: Work) -> list[tuple[Agent, Repo]]:
+    def _live(self, work: RunningIntent) -> list[tuple[Agent, Repo]]:
         found = []
         for uid in uids_of(work.data):
             agent = self._context.store.read(partial(rows.agent, uid=uid))
@@ -249,7 +249,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     rows.change_agent(writing, agent.uid, ended_at=writing.now, ended_by=how, archive=archived)
     told = AgentEnded(id=agent.id, how=how, by=by)
     writing.emit(told, repo=agent.repo, agent=agent.uid)
-    for passed_on in receipts.close(writing, agent, how):
+    for passed_on in receipts.close_mail_of(writing, agent, how):
         notices.on_message(writing, passed_on)
     notices.forget(writing, agent)
     orphans = {}
@@ -262,7 +262,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     return orphans
 
 
-def dismantle(context: Context, doors: Doors, agent: Agent, repo: Repo, *, how: str) -> None:
+def dismantle(context: Context, doors: AgentSockets, agent: Agent, repo: Repo, *, how: str) -> None:
     """Takes down an agent that never came to be, in the same order as every ending."""
     if agent.ended_at is not None:
         return

@@ -16,7 +16,7 @@ from windlass.core.states import RESTING, State
 from windlass.daemon.agents import endings
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import keyboard
 from windlass.store import rows
 from windlass.store.store import Writing
@@ -31,21 +31,21 @@ class Interrupts:
         self._context = context
 
     def operations(self) -> tuple[Operation, ...]:
-        """A note is done when it is recorded; a turn is stopped at most once too often."""
+        """A note is done when it is recorded; a turn may be stopped twice, which does no harm."""
         return (
             Operation("note", (), lambda _: [], _noted),
             Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted),
         )
 
-    def begin_interrupt(self, caller: Caller, request: AgentRequest) -> Begin:
+    def begin_interrupt(self, caller: Caller, request: AgentRequest) -> IntentDraft:
         """Finds whose turn is to be stopped."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.reachable(where, agent, lookup.live(self._context, where), doing="interrupt")
+        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="interrupt")
         self._refuse_deaf(agent)
-        return Begin(agent.repo, where.caller_uid, lambda _: {"uid": agent.uid})
+        return IntentDraft(agent.repo, where.caller_uid, lambda _: {"uid": agent.uid})
 
-    def _interrupt(self, work: Work) -> None:
+    def _interrupt(self, work: RunningIntent) -> None:
         agent = endings.still_live(self._context, Uid(work.data["uid"]))
         number = self._refuse_deaf(agent)
         if agent.state in RESTING:
@@ -71,7 +71,7 @@ class Interrupts:
                 return
             clock.sleep(0.05)
 
-    def begin_note(self, caller: Caller, request: NoteRequest) -> Begin:
+    def begin_note(self, caller: Caller, request: NoteRequest) -> IntentDraft:
         """Writes a line into an agent's log, in the transaction that records it."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, where, request.get("agent"))
@@ -84,7 +84,7 @@ class Interrupts:
             writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
             return {"id": agent.id, "text": text}
 
-        return Begin(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, where.caller_uid, prepare)
 
     def _refuse_deaf(self, agent: Agent) -> int:
         """The number of the session that can hear, or why there is none."""
@@ -97,12 +97,12 @@ class Interrupts:
         raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
 
 
-def _interrupted(work: Work) -> InterruptReply:
+def _interrupted(work: RunningIntent) -> InterruptReply:
     agent = endings.still_live(work.context, Uid(work.data["uid"]))
     return {"id": agent.id, "state": agent.state}
 
 
-def _noted(work: Work) -> NoteReply:
+def _noted(work: RunningIntent) -> NoteReply:
     return {"agent": work.data["id"], "noted": work.data["text"]}
 
 

@@ -20,7 +20,7 @@ from windlass.daemon.agents import endings
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import boxes, clones
 from windlass.git import changes, merges, repository, status
@@ -56,7 +56,7 @@ class Merges:
             result=self._result,
         )
 
-    def begin(self, caller: Caller, request: MergeRequest) -> Begin:
+    def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:
         """Finds what is to be merged into what, and refuses what cannot be."""
         context = self._context
         where = lookup.scope(context, caller, request)
@@ -64,7 +64,7 @@ class Merges:
         live = lookup.live(context, where)
         if where.caller is not None and where.caller.uid == agent.uid:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
-        lookup.reachable(where, agent, live, doing="merge")
+        lookup.require_reachable(where, agent, live, doing="merge")
         refuse_inside(agent, request.get("cwd", ""))
         into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
         by = where.caller.id if where.caller else "the person"
@@ -74,13 +74,13 @@ class Merges:
             own = where.caller is not None and into != where.caller.branch
             return {**data, "into": into, "time": int(writing.now), "agents_own": own}
 
-        return Begin(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, where.caller_uid, prepare)
 
     def preview(self, caller: Caller, request: MergeRequest) -> MergeCheckReply:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
         into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
         self._come_home(agent, into)
@@ -131,7 +131,7 @@ class Merges:
             raise UserError(f"{target} cannot be merged into itself", "name another branch")
         return target
 
-    def _check(self, work: Work) -> None:
+    def _check(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
         into = work.data["into"]
         self._come_home(agent, into)
@@ -140,7 +140,7 @@ class Merges:
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
 
-    def _plan(self, work: Work) -> None:
+    def _plan(self, work: RunningIntent) -> None:
         if "plan" in work.data:
             return
         agent, git = self._agent(work)
@@ -156,7 +156,7 @@ class Merges:
             raise Conflict(error.message, hint) from error
         work.keep(plan=msgspec.to_builtins(plan))
 
-    def _apply(self, work: Work) -> None:
+    def _apply(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
         plan = shapes.convert(work.data["plan"], MergePlan)
         marked = self._marked(git, plan.old, plan.new)
@@ -177,9 +177,9 @@ class Merges:
 
     def _come_home(self, agent: Agent, into: str) -> None:
         """Brings what both sides committed in boxes into the repository."""
-        clones.bring(self._context, agent)
+        clones.fetch_commits(self._context, agent)
         if (target := self._boxed_on(agent, into)) is not None:
-            clones.bring(self._context, target)
+            clones.fetch_commits(self._context, target)
 
     def _rehearse(self, git: Repository, plan: MergePlan, agent: Agent, into: str) -> None:
         merges.rehearse(git, plan, box=self._box(agent, into))
@@ -202,7 +202,9 @@ class Merges:
         config = settings.load(self._context.folders.home, git.root)
         return protected.among(changes.touched(git, old, new), config.landing.protected)
 
-    def _refuse_protected(self, git: Repository, plan: MergePlan, agent: Agent, work: Work) -> None:
+    def _refuse_protected(
+        self, git: Repository, plan: MergePlan, agent: Agent, work: RunningIntent
+    ) -> None:
         """Refuses an agent what only a person lets in, by what would really change."""
         marked = self._marked(git, plan.old, plan.new) if work.data.get("agents_own") else []
         if marked:
@@ -212,7 +214,7 @@ class Merges:
                 f"ask the person: wl merge {agent.id} --into {work.data['into']}",
             )
 
-    def _result(self, work: Work) -> MergeReply:
+    def _result(self, work: RunningIntent) -> MergeReply:
         plan = work.data["plan"]
         return {
             **self._ending.result(work),
@@ -222,7 +224,7 @@ class Merges:
             "verdict": UNPROVEN,
         }
 
-    def _agent(self, work: Work) -> tuple[Agent, Repository]:
+    def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
 

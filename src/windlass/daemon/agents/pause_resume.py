@@ -19,10 +19,10 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
-from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
 from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.spend import budgets
@@ -34,7 +34,7 @@ from windlass.store.store import Writing
 class PauseResume:
     """The operations `pause`, `resume` and `reassign`, and the requests that begin them."""
 
-    def __init__(self, context: Context, doors: Doors) -> None:
+    def __init__(self, context: Context, doors: AgentSockets) -> None:
         self._context = context
         self._doors = doors
 
@@ -51,11 +51,13 @@ class PauseResume:
             Operation("reassign", (), lambda _: [], _reassigned),
         )
 
-    def begin(self, kind: str, caller: Caller, request: AgentRequest | ResumeRequest) -> Begin:
+    def begin(
+        self, kind: str, caller: Caller, request: AgentRequest | ResumeRequest
+    ) -> IntentDraft:
         """Finds the agent, and says where it stands already."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.reachable(where, agent, lookup.live(self._context, where), doing=kind)
+        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing=kind)
         if kind == "pause" and where.caller is not None and where.caller.uid == agent.uid:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
         limits = _limits(agent, request)
@@ -87,7 +89,7 @@ class PauseResume:
                 _limit(writing, agent.uid, limits)
             return {"uid": agent.uid, "number": number}
 
-        return Begin(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, where.caller_uid, prepare)
 
     def wake(self, intents: Intents, uid: Uid, *, key: str, by: Uid | None) -> None:
         """Goes on with a stopped agent, for whom there is mail, if its sender may do that."""
@@ -96,12 +98,12 @@ class PauseResume:
         request: AgentRequest = {"agent": agent.id, "cwd": root}
         intents.perform("resume", key, lambda: self.begin("resume", Caller(by), request))
 
-    def begin_reassign(self, caller: Caller, request: ReassignRequest) -> Begin:
+    def begin_reassign(self, caller: Caller, request: ReassignRequest) -> IntentDraft:
         """Gives an agent another parent, or none, in the transaction that records it."""
         where = lookup.scope(self._context, caller, request)
         live = lookup.live(self._context, where)
         agent = lookup.agent(self._context, where, request["agent"])
-        lookup.reachable(where, agent, live, doing="reassign")
+        lookup.require_reachable(where, agent, live, doing="reassign")
         wanted = request["parent"]
         if where.caller is not None and (wanted is None or where.caller.uid == agent.uid):
             raise Denied(
@@ -110,23 +112,23 @@ class PauseResume:
             )
         parent = lookup.agent(self._context, where, wanted) if wanted else None
         if parent is not None:
-            lookup.reachable(where, parent, live, doing="give agents to")
+            lookup.require_reachable(where, parent, live, doing="give agents to")
         uid = where.caller_uid
         new = parent.uid if parent else None
-        return Begin(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
+        return IntentDraft(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
 
-    def _pause(self, work: Work) -> None:
+    def _pause(self, work: RunningIntent) -> None:
         agent = self._live(work)
         # The word first: between it and the end of the process the agent is not "stopped".
         why = work.data.get("why", "paused with `wl pause`")
         self._context.store.write(lambda w: _say_paused(w, agent, why))
         session_life.stop_session(self._context, agent)
 
-    def _ensure(self, work: Work) -> None:
+    def _ensure(self, work: RunningIntent) -> None:
         agent = self._live(work)
-        clones.ensure(self._context, agent)
+        clones.recreate_workspace(self._context, agent)
 
-    def _resume(self, work: Work) -> None:
+    def _resume(self, work: RunningIntent) -> None:
         agent = self._live(work)
         if agent.session < work.data["number"]:
             session_life.stop_session(
@@ -141,10 +143,10 @@ class PauseResume:
             session_life.give_up_session(self._context, agent, why)
             raise
 
-    def _live(self, work: Work) -> Agent:
+    def _live(self, work: RunningIntent) -> Agent:
         return endings.still_live(self._context, Uid(work.data["uid"]))
 
-    def _result(self, work: Work) -> SessionReply:
+    def _result(self, work: RunningIntent) -> SessionReply:
         agent = self._live(work)
         return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
 
@@ -190,7 +192,7 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
     if parent is not None:
         crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
     moved = rows.change_agent(writing, uid, parent=new)
-    for question in receipts.move(writing, moved):
+    for question in receipts.readdress_questions(writing, moved):
         notices.on_message(writing, question)
     why = f"to {parent.id}" if parent else "to nobody"
     writing.emit(AgentReassigned(id=agent.id, why=why), repo=agent.repo, agent=uid)
@@ -203,7 +205,7 @@ def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
     }
 
 
-def _reassigned(work: Work) -> ReassignReply:
+def _reassigned(work: RunningIntent) -> ReassignReply:
     return {"id": work.data["id"], "parent": work.data["parent"]}
 
 

@@ -29,10 +29,10 @@ from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.pause_resume import reassign
-from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.requests import own_key
 from windlass.daemon.launch import clones
@@ -54,7 +54,7 @@ class Restores:
     if the rest fails, it ends as it had.
     """
 
-    def __init__(self, context: Context, doors: Doors) -> None:
+    def __init__(self, context: Context, doors: AgentSockets) -> None:
         self._context = context
         self._doors = doors
 
@@ -74,7 +74,7 @@ class Restores:
             result=_restored,
         )
 
-    def begin(self, caller: Caller, request: TrashRequest) -> Begin:
+    def begin(self, caller: Caller, request: TrashRequest) -> IntentDraft:
         """Restores one trash entry."""
         where = lookup.scope(self._context, caller, request)
         repo = where.require_repo()
@@ -90,7 +90,7 @@ class Restores:
             lost = _Lost(_row_of(entry), entry)
             return {"agents": [self._reserve(writing, lost, taken, name)]}
 
-        return Begin(repo.id, where.caller_uid, prepare)
+        return IntentDraft(repo.id, where.caller_uid, prepare)
 
     def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
@@ -109,10 +109,10 @@ class Restores:
             return cast("RestoreReply", done)
         taken = repos.agent_branches(repos.git(repo))
 
-        def begin() -> Begin:
+        def begin() -> IntentDraft:
             if last is None:
                 raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
-            return Begin(
+            return IntentDraft(
                 repo.id, where.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
             )
 
@@ -199,7 +199,7 @@ class Restores:
     def _in_use(self, repo: RepoId, name: AgentId, busy: set[str]) -> bool:
         return name.lower() in busy or self._context.folders.workspace(repo, name).exists()
 
-    def _files(self, work: Work) -> None:
+    def _files(self, work: RunningIntent) -> None:
         git = repos.git(repos.by_id(self._context, work.intent.repo))
         notes: list[str] = []
         for plan in work.data["agents"]:
@@ -213,12 +213,12 @@ class Restores:
                 path=plan["workspace"],
                 branch=plan["branch"],
                 agent=plan["id"],
-                origin=clones.prepare(self._context, agent) if agent else None,
+                origin=clones.refreshed_mirror(self._context, agent) if agent else None,
             )
             notes += [f"{plan['id']}: {note}" for note in done.notes]
         work.keep(notes=notes)
 
-    def _folder(self, work: Work) -> None:
+    def _folder(self, work: RunningIntent) -> None:
         for plan in work.data["agents"]:
             target = self._context.folders.agent(Uid(plan["uid"]))
             source = self._context.folders.archive / (plan["archive"] or "none")
@@ -230,12 +230,12 @@ class Restores:
                 half.rename(target)
             target.mkdir(parents=True, exist_ok=True)
 
-    def _open(self, work: Work) -> None:
+    def _open(self, work: RunningIntent) -> None:
         for plan in work.data["agents"]:
             self._doors.open(Uid(plan["uid"]))
             self._context.store.write(partial(_bring_back_mail, plan=plan))
 
-    def _give_up(self, work: Work) -> None:
+    def _give_up(self, work: RunningIntent) -> None:
         """Ends again what could not be brought back; the trash still has it, and so has undo."""
 
         def change(writing: Writing) -> None:
@@ -253,7 +253,7 @@ def _bring_back_mail(writing: Writing, *, plan: Mapping[str, Any]) -> None:
     """What was given up when an agent ended waits again; what it asked is news again."""
     agent = rows.agent(writing.connection, Uid(plan["uid"]))
     if agent is not None:
-        for message in receipts.revive(writing, agent, plan["was"]["ended_at"]):
+        for message in receipts.revive_mail_of(writing, agent, plan["was"]["ended_at"]):
             notices.on_message(writing, message)
 
 
@@ -308,7 +308,7 @@ def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEnt
     return found
 
 
-def _restored(work: Work) -> RestoreReply:
+def _restored(work: RunningIntent) -> RestoreReply:
     return {
         "restored": work.data["agents"],
         "notes": work.data.get("notes", []),
@@ -316,7 +316,7 @@ def _restored(work: Work) -> RestoreReply:
     }
 
 
-def _reassigned_back(work: Work) -> RestoreReply:
+def _reassigned_back(work: RunningIntent) -> RestoreReply:
     agent: RestoredAgent = {
         "id": work.data["id"],
         "uid": work.data["agent"],
@@ -334,13 +334,13 @@ def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
     return was is None or (above is not None and above.ended_at is None)
 
 
-def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> Begin:
+def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> IntentDraft:
     def prepare(writing: Writing) -> dict[str, Any]:
         was = last.data["was"]
         _mark(writing, last.id, key)
         return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
 
-    return Begin(repo, where.caller_uid, prepare)
+    return IntentDraft(repo, where.caller_uid, prepare)
 
 
 def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply:

@@ -17,7 +17,7 @@ from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.kernel.requests import Performs
+from windlass.daemon.kernel.requests import IntentVerb
 
 _EMPTY = Refusal("agents do not empty the trash")
 _RESTORE = Refusal("agents do not restore from the trash")
@@ -35,7 +35,7 @@ def routes(
     interrupts: Interrupts,
 ) -> dict[str, Verb | Wait]:
     """Verb by verb."""
-    does = partial(Performs, intents)
+    does = partial(IntentVerb, intents)
     return {
         "end": Verb(wire.EndRequest, wire.EndReply, does("end", endings.begin), callers="both"),
         "interrupt": Verb(

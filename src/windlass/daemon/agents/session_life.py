@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from windlass import drivers
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
-from windlass.core.driving import SessionRequest
+from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
@@ -36,7 +36,7 @@ _BEGINNING = 1 << 20
 """Bytes of a conversation in which its first message begins."""
 
 
-class Doors(Protocol):
+class AgentSockets(Protocol):
     """An agent's sockets."""
 
     def open(self, uid: Uid) -> None:
@@ -73,7 +73,7 @@ def begin_session(context: Context, agent: Agent) -> Agent:
     return context.store.write(change)
 
 
-def start_session(context: Context, doors: Doors, agent: Agent) -> None:
+def start_session(context: Context, doors: AgentSockets, agent: Agent) -> None:
     """Starts the session that was recorded last; does nothing if it runs already."""
     session = context.store.read(lambda c: _begun(c, agent))
     folder = context.folders.session(agent.uid, session.number)
@@ -162,7 +162,7 @@ def stop_session(context: Context, agent: Agent) -> None:
     context.store.write(lambda w: observations.record_end(w, agent, session, facts))
     context.look(agent.uid)  # what it said and spent last
     boxes.clear(context, agent)
-    clones.try_to_bring(context, agent)
+    clones.try_to_fetch_commits(context, agent)
 
 
 def give_up_session(context: Context, agent: Agent, why: str) -> None:

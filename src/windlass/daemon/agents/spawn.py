@@ -12,10 +12,10 @@ from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
 from windlass.core import crew, ids, names, roles
-from windlass.core.boxing import Isolation, Network
+from windlass.core.box_spec import Isolation, Network
 from windlass.core.config import Config, confinement, role_settings
 from windlass.core.crew import Agent, Limits, Spawn
-from windlass.core.driving import SessionRequest
+from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
@@ -23,10 +23,10 @@ from windlass.core.launch import Mode
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
-from windlass.daemon.agents.session_life import Doors
+from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import boxes, clones, instructions, project_commands, session_request
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.policy import grants
@@ -41,7 +41,7 @@ from windlass.store.store import Writing
 class Spawns:
     """The operation `spawn` and the request that begins it."""
 
-    def __init__(self, context: Context, doors: Doors) -> None:
+    def __init__(self, context: Context, doors: AgentSockets) -> None:
         self._context = context
         self._doors = doors
 
@@ -58,7 +58,7 @@ class Spawns:
             result=self._result,
         )
 
-    def begin(self, caller: Caller, request: SpawnRequest) -> Begin:
+    def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:
         """Checks a request as far as it can be without doing anything, and says how to begin."""
         context = self._context
         _require_programs(context)
@@ -83,14 +83,16 @@ class Spawns:
         limits = _limits(request, driver, mode)
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
-        configured = grants.configured(config, role.name, choice.level)
-        given = grants.wanted(request, configured, where.caller)
+        configured = grants.configured_policy(config, role.name, choice.level)
+        given = grants.granted_policy(request, configured, where.caller)
         parent = where.caller
         if named := request.get("parent"):
             parent = lookup.agent(context, lookup.Scope(repo, where.caller), named)
-            lookup.reachable(where, parent, lookup.live(context, where), doing="start agents for")
+            lookup.require_reachable(
+                where, parent, lookup.live(context, where), doing="start agents for"
+            )
         if parent is not None:
-            clones.bring(context, parent)
+            clones.fetch_commits(context, parent)
         fork_of = self._fork(where, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = _script(request, repo, driver, where.caller)
@@ -158,7 +160,7 @@ class Spawns:
             told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
             return {"uid": agent.uid, "withheld": withheld, **told}
 
-        return Begin(repo.id, where.caller_uid, prepare)
+        return IntentDraft(repo.id, where.caller_uid, prepare)
 
     def _confined(
         self,
@@ -223,7 +225,7 @@ class Spawns:
         if wanted is None:
             return None
         source = lookup.any_agent(self._context, where, wanted)
-        lookup.reachable(where, source, lookup.live(self._context, where), doing="fork")
+        lookup.require_reachable(where, source, lookup.live(self._context, where), doing="fork")
         if source.driver != driver or not drivers.get(driver).abilities.fork:
             raise UserError(
                 f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
@@ -236,42 +238,42 @@ class Spawns:
             )
         return session_request.transcript(self._context, source)
 
-    def _agent(self, work: Work) -> tuple[Agent, Repo]:
+    def _agent(self, work: RunningIntent) -> tuple[Agent, Repo]:
         uid = Uid(work.data["uid"])
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None:  # written in the transaction that began this intent
             raise AssertionError(uid)
         return agent, repos.by_id(self._context, agent.repo)
 
-    def _workspace(self, work: Work) -> None:
+    def _workspace(self, work: RunningIntent) -> None:
         agent, repo = self._agent(work)
         session_request.keep_fork(self._context, agent)
         session_request.keep_script(self._context, agent, work.data.get("script"))
         if agent.branch is None:
             return
         git = repos.git(repo)
-        clones.lodge(self._context, agent)
+        clones.create_workspace(self._context, agent)
         workspaces.include(git, agent.workspace)
 
-    def _setup(self, work: Work) -> None:
+    def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._agent(work)
         config = settings.load(self._context.folders.home, repo.root)
         if not config.workspace.setup or agent.branch is None:
             return
         project_commands.run(self._context, agent, "setup", config.workspace.setup, config)
 
-    def _session(self, work: Work) -> None:
+    def _session(self, work: RunningIntent) -> None:
         agent, _ = self._agent(work)
         if agent.session == 0:
             agent = session_life.begin_session(self._context, agent)
         session_life.start_session(self._context, self._doors, agent)
 
-    def _abandon(self, work: Work) -> None:
+    def _abandon(self, work: RunningIntent) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""
         agent, repo = self._agent(work)
         endings.dismantle(self._context, self._doors, agent, repo, how="spawn failed")
 
-    def _result(self, work: Work) -> SpawnReply:
+    def _result(self, work: RunningIntent) -> SpawnReply:
         agent, _ = self._agent(work)
         return {
             "uid": agent.uid,

@@ -12,7 +12,7 @@ from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import Clock, Commands, Sessions
 from windlass.daemon.kernel.failpoints import Failpoints
-from windlass.daemon.kernel.locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks
 from windlass.daemon.kernel.memory import Memory
 from windlass.daemon.kernel.pools import Pools
 from windlass.store.store import Store

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Work:
+class RunningIntent:
     """One intent under way: its data, and a way to keep more."""
 
     def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
@@ -89,7 +89,7 @@ class Work:
         self.intent = rows.change_intent(writing, key, updated_at=now, **columns)
 
 
-Effect = Callable[[Work], None]
+Effect = Callable[[RunningIntent], None]
 
 
 class Step(NamedTuple):
@@ -112,7 +112,7 @@ class Operation(NamedTuple):
     kind: str
     steps: tuple[Step, ...]
     locks: Callable[[Mapping[str, Any]], list[Uid]]
-    result: Callable[[Work], Mapping[str, Any]]
+    result: Callable[[RunningIntent], Mapping[str, Any]]
     version: int = 1
     upgrades: Mapping[int, Upgrade] = MappingProxyType({})
     counted: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Operation(NamedTuple):
         )
 
 
-class Begin(NamedTuple):
+class IntentDraft(NamedTuple):
     """What is needed to set out: who wants it, where, and the first transaction.
 
     `prepare` runs in the transaction that records the intent; what it raises means that nothing
@@ -141,7 +141,9 @@ class Begin(NamedTuple):
     prepare: Callable[[Writing], dict[str, Any]]
 
 
-def set_out(writing: Writing, kind: str, key: str, begin: Begin, *, version: int = 1) -> Intent:
+def set_out(
+    writing: Writing, kind: str, key: str, begin: IntentDraft, *, version: int = 1
+) -> Intent:
     """Records a new intent, in the caller's transaction."""
     intent = Intent(
         id=key,
@@ -179,7 +181,9 @@ class Intents:
         self._running: dict[str, Future[dict[str, Any]]] = {}
         self._guard = threading.Lock()
 
-    def perform(self, kind: str, key: str | None, begin: Callable[[], Begin]) -> dict[str, Any]:
+    def perform(
+        self, kind: str, key: str | None, begin: Callable[[], IntentDraft]
+    ) -> dict[str, Any]:
         """Does it, or waits for whoever does, or returns how it ended.
 
         `begin` is asked only where nothing was begun under the key: what it checks may well be
@@ -208,7 +212,7 @@ class Intents:
     def resume(self, intent: Intent) -> None:
         """Goes on with what an earlier daemon left open; its failure is recorded, not raised."""
 
-        def gone() -> Begin:
+        def gone() -> IntentDraft:
             raise Internal(f"intent {intent.id} was to be resumed and is not there")
 
         try:
@@ -216,7 +220,7 @@ class Intents:
         except WindlassError as error:
             log.warning("%s %s, resumed, failed: %s", intent.kind, intent.id, error.message)
 
-    def _outcome(self, kind: str, key: str, begin: Callable[[], Begin]) -> dict[str, Any]:
+    def _outcome(self, kind: str, key: str, begin: Callable[[], IntentDraft]) -> dict[str, Any]:
         found = self._context.store.read(lambda c: rows.intent(c, key))
         if found is None:
             begun, operation = begin(), self._operations[kind]
@@ -227,9 +231,9 @@ class Intents:
             return found.result or {}
         if found.status == "failed":
             raise _rebuilt(found.error or {})
-        return self._taken_up(Work(self._context, found))
+        return self._taken_up(RunningIntent(self._context, found))
 
-    def _taken_up(self, work: Work) -> dict[str, Any]:
+    def _taken_up(self, work: RunningIntent) -> dict[str, Any]:
         """Does what is left of an intent, or tells that this release cannot."""
         operation = self._operations.get(work.intent.kind)
         try:
@@ -246,7 +250,7 @@ class Intents:
                 work.take_over(progress, operation.version)
             return self._go_on(operation, work)
 
-    def _give_up(self, operation: Operation, work: Work) -> Conflict:
+    def _give_up(self, operation: Operation, work: RunningIntent) -> Conflict:
         """Takes back what an older release had done; returns what to tell of that."""
         error = Conflict(
             f"{operation.kind} was begun by an older release of Windlass, and is taken back",
@@ -256,24 +260,26 @@ class Intents:
         self._report(work, error)
         return error
 
-    def _report(self, work: Work, error: WindlassError) -> None:
+    def _report(self, work: RunningIntent, error: WindlassError) -> None:
         log.error("%s %s: %s", work.intent.kind, work.intent.id, error.message)
         told = f"{error.message}; {error.hint}"
         work.finish(
             lambda w: self._tell(w, work.intent, told), status="failed", error=_as_data(error)
         )
 
-    def _record(self, writing: Writing, operation: Operation, key: str, begin: Begin) -> Intent:
+    def _record(
+        self, writing: Writing, operation: Operation, key: str, begin: IntentDraft
+    ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
         intent = set_out(writing, operation.kind, key, begin, version=operation.version)
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
-        result = dict(operation.result(Work(self._context, intent, writing)))
+        result = dict(operation.result(RunningIntent(self._context, intent, writing)))
         done = rows.change_intent(writing, key, status="done", result=result)
         writing.emit(_ended(done), repo=done.repo)
         return done
 
-    def _go_on(self, operation: Operation, work: Work) -> dict[str, Any]:
+    def _go_on(self, operation: Operation, work: RunningIntent) -> dict[str, Any]:
         reached = self._context.failpoints.reached
         for step in operation.steps:
             if step.name in work.intent.done or not step.needed(work.data):
@@ -294,7 +300,7 @@ class Intents:
         reached(f"{operation.kind}.finish.after")
         return result
 
-    def _take_back(self, operation: Operation, work: Work, begun: Iterable[str]) -> None:
+    def _take_back(self, operation: Operation, work: RunningIntent, begun: Iterable[str]) -> None:
         """Undoes the steps of these names, the last one first."""
         names = set(begun)
         for step in reversed(operation.steps):
@@ -308,7 +314,7 @@ class Intents:
                 _tell_of_failed_undo(work, step.name, told)
 
 
-def _tell_of_failed_undo(work: Work, step: str, told: str) -> None:
+def _tell_of_failed_undo(work: RunningIntent, step: str, told: str) -> None:
     failed = IntentUndoFailed(intent=work.intent.id, step=step, error=told)
     work.context.store.write(lambda w: w.emit(failed, repo=work.intent.repo))
 

@@ -98,7 +98,7 @@ def any_agent(context: Context, where: Scope, wanted: str | None) -> Agent:
         return past
 
 
-def reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
+def require_reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
     """Refuses an agent that wants to do something to what is neither it nor below it."""
     if where.caller is None or where.caller.uid in (target.uid, target.parent):
         return

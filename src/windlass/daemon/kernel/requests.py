@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from windlass.api.verbs import Caller
-from windlass.daemon.kernel.intents import Begin, Intents
+from windlass.daemon.kernel.intents import IntentDraft, Intents
 
 Asked = TypeVar("Asked", bound=Mapping[str, Any])
 
 
-class Performs(Generic[Asked]):
+class IntentVerb(Generic[Asked]):
     """Answers a verb that is an operation: does it once per key, and returns its result."""
 
     def __init__(
-        self, intents: Intents, kind: str, begin: Callable[[Caller, Asked], Begin]
+        self, intents: Intents, kind: str, begin: Callable[[Caller, Asked], IntentDraft]
     ) -> None:
         self.intents = intents
         self.kind = kind

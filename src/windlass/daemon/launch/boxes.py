@@ -17,10 +17,10 @@ import windlass
 from windlass import drivers
 from windlass.api import places
 from windlass.box import groups, probes, proxy, toolchains, wrapper
-from windlass.core.boxing import Boxing, Isolation, Level, Network, Quota
+from windlass.core.box_spec import BoxSpec, Isolation, Level, Network, Quota
 from windlass.core.config import Config, confinement
 from windlass.core.crew import Agent
-from windlass.core.driving import SessionRequest
+from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
 from windlass.core.launch import Launch
 from windlass.daemon.kernel import repos, settings
@@ -119,7 +119,7 @@ def prefix(
 def way_out(context: Context, agent: Agent) -> Iterator[None]:
     """Lets a command beside a session reach the domains that its agent may, while it runs.
 
-    Not for while a session runs, whose own way out this would be in the place of.
+    Not while a session runs: this would take the place of its proxy's socket.
     """
     if agent.isolation != "box" or agent.network != "proxy":
         yield
@@ -175,7 +175,7 @@ def _around_clone(
     _require_still(agent)
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
     config = _config(context, agent)
-    boxing = Boxing(
+    boxing = BoxSpec(
         readable=(*borrowed, *readable),
         writable=writable,
         network="none" if probes.usable().full else "host",
@@ -223,7 +223,7 @@ def _boxing(
     *,
     programs: tuple[str, ...] = (),
     more: tuple[str, ...] = (),
-) -> Boxing:
+) -> BoxSpec:
     repo = repos.by_id(context, agent.repo)
     config = settings.load(context.folders.home, repo.root)
     folder = context.folders.agent(agent.uid)
@@ -233,7 +233,7 @@ def _boxing(
     script = (agent.script,) if agent.script else ()
     never = (repo.root, str(context.folders.home), str(context.folders.runtime))
     tools = _tools(request.env["PATH"], programs, tuple(config.box.toolchains), never)
-    return Boxing(
+    return BoxSpec(
         readable=(
             *(str(path) for path in shown if path.exists()),
             str(context.folders.sockets(agent.uid)),

@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 
 
 class Homecomings:
-    """Does for every boxed agent that lives what is done without being asked for.
+    """Fetches new commits of boxed agents into the repository, and refreshes what they see of it.
 
     Each comes home in a thread of the pool, and once at a time: a clone that keeps git busy for
     minutes holds up neither the others nor whoever looks at its agent.
@@ -71,13 +71,13 @@ class Homecomings:
 
     def _bring(self, agent: Agent) -> None:
         try:
-            try_to_bring(self._context, agent)
+            try_to_fetch_commits(self._context, agent)
         finally:
             with self._guard:
                 self._under_way.discard(agent.uid)
 
 
-def lodge(context: Context, agent: Agent) -> None:
+def create_workspace(context: Context, agent: Agent) -> None:
     """Makes an agent's workspace, of the kind that its isolation asks for."""
     if agent.branch is None:
         return
@@ -87,11 +87,11 @@ def lodge(context: Context, agent: Agent) -> None:
         branch=agent.branch,
         base=agent.base,
         agent=agent.id,
-        origin=prepare(context, agent),
+        origin=refreshed_mirror(context, agent),
     )
 
 
-def ensure(context: Context, agent: Agent) -> None:
+def recreate_workspace(context: Context, agent: Agent) -> None:
     """Makes a workspace again that was deleted by hand."""
     if agent.branch is None:
         return
@@ -100,11 +100,11 @@ def ensure(context: Context, agent: Agent) -> None:
         path=agent.workspace,
         branch=agent.branch,
         agent=agent.id,
-        origin=prepare(context, agent),
+        origin=refreshed_mirror(context, agent),
     )
 
 
-def prepare(context: Context, agent: Agent) -> str | None:
+def refreshed_mirror(context: Context, agent: Agent) -> str | None:
     """The mirror, up to date, that a boxed agent's clone has for `origin`; None for a worktree."""
     if agent.isolation != "box":
         return None
@@ -112,7 +112,7 @@ def prepare(context: Context, agent: Agent) -> str | None:
     return str(context.folders.mirror(agent.repo))
 
 
-def bring(context: Context, agent: Agent) -> None:
+def fetch_commits(context: Context, agent: Agent) -> None:
     """Brings what a boxed agent committed into the repository; quick where nothing is new."""
     if agent.isolation != "box" or agent.branch is None or agent.ended_at is not None:
         return
@@ -151,7 +151,7 @@ def _coming_home(agent: Agent) -> Uid:
     return Uid(f"{agent.uid} comes home")
 
 
-def try_to_bring(context: Context, agent: Agent) -> None:
+def try_to_fetch_commits(context: Context, agent: Agent) -> None:
     """Brings it for somebody who has more to do; what goes wrong is recorded, once.
 
     Where that went wrong lately, and the clone is as it was, nothing is tried.
@@ -166,7 +166,7 @@ def try_to_bring(context: Context, agent: Agent) -> None:
     if before is not None and before.holds(seen, context.clock.now()):
         return
     try:
-        bring(context, agent)
+        fetch_commits(context, agent)
     except WindlassError as error:
         why, again = error.message, before is not None and before.seen == seen
         pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0

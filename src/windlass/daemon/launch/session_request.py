@@ -17,7 +17,7 @@ from windlass.box import toolchains
 from windlass.core import crew
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.driving import Hooks, SessionRequest
+from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import Conflict
 from windlass.core.launch import HOOK_PORT, Mode
 from windlass.daemon.kernel import repos, settings, untrusted_files

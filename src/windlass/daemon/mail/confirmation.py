@@ -207,7 +207,7 @@ def _keep(writing: Writing, watched: list[Message], found: list[TranscriptLine])
                 known[number] = mailbox.change(writing, arrived, offer=after)
         if line.answers:
             for message in [one for one in known.values() if one.state == "delivered"]:
-                known[message.id] = receipts.seen(writing, message)
+                known[message.id] = receipts.mark_read(writing, message)
     return [one for one in known.values() if one.offer is not None]
 
 

@@ -27,7 +27,7 @@ from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
 from windlass.core.states import IDLE
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks
 from windlass.daemon.launch import keyboard
 from windlass.daemon.mail import confirmation, receipts
 from windlass.daemon.mail.confirmation import AgentSession, Confirmation

@@ -36,9 +36,9 @@ from windlass.core.mail.notices import checked
 from windlass.core.ports import Clock
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
 from windlass.daemon.mail import notices, receipts
-from windlass.daemon.mail.notify_command import Bell
+from windlass.daemon.mail.notify_command import NotifyCommand
 from windlass.store import mailbox, noticeboard, rows
 from windlass.store.noticeboard import Notice
 from windlass.store.store import Event, Writing
@@ -122,7 +122,7 @@ class Desk:
         return min(self._given.values(), default=None)
 
     def taken(self, numbers: list[int]) -> None:
-        """Keeps back what has its reader: who looked just before that sees it still."""
+        """Holds back what was acknowledged: who read the queue before that still lists it."""
         end = self._clock.monotonic() + HELD
         self._given |= dict.fromkeys(numbers, end)
 
@@ -134,7 +134,7 @@ class Desk:
         self.wake()
 
     def answered(self, held: float) -> None:
-        """Grants whoever waited for nothing a moment to wait anew."""
+        """Counts a listener whose time was over as present for `held` more seconds."""
         self._armed_until = max(self._armed_until, self._clock.monotonic() + held)
 
     def armed(self) -> bool:
@@ -150,7 +150,7 @@ class Listeners:
         self._held = held
         self._desks: dict[RepoId, Desk] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._bell = Bell(context)
+        self._bell = NotifyCommand(context)
 
     def open(self) -> None:
         """Hears of every commit from now on; once, before anything is posted."""
@@ -164,7 +164,7 @@ class Listeners:
         """A notice is posted when it is recorded."""
         return Operation("notify", (), lambda _: [], _posted)
 
-    def begin(self, caller: Caller, request: NotifyRequest) -> Begin:
+    def begin(self, caller: Caller, request: NotifyRequest) -> IntentDraft:
         """Posts a notice of an agent, of the person, or of whom the person names."""
         where = lookup.scope(self._context, caller, request)
         repo = where.require_repo().id
@@ -180,7 +180,7 @@ class Listeners:
             )
             return {"number": posted.number, "line": notices.line(posted)}
 
-        return Begin(repo, where.caller_uid, prepare)
+        return IntentDraft(repo, where.caller_uid, prepare)
 
     async def listen(self, caller: Caller, request: ListenRequest) -> ListenReply:
         """Waits for notices of a repository, and offers them to whoever is first."""
@@ -296,5 +296,5 @@ def _refuse_too_many(writing: Writing, repo: RepoId) -> None:
         )
 
 
-def _posted(work: Work) -> NoticeView:
+def _posted(work: RunningIntent) -> NoticeView:
     return {"number": work.data["number"], "line": work.data["line"]}

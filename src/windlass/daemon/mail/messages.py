@@ -37,7 +37,7 @@ from windlass.core.mail import messages as mail
 from windlass.core.mail.messages import USER, MailLimits, Message
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Step, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.mail import admission, from_windlass, notices, recipients
 from windlass.daemon.mail.receipts import PERSON, Party, acknowledge, delivered, draft, post
 from windlass.store import mailbox, rows
@@ -63,7 +63,7 @@ class Messages:
             Operation("ack", (), lambda _: [], _acked),
         )
 
-    def begin_send(self, caller: Caller, request: SendRequest) -> Begin:
+    def begin_send(self, caller: Caller, request: SendRequest) -> IntentDraft:
         """Finds everyone who is meant; records a message to each."""
         where = lookup.scope(self._context, caller, request)
         hint = f"wl send {request['agent']} 'text', or the text on stdin"
@@ -72,7 +72,7 @@ class Messages:
         text = admission.checked(request["text"], hint)
         return self._begin(where, to, request, text, answered)
 
-    def begin_answer(self, caller: Caller, request: AnswerRequest) -> Begin:
+    def begin_answer(self, caller: Caller, request: AnswerRequest) -> IntentDraft:
         """Finds the question that is meant, by its id or by who asks; its asker gets the answer."""
         where = lookup.scope(self._context, caller, request)
         question = self._question(where, request["question"])
@@ -93,7 +93,7 @@ class Messages:
         request: SendRequest,
         text: str,
         answered: Message | None,
-    ) -> Begin:
+    ) -> IntentDraft:
         repo = self._repo(where, to)
         given = settings.load(self._context.folders.home, repo.root)
         limits = MailLimits(given.mail.rate, given.mail.inbox)
@@ -125,9 +125,9 @@ class Messages:
             by = where.caller_uid
             return {"sent": [one.id for one in sent], "wake": wake, "by": by}
 
-        return Begin(repo.id, where.caller_uid, prepare)
+        return IntentDraft(repo.id, where.caller_uid, prepare)
 
-    def begin_ack(self, caller: Caller, request: MessagesRequest) -> Begin:
+    def begin_ack(self, caller: Caller, request: MessagesRequest) -> IntentDraft:
         """Marks messages as dealt with; without any, all that the caller has."""
         where = lookup.scope(self._context, caller, request)
         named = [self._found(where, one) for one in request.get("messages", [])]
@@ -149,7 +149,9 @@ class Messages:
                 _tell_asker(writing, one, by)
             return {"acked": [one.id for one in acked]}
 
-        return Begin(named[0].repo if named else where.require_repo().id, where.caller_uid, prepare)
+        return IntentDraft(
+            named[0].repo if named else where.require_repo().id, where.caller_uid, prepare
+        )
 
     def inbox(self, caller: Caller, request: InboxRequest) -> list[MessageView]:
         """The messages to somebody, or from somebody; the person has seen what it is shown."""
@@ -158,7 +160,9 @@ class Messages:
         wanted = request.get("agent")
         if wanted and not (where.caller is None and recipients.is_person(wanted)):
             agent = lookup.any_agent(self._context, where, wanted)
-            lookup.reachable(where, agent, lookup.live(self._context, where), doing="read mail of")
+            lookup.require_reachable(
+                where, agent, lookup.live(self._context, where), doing="read mail of"
+            )
         who = agent.uid if agent else USER
         last = request.get("last")
         if last is not None and last < 1:
@@ -331,7 +335,7 @@ class Messages:
             return
         raise Denied(f"{message.id} is not yours", "`wl inbox` shows what is")
 
-    def _wake(self, work: Work) -> None:
+    def _wake(self, work: RunningIntent) -> None:
         kept: dict[str, str] = dict(work.data.get("asleep", {}))
         for uid in work.data["wake"]:
             try:
@@ -343,7 +347,7 @@ class Messages:
         if kept:
             work.keep(asleep=kept)
 
-    def _sent(self, work: Work) -> SendReply:
+    def _sent(self, work: RunningIntent) -> SendReply:
         def find(connection: Any) -> list[Message]:
             found = [mailbox.find(connection, one) for one in work.data["sent"]]
             return [one for one in found if one is not None]
@@ -433,7 +437,7 @@ def shown_to_person(context: Context, messages: Iterable[Message]) -> None:
         context.store.write(change)
 
 
-def _acked(work: Work) -> AckReply:
+def _acked(work: RunningIntent) -> AckReply:
     return {"acked": work.data["acked"]}
 
 

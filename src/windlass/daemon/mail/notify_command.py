@@ -43,7 +43,7 @@ class Ended(NamedTuple):
     tail: str = ""
 
 
-class Bell:
+class NotifyCommand:
     """Runs the command, a few at once, in a pool of its own."""
 
     def __init__(self, context: Context, *, limit: float = LIMIT) -> None:

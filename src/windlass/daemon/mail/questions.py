@@ -17,7 +17,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail.messages import MailLimits, Message
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Operation, Work
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
 from windlass.daemon.mail import admission, messages, notices, receipts, recipients
 from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.store import mailbox, rows
@@ -34,18 +34,18 @@ class Questions:
         """A question is asked when it is recorded."""
         return Operation("ask", (), lambda _: [], _asked)
 
-    def begin(self, caller: Caller, request: AskRequest) -> Begin:
+    def begin(self, caller: Caller, request: AskRequest) -> IntentDraft:
         """Records a question of the calling agent."""
         where = lookup.scope(self._context, caller, request)
         agent = where.require_caller()
         text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
         repo = where.require_repo()
         given = settings.load(self._context.folders.home, repo.root)
-        to = self._context.store.read(lambda c: receipts.above(c, agent))
+        to = self._context.store.read(lambda c: receipts.manager_or_person(c, agent))
         if to == PERSON:
             admission.refuse_question(allowed=given.allow_agent_questions)
         limits = MailLimits(given.mail.rate, given.mail.inbox)
-        return Begin(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
+        return IntentDraft(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
     def view(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """What `listed` finds, for somebody who reads it: the person has then seen it."""
@@ -83,7 +83,7 @@ def record(
     writing: Writing, agent: Agent, text: str, limits: MailLimits | None = None
 ) -> dict[str, Any]:
     """Keeps a question, and says whose it is to answer."""
-    to = receipts.above(writing.connection, agent)
+    to = receipts.manager_or_person(writing.connection, agent)
     asker = Party(agent.uid, agent.id)
     if limits is not None:
         admission.refuse_flood(writing, agent.repo, asker, [to], limits)
@@ -131,7 +131,7 @@ def _told(message: Message, now: float) -> QuestionView:
     }
 
 
-def _asked(work: Work) -> AskReply:
+def _asked(work: RunningIntent) -> AskReply:
     data = work.data
     return {
         "message": data["message"],

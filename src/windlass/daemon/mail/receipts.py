@@ -40,7 +40,7 @@ PERSON = Party(USER, USER)
 OURSELVES = Party(WINDLASS, WINDLASS)
 
 
-def above(connection: sa.Connection, agent: Agent) -> Party:
+def manager_or_person(connection: sa.Connection, agent: Agent) -> Party:
     """Whom an agent answers to: its manager, or the person."""
     found = rows.agent(connection, agent.parent) if agent.parent else None
     if found is None or found.ended_at is not None:
@@ -102,7 +102,7 @@ def delivered(writing: Writing, message: Message, route: mail.Route) -> Message:
     return now
 
 
-def seen(writing: Writing, message: Message) -> Message:
+def mark_read(writing: Writing, message: Message) -> Message:
     """Records that the recipient has gone on after it had a message."""
     read = MessageRead(id=message.id, sender=message.sender_id)
     _tell(writing, message, read, of=message.recipient)
@@ -139,12 +139,12 @@ def expire(writing: Writing, messages: list[Message]) -> None:
             _end(writing, fresh, "expired", "it was not delivered before its time was over")
 
 
-def close(writing: Writing, agent: Agent, how: str) -> list[Message]:
+def close_mail_of(writing: Writing, agent: Agent, how: str) -> list[Message]:
     """Gives up what waits for an agent that has ended, and what was to be told of its state.
 
     What it asked nobody has to answer; what it was asked is asked of who is above it. Returns that.
     """
-    heir = above(writing.connection, agent)
+    heir = manager_or_person(writing.connection, agent)
     for message in mailbox.questions(writing.connection, sender=agent.uid):
         _end(writing, message, "expired", f"{agent.id}, who asked, has ended: {how}")
     asked = mailbox.questions(writing.connection, recipient=agent.uid)
@@ -156,18 +156,18 @@ def close(writing: Writing, agent: Agent, how: str) -> list[Message]:
     return passed_on
 
 
-def move(writing: Writing, agent: Agent) -> list[Message]:
+def readdress_questions(writing: Writing, agent: Agent) -> list[Message]:
     """Asks what an agent has asked of whoever it answers to now, if that is another; returns that.
 
     What it asked is the business of who leads it.
     """
-    boss = above(writing.connection, agent)
+    boss = manager_or_person(writing.connection, agent)
     asked = mailbox.questions(writing.connection, sender=agent.uid)
     others = [one for one in asked if one.recipient != boss.uid]
     return [_ask_instead(writing, one, boss, f"{agent.id} has moved") for one in others]
 
 
-def revive(writing: Writing, agent: Agent, since: float) -> list[Message]:
+def revive_mail_of(writing: Writing, agent: Agent, since: float) -> list[Message]:
     """Takes back what was given up when an agent ended, now that it lives again; returns that."""
     return [
         _again(writing, message)

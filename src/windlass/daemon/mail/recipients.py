@@ -40,7 +40,7 @@ def above(context: Context, where: lookup.Scope) -> Party:
     if where.caller is None:
         raise UserError("a person has no parent", "name an agent; `wl list` shows who is there")
     caller = where.caller
-    return context.store.read(lambda c: receipts.above(c, caller))
+    return context.store.read(lambda c: receipts.manager_or_person(c, caller))
 
 
 def _named(context: Context, where: lookup.Scope, word: str) -> list[Party]:

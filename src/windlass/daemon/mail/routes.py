@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import mail as wire
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.kernel.requests import Performs
+from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.messages import Messages
@@ -33,19 +33,19 @@ def routes(
         "ack": Verb(
             wire.MessagesRequest,
             wire.AckReply,
-            Performs(intents, "ack", messages.begin_ack),
+            IntentVerb(intents, "ack", messages.begin_ack),
             callers="both",
         ),
         "answer": Verb(
             wire.AnswerRequest,
             wire.SendReply,
-            Performs(intents, "send", messages.begin_answer),
+            IntentVerb(intents, "send", messages.begin_answer),
             callers="both",
         ),
         "ask": Verb(
             wire.AskRequest,
             wire.AskReply,
-            Performs(intents, "ask", questions.begin),
+            IntentVerb(intents, "ask", questions.begin),
             callers="agent",
             refusal=_ASK,
         ),
@@ -58,7 +58,7 @@ def routes(
         "notify": Verb(
             wire.NotifyRequest,
             wire.NoticeView,
-            Performs(intents, "notify", listeners.begin),
+            IntentVerb(intents, "notify", listeners.begin),
             callers="both",
         ),
         "questions": Verb(
@@ -73,7 +73,7 @@ def routes(
         "send": Verb(
             wire.SendRequest,
             wire.SendReply,
-            Performs(intents, "send", messages.begin_send),
+            IntentVerb(intents, "send", messages.begin_send),
             callers="both",
         ),
         "taken": Verb(wire.TakenRequest, wire.TakenReply, listeners.taken, refusal=_TAKE),

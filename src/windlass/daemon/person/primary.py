@@ -36,7 +36,7 @@ _NEWS_AT = ("UserPromptSubmit", "PostToolUse")
 
 
 class _Known(NamedTuple):
-    """A crew as it was when an event was the last one."""
+    """What a crew was like; true until there is an event newer than `event`."""
 
     event: int
     gist: Gist

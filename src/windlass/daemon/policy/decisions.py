@@ -1,4 +1,4 @@
-"""Decisions about calls of tools: the verb that the policy hook asks, and its file for without us.
+"""Decisions about calls of tools, and the file that a policy hook decides by without a daemon.
 
 Who asks is known by the socket. What is decided is `core.policy`'s; here is which agent, which
 policy and which places. Mail for the agent goes with the answer. Nothing else is written: denials
@@ -21,7 +21,7 @@ import msgspec
 from windlass import whole_file
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput, HookOutput
-from windlass.core.boxing import Level
+from windlass.core.box_spec import Level
 from windlass.core.crew import Agent, Policy
 from windlass.core.errors import Denied
 from windlass.core.ids import RepoId, RoleName, Uid
@@ -52,7 +52,7 @@ class Decisions:
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")
-        decision = about(self._context, agent, request)
+        decision = decide_for_agent(self._context, agent, request)
         answer = cast("HookOutput", tool_calls.answer(request, decision))
         if self._mail is not None and (said := self._mail(uid, request)):
             told = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
@@ -60,7 +60,7 @@ class Decisions:
         return answer
 
 
-def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
+def decide_for_agent(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
     """Decides about a call of an agent, as its hook's event tells of it."""
     temp = "/tmp" if agent.isolation == "box" else str(context.folders.temporary(agent.uid))  # noqa: S108
     home = context.folders.private_home(agent.uid) if agent.isolation == "box" else None
@@ -77,7 +77,7 @@ def about(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
     )
 
 
-def about_anybody(
+def decide_in_folder(
     context: Context, event: Mapping[str, Any], *, role: RoleName, level: Level, given: Policy
 ) -> Decision:
     """Decides about a call of somebody who works in the call's own folder."""

@@ -25,7 +25,7 @@ class Denials:
         """What one agent was denied, oldest first."""
         where = lookup.scope(self._context, caller, request)
         agent = lookup.any_agent(self._context, where, request.get("agent"))
-        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
         found = self._context.store.read(
             lambda c: rows.events(c, agent=agent.uid, kind=PolicyDecision.kind, limit=_MOST)
         )

@@ -27,20 +27,22 @@ class Explanations:
         event = _read(request["input"])
         if wanted := request.get("agent"):
             agent = lookup.agent(self._context, where, wanted)
-            lookup.reachable(where, agent, lookup.live(self._context, where), doing="ask about")
-            decision = decisions.about(self._context, agent, event)
+            lookup.require_reachable(
+                where, agent, lookup.live(self._context, where), doing="ask about"
+            )
+            decision = decisions.decide_for_agent(self._context, agent, event)
         else:
             _refuse_in_a_box(where.caller)
             level = request.get("level") or "hooks"
             root = where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
             config = settings.load(self._context.folders.home, root)
             role = role_files.find(config, root, request.get("role") or roles.USUAL).role.name
-            decision = decisions.about_anybody(
+            decision = decisions.decide_in_folder(
                 self._context,
                 event,
                 role=role,
                 level=level,
-                given=grants.configured(config, role, level),
+                given=grants.configured_policy(config, role, level),
             )
         return {"decision": decision.verdict, "reason": decision.reason, "rule": decision.rule}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from windlass.api.wire.agents import SpawnRequest
-from windlass.core.boxing import Level
+from windlass.core.box_spec import Level
 from windlass.core.config import Config, role_tools
 from windlass.core.crew import Agent, Policy
 from windlass.core.ids import RoleName
 from windlass.core.policy import tool_policy
 
 
-def configured(config: Config, role: RoleName, level: Level) -> Policy:
+def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
     given = role_tools(config, role)
     lists = Policy(allow=tuple(given.allow), deny=tuple(given.deny))
@@ -18,7 +18,7 @@ def configured(config: Config, role: RoleName, level: Level) -> Policy:
     return tool_policy.with_mandatory(lists, level=level, commands=[one for one in commands if one])
 
 
-def wanted(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
+def granted_policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
     """What the role gives, what was asked for, and every limit of the agent that asks."""
     limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
     asked = request.get("allow", [])

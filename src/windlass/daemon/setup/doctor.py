@@ -15,7 +15,7 @@ from windlass import __version__, drivers
 from windlass.api.wire.setup import DoctorReply, LevelView
 from windlass.box import probes
 from windlass.box.probes import Probe
-from windlass.core.boxing import Level
+from windlass.core.box_spec import Level
 from windlass.core.config import Config, confinement, role_settings
 from windlass.core.errors import WindlassError
 from windlass.core.roles import USUAL

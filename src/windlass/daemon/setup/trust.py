@@ -15,7 +15,7 @@ import msgspec
 from windlass import drivers
 from windlass.api.wire.setup import DriverView, TrustReply
 from windlass.core.config import Config
-from windlass.core.driving import SessionRequest
+from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, DriverError, NotFound, Unavailable, WindlassError
 from windlass.core.ports import Driver
 from windlass.daemon.kernel.context import Context

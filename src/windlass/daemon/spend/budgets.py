@@ -21,7 +21,7 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Exceeded, Figures
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents
+from windlass.daemon.kernel.intents import IntentDraft, Intents
 from windlass.daemon.spend import costs
 from windlass.store import rows, spending
 from windlass.store.rows import Session
@@ -213,7 +213,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:g}s"
 
 
-def _begin(judged: _Judged, *, told: bool) -> Begin:
+def _begin(judged: _Judged, *, told: bool) -> IntentDraft:
     """How to set out to pause an agent; whoever tries again has told of it already."""
     agent = judged.agent
 
@@ -230,7 +230,7 @@ def _begin(judged: _Judged, *, told: bool) -> Begin:
             "why": f"paused: {pricing.sentences(judged.exceeded)}",
         }
 
-    return Begin(agent.repo, None, prepare)
+    return IntentDraft(agent.repo, None, prepare)
 
 
 def _unwarned(connection: Any, judged: _Judged, now: float) -> list[Exceeded]:

@@ -16,7 +16,7 @@ from windlass.core.events import AgentOvergrown
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents
+from windlass.daemon.kernel.intents import IntentDraft, Intents
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -79,9 +79,9 @@ def _count(*folders: str) -> int:
     return sum(int(line.split(b"\t")[0]) for line in lines)
 
 
-def _begin(agent: Agent, why: str) -> Begin:
+def _begin(agent: Agent, why: str) -> IntentDraft:
     def prepare(writing: Writing) -> dict[str, Any]:
         writing.emit(AgentOvergrown(id=agent.id, why=why), repo=agent.repo, agent=agent.uid)
         return {"uid": agent.uid, "number": agent.session, "why": why}
 
-    return Begin(agent.repo, None, prepare)
+    return IntentDraft(agent.repo, None, prepare)

@@ -35,7 +35,14 @@ from windlass.core.reasons import Reason
 from windlass.core.states import State
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Begin, Intents, Operation, Step, Work, set_out
+from windlass.daemon.kernel.intents import (
+    IntentDraft,
+    Intents,
+    Operation,
+    RunningIntent,
+    Step,
+    set_out,
+)
 from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.states import reminders
 from windlass.git import status
@@ -49,7 +56,7 @@ KIND = "report"
 
 
 class Reports:
-    """Tells what states mean to others, soon after they changed."""
+    """Tells managers, agents themselves and the person what a change of state means to them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -82,7 +89,7 @@ class Reports:
         if intent is not None:
             self._intents.resume(intent)
 
-    def _count(self, work: Work) -> None:
+    def _count(self, work: RunningIntent) -> None:
         agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
         if agent is None:
             return
@@ -93,7 +100,7 @@ class Reports:
             found["reminds"] = given is None or given.nudges.uncommitted
         work.keep(**found)
 
-    def _tell(self, work: Work) -> None:
+    def _tell(self, work: RunningIntent) -> None:
         self._context.store.write(lambda w: _tell(w, work))
 
 
@@ -144,10 +151,10 @@ def _given(context: Context, agent: Agent) -> Config | None:
 def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
     key = f"{KIND}:{writing.events[-1].id}"
     data = {"uid": agent.uid, "since": writing.events[-1].id, **msgspec.to_builtins(report)}
-    set_out(writing, KIND, key, Begin(agent.repo, None, lambda _: data))
+    set_out(writing, KIND, key, IntentDraft(agent.repo, None, lambda _: data))
 
 
-def _tell(writing: Writing, work: Work) -> None:
+def _tell(writing: Writing, work: RunningIntent) -> None:
     """Sends everything, in one transaction; a second time it finds that it did."""
     if "told" in work.data:
         return
@@ -236,16 +243,16 @@ def _has_gone_on(writing: Writing, agent: Agent, since: int) -> bool:
     return agent.ended_at is not None or _last_at_work(writing.connection, agent.uid) > since
 
 
-def _uid(work: Work) -> Uid:
+def _uid(work: RunningIntent) -> Uid:
     return Uid(work.data["uid"])
 
 
-def _report(work: Work) -> Report:
+def _report(work: RunningIntent) -> Report:
     data = work.data
     if "reason" not in data:  # an older Windlass set out, and kept its sentence
         data = {**data, "reason": {"kind": "words", "text": data.get("evidence", "")}}
     return shapes.convert(data, Report)
 
 
-def _left(work: Work) -> Uncommitted:
+def _left(work: RunningIntent) -> Uncommitted:
     return shapes.convert(work.data.get("left", Uncommitted()), Uncommitted)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from windlass import drivers
-from windlass.core.boxing import PID_INSIDE
+from windlass.core.box_spec import PID_INSIDE
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, ScreenReading
 from windlass.core.errors import WindlassError
@@ -34,7 +34,7 @@ _KEPT = 450
 """Characters of what decided on a screen."""
 
 
-class Eye(msgspec.Struct):
+class ScreenMemory(msgspec.Struct):
     """What was seen of one session so far."""
 
     number: int
@@ -54,13 +54,13 @@ class ScreenSource:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._eyes: dict[Uid, Eye] = context.memory.per_agent()
+        self._eyes: dict[Uid, ScreenMemory] = context.memory.per_agent()
 
     def glance(self, agent: Agent, session: Session, *, status_file: Any) -> list[Observation]:
         """What is new since the last glance. `status_file` finds the file of a process."""
         eye = self._eyes.get(agent.uid)
         if eye is None or eye.number != session.number:
-            eye = self._eyes[agent.uid] = Eye(number=session.number)
+            eye = self._eyes[agent.uid] = ScreenMemory(number=session.number)
         folder = self._context.folders.session(agent.uid, session.number)
         if eye.status_file is None:
             facts = self._context.sessions.facts(folder, session_name(agent))
@@ -76,7 +76,7 @@ class ScreenSource:
         return [seen for seen in found if seen is not None]
 
     def _picture(
-        self, dialect: Dialect, eye: Eye, agent: Agent, *, folder: str, now: float
+        self, dialect: Dialect, eye: ScreenMemory, agent: Agent, *, folder: str, now: float
     ) -> Observation | None:
         printed = _size(f"{folder}/{SCREEN}")
         fresh, eye.printed = _tail(f"{folder}/{SCREEN}", eye.printed, printed), printed
@@ -95,7 +95,7 @@ class ScreenSource:
         return _judge(eye, dialect.screen(text), now)
 
 
-def _judge(eye: Eye, reading: ScreenReading, now: float) -> Observation | None:
+def _judge(eye: ScreenMemory, reading: ScreenReading, now: float) -> Observation | None:
     if reading.state is not eye.state:
         eye.state, eye.since, eye.again = reading.state, now, True
         return None
@@ -112,7 +112,9 @@ def _judge(eye: Eye, reading: ScreenReading, now: float) -> Observation | None:
     )
 
 
-def _read_status(dialect: Dialect, eye: Eye, session: Session, now: float) -> Observation | None:
+def _read_status(
+    dialect: Dialect, eye: ScreenMemory, session: Session, now: float
+) -> Observation | None:
     if eye.status_file is None:
         return None
     try:

@@ -31,7 +31,7 @@ from windlass.store.rows import Session
 
 
 class Sources:
-    """Hears, sees, counts, and looks for signs of life."""
+    """What is done when a session is looked at, beside its hooks: output, screen, costs, mail."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Sources:
         """Reads that as far as the end of a turn."""
         return self._output_source.hear_ahead(agent, session, printed)
 
-    def waiting(self, agent: Agent, session: Session) -> bool:
+    def has_unread_output(self, agent: Agent, session: Session) -> bool:
         """Whether there is something to hear."""
         return self._output_source.behind(agent, session)
 
@@ -76,7 +76,7 @@ class Sources:
 
         return self._screen_source.glance(agent, session, status_file=status_file)
 
-    def signs(self, agent: Agent, session: Session) -> Reason | None:
+    def sign_of_life(self, agent: Agent, session: Session) -> Reason | None:
         """A tool's process that lives while its call is open, or something printed lately."""
         folder = self._context.folders.session(agent.uid, session.number)
         if self._tool_is_open(agent.uid, session):
@@ -92,15 +92,15 @@ class Sources:
         if self._costs.count(agent, session):
             self._budgets.judge(agent, session)
 
-    def bring(self, agent: Agent) -> None:
+    def fetch_commits(self, agent: Agent) -> None:
         """Has brought home what it has committed, without waiting for it."""
         self._homecomings.begin(agent)
 
-    def post(self, agent: Agent) -> None:
+    def deliver_mail(self, agent: Agent) -> None:
         """Sees what became of its mail, and has more delivered, without waiting for it."""
         self._delivery.look(agent.uid)
 
-    def time(self, agent: Agent, session: Session) -> None:
+    def enforce_time_limit(self, agent: Agent, session: Session) -> None:
         """Stops it where its time is over."""
         self._budgets.judge_time(agent, session)
 

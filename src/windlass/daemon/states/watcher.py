@@ -16,7 +16,7 @@ from windlass.core.events import AgentUnreadable
 from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.kernel.locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks
 from windlass.daemon.states import hook_source, observations
 from windlass.daemon.states.sources import Sources
 from windlass.store import rows
@@ -49,8 +49,8 @@ class AgentWatcher:
             if session.runs:
                 self._glance(agent, session)
                 self._take_facts(agent, session)
-        self._sources.bring(agent)
-        self._sources.post(agent)
+        self._sources.fetch_commits(agent)
+        self._sources.deliver_mail(agent)
         self._sources.count(agent, session)
         self._to_count[uid] = _COUNTED_AGAIN
 
@@ -70,13 +70,13 @@ class AgentWatcher:
                 continue
             if agent.mode == "live":
                 self._safely(agent.uid, partial(self._peek, agent, session))
-            elif agent.state is State.CREATING or self._sources.waiting(agent, session):
+            elif agent.state is State.CREATING or self._sources.has_unread_output(agent, session):
                 self.try_to_look(agent.uid)
             if (left := self._to_count.pop(agent.uid, 0)) > 0:
                 self._safely(agent.uid, partial(self._sources.count, agent, session))
                 self._to_count.setdefault(agent.uid, left - 1)
             if agent.limits.seconds is not None:
-                self._safely(agent.uid, partial(self._sources.time, agent, session))
+                self._safely(agent.uid, partial(self._sources.enforce_time_limit, agent, session))
 
     def refold(self) -> None:
         """Lets states fade that nobody has confirmed for long, unless there are signs of life."""
@@ -112,7 +112,7 @@ class AgentWatcher:
         self._context.store.write(change)
 
     def _confirm(self, agent: Agent, session: Session) -> None:
-        signs = self._sources.signs(agent, session)
+        signs = self._sources.sign_of_life(agent, session)
 
         def change(writing: Writing) -> None:
             fresh = rows.session(writing.connection, agent.uid, session.number)

@@ -172,7 +172,7 @@ class Views:
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
-        clones.try_to_bring(self._context, agent)
+        clones.try_to_fetch_commits(self._context, agent)
         found = status.status(git, agent.workspace)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
         return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
@@ -184,7 +184,7 @@ class Views:
         if request.get("history"):
             self._own(where, agent)
         if request.get("home") and agent.ended_at is None:
-            clones.try_to_bring(self._context, agent)
+            clones.try_to_fetch_commits(self._context, agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)
@@ -239,7 +239,7 @@ class Views:
 
     def _own(self, where: lookup.Scope, agent: Agent) -> Agent:
         """Shows agents what they and those below them do; of the others only who and how."""
-        lookup.reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
         return agent
 
     def _folder(self, agent: Agent, number: int) -> Path:
@@ -279,7 +279,7 @@ class Views:
         where = lookup.scope(self._context, caller, request)
         agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
         git = repos.git(repos.by_id(self._context, agent.repo))
-        clones.try_to_bring(self._context, agent)
+        clones.try_to_fetch_commits(self._context, agent)
         base = self._fork_point(git, agent)
         if request.get("folders"):
             config = settings.load(self._context.folders.home, git.root)

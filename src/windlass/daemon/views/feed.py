@@ -70,7 +70,9 @@ class Feed:
         where = lookup.scope(self._context, caller, asked)
         if wanted := asked.get("agent"):
             agent = lookup.any_agent(self._context, where, wanted)
-            lookup.reachable(where, agent, lookup.live(self._context, where), doing="follow")
+            lookup.require_reachable(
+                where, agent, lookup.live(self._context, where), doing="follow"
+            )
             return None, agent.uid
         return (where.repo.id if where.repo else None), None
 

@@ -32,7 +32,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     temp_size: int = 0
 
 
-class Boxing(msgspec.Struct, frozen=True, kw_only=True):
+class BoxSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One box: what it shows, at the same paths as outside, and what it may reach.
 
     The system's own folders are always there, read-only; nothing else is. Of two places that lie in
