@@ -167,13 +167,16 @@ def _start(spec: dict[str, Any]) -> int:
 
 def _open_streams(folder: str, said: str) -> tuple[int, int, int]:
     fifo = f"{folder}/stdin"
-    os.mkfifo(fifo, 0o600)
+    fresh = f"{fifo}.new"
+    os.mkfifo(fresh, 0o600)
     # Read and write, and never closed: writers always find a reader, the child never an end.
-    kept = os.open(fifo, os.O_RDWR | os.O_CLOEXEC)
+    kept = os.open(fresh, os.O_RDWR | os.O_CLOEXEC)
     if sys.platform == "linux":
         _widen(kept)
     if said:
         _say(kept, said.encode())
+    # Others find it only now: nobody speaks before the first words.
+    os.rename(fresh, fifo)  # noqa: PTH104 - a holder imports no pathlib
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return (
         os.open(fifo, os.O_RDONLY),
