@@ -54,11 +54,13 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
         taken = rows.session(writing.connection, agent.uid, session.number)
         if taken.events_offset != session.events_offset:
             return  # who gave us the session had it from before somebody else read on
+        before = taken.marks.get(TOOLS)
         for record in batch.records:
             taken = _take(writing, dialect, agent, taken, record)
         if batch.garbage:
             _tell_of_garbage(writing, agent, batch.garbage)
-        rows.set_mark(writing, agent.uid, taken.number, TOOLS, taken.marks.get(TOOLS, 0))
+        if (tools := taken.marks.get(TOOLS)) != before:
+            rows.set_mark(writing, agent.uid, taken.number, TOOLS, tools)
         rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
         settle(writing, agent.uid)
 
