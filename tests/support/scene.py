@@ -73,12 +73,19 @@ class Scene:
         return str(self.ground.ask("why", agent=name)["winner"]["evidence"])
 
     def wait_for_history(self, name: str, expected: Sequence[tuple[str, str]]) -> None:
-        """Waits until the history is exactly this, and shows both where it never is."""
+        """Waits until the history is exactly this; where it never is, shows what came instead."""
         end = list(expected)
         try:
             until(lambda: self.history(name) == end, within=30)
         except AssertionError:
-            assert self.history(name) == end
+            assert self.history(name) == end, self._account(name)
+
+    def _account(self, name: str) -> str:
+        """What is known of an agent, for the report of a test that failed."""
+        events = self.wl("log", name).out
+        asked = "\n".join(map(str, self._model.requests)) if self._model else "no model"
+        said = "\n".join(json.dumps(line)[:400] for line in self.transcript(name))
+        return f"its events:\n{events}\nasked of the model:\n{asked}\nits transcript:\n{said}"
 
     def press(self, name: str, *keys: str) -> None:
         """Presses keys in an agent's terminal, as a person who is attached would."""
