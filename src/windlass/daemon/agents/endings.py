@@ -61,29 +61,29 @@ class Endings:
     def begin(self, caller: Caller, request: EndRequest) -> IntentDraft:
         """Finds who is meant, and refuses what the caller may not end."""
         context = self._context
-        where = lookup.scope(context, caller, request)
-        live = lookup.live(context, where)
-        chosen = [lookup.agent(context, where, wanted) for wanted in request["agents"]]
+        scope = lookup.scope(context, caller, request)
+        live = lookup.live(context, scope)
+        chosen = [lookup.agent(context, scope, wanted) for wanted in request["agents"]]
         if request.get("tree") and not chosen:
-            where.require_repo()
-            chosen = crew.below(where.caller, live) if where.caller else list(live)
+            scope.require_repo()
+            chosen = crew.below(scope.caller, live) if scope.caller else list(live)
         elif request.get("tree"):
             chosen = [*chosen, *(a for top in chosen for a in crew.below(top, live))]
         elif not chosen:
             raise UserError("which agent?", "name one; `wl list` shows who is there")
         chosen = list({agent.uid: agent for agent in chosen}.values())
         for agent in chosen:
-            lookup.require_reachable(where, agent, live, doing="end")
-        if where.caller is not None and not request.get("force"):
+            lookup.require_reachable(scope, agent, live, doing="end")
+        if scope.caller is not None and not request.get("force"):
             raise Denied("an agent must say --force to end agents", "add --force if you mean it")
         for agent in chosen:
             if agent.session == 0:
                 project_commands.interrupt_setup(self._context, agent)
         how = "nuke" if request.get("tree") else "kill"
-        by = where.caller.id if where.caller else "the person"
+        by = scope.caller.id if scope.caller else "the person"
         return IntentDraft(
-            chosen[0].repo if chosen else where.require_repo().id,
-            where.caller_uid,
+            chosen[0].repo if chosen else scope.require_repo().id,
+            scope.caller_uid,
             lambda writing: record(writing, chosen, how=how, by=by),
         )
 
@@ -142,12 +142,12 @@ class Endings:
         return {"ended": ended, "orphans": list(work.data.get("orphans", {}))}
 
     def _live(self, work: RunningIntent) -> list[tuple[Agent, Repo]]:
-        found = []
+        live = []
         for uid in uids_of(work.data):
             agent = self._context.store.read(partial(rows.agent, uid=uid))
             if agent is not None and agent.ended_at is None:
-                found.append((agent, repos.by_id(self._context, agent.repo)))
-        return found
+                live.append((agent, repos.by_id(self._context, agent.repo)))
+        return live
 
 
 def uids_of(data: Any) -> list[Uid]:
@@ -158,8 +158,8 @@ def uids_of(data: Any) -> list[Uid]:
 def record(writing: Writing, agents: list[Agent], *, how: str, by: str) -> dict[str, Any]:
     """What the intent of an ending holds from the start."""
     for agent in agents:
-        told = AgentEnding(id=agent.id, how=how, by=by)
-        writing.emit(told, repo=agent.repo, agent=agent.uid)
+        event = AgentEnding(id=agent.id, how=how, by=by)
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
     return {
         "agents": {agent.uid: agent.id for agent in agents},
         "how": how,
@@ -211,8 +211,8 @@ def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) ->
         ignored_files_cap=config.trash.ignored_files,
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
-    told = AgentSalvaged(ref=kept.ref, **summary)
-    context.store.write(lambda w: w.emit(told, repo=repo.id, agent=agent.uid))
+    event = AgentSalvaged(ref=kept.ref, **summary)
+    context.store.write(lambda w: w.emit(event, repo=repo.id, agent=agent.uid))
     return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
 
 
@@ -247,8 +247,8 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     how, by = ending["how"], ending["by"]
     archived = archive_name(agent, ending["stamp"])
     rows.change_agent(writing, agent.uid, ended_at=writing.now, ended_by=how, archive=archived)
-    told = AgentEnded(id=agent.id, how=how, by=by)
-    writing.emit(told, repo=agent.repo, agent=agent.uid)
+    event = AgentEnded(id=agent.id, how=how, by=by)
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
     for passed_on in receipts.close_mail_of(writing, agent, how):
         notices.on_message(writing, passed_on)
     notices.forget(writing, agent)
@@ -272,8 +272,8 @@ def dismantle(context: Context, doors: AgentSockets, agent: Agent, repo: Repo, *
         keep(context, agent, repo, stamp=moment, how=how)
     remove(agent, repo)
     archive(context, agent, stamp=moment, how=how)
-    told = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
-    context.store.write(lambda w: close(w, agent, told))
+    ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
+    context.store.write(lambda w: close(w, agent, ending))
     doors.close(agent.uid)
 
 

@@ -66,7 +66,7 @@ class IntentRetention:
     def _trash(self, repo: RepoId) -> Mapping[str, TrashEntry] | None:
         """What a repository's trash holds; None where that cannot be seen, and so all is kept."""
         try:
-            known = {found.id: found for found in self._context.store.read(rows.repos)}.get(repo)
+            known = {row.id: row for row in self._context.store.read(rows.repos)}.get(repo)
             if known is None:
                 return {}
             if repos.is_gone(known):

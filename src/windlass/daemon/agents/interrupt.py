@@ -39,11 +39,11 @@ class Interrupts:
 
     def begin_interrupt(self, caller: Caller, request: AgentRequest) -> IntentDraft:
         """Finds whose turn is to be stopped."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="interrupt")
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, scope, request.get("agent"))
+        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="interrupt")
         self._refuse_deaf(agent)
-        return IntentDraft(agent.repo, where.caller_uid, lambda _: {"uid": agent.uid})
+        return IntentDraft(agent.repo, scope.caller_uid, lambda _: {"uid": agent.uid})
 
     def _interrupt(self, work: RunningIntent) -> None:
         agent = endings.still_live(self._context, Uid(work.data["uid"]))
@@ -73,18 +73,18 @@ class Interrupts:
 
     def begin_note(self, caller: Caller, request: NoteRequest) -> IntentDraft:
         """Writes a line into an agent's log, in the transaction that records it."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, where, request.get("agent"))
-        if where.caller is not None and where.caller.uid != agent.uid:
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, scope, request.get("agent"))
+        if scope.caller is not None and scope.caller.uid != agent.uid:
             raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
-        by = where.caller.id if where.caller else "user"
+        by = scope.caller.id if scope.caller else "user"
 
         def prepare(writing: Writing) -> dict[str, Any]:
             text = request["text"]
             writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
             return {"id": agent.id, "text": text}
 
-        return IntentDraft(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, scope.caller_uid, prepare)
 
     def _refuse_deaf(self, agent: Agent) -> int:
         """The number of the session that can hear, or why there is none."""

@@ -59,32 +59,32 @@ class Merges:
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:
         """Finds what is to be merged into what, and refuses what cannot be."""
         context = self._context
-        where = lookup.scope(context, caller, request)
-        agent = lookup.agent(context, where, request.get("agent"))
-        live = lookup.live(context, where)
-        if where.caller is not None and where.caller.uid == agent.uid:
+        scope = lookup.scope(context, caller, request)
+        agent = lookup.agent(context, scope, request.get("agent"))
+        live = lookup.live(context, scope)
+        if scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
-        lookup.require_reachable(where, agent, live, doing="merge")
+        lookup.require_reachable(scope, agent, live, doing="merge")
         refuse_inside(agent, request.get("cwd", ""))
-        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
-        by = where.caller.id if where.caller else "the person"
+        into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
+        by = scope.caller.id if scope.caller else "the person"
 
         def prepare(writing: Writing) -> dict[str, Any]:
             data = endings.record(writing, [agent], how="merge", by=by)
-            own = where.caller is not None and into != where.caller.branch
+            own = scope.caller is not None and into != scope.caller.branch
             return {**data, "into": into, "time": int(writing.now), "agents_own": own}
 
-        return IntentDraft(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, scope.caller_uid, prepare)
 
     def preview(self, caller: Caller, request: MergeRequest) -> MergeCheckReply:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
-        into = self.target(where, agent, request.get("into"), request.get("cwd", ""))
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, scope, request.get("agent"))
+        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
+        into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
         self._come_home(agent, into)
-        found = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
+        outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
             _refuse(git, agent, into)
@@ -97,20 +97,20 @@ class Merges:
             "uncommitted": uncommitted(status.status(git, agent.workspace)),
             "problems": problems,
             "protected": self._protected(git, agent, into),
-            "clean": found.clean,
-            "conflicts": found.conflicts,
-            "ahead": found.ahead,
-            "behind": found.behind,
-            "files": found.files,
+            "clean": outcome.clean,
+            "conflicts": outcome.conflicts,
+            "ahead": outcome.ahead,
+            "behind": outcome.behind,
+            "files": outcome.files,
         }
 
-    def target(self, where: Scope, agent: Agent, named: str | None, cwd: str) -> str:
+    def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
         """The branch to merge into: the one named, the parent's, or the checked-out one."""
         repo = repos.by_id(self._context, agent.repo)
         git = repos.git(repo)
         if named is not None:
-            return self._named(git, where, agent, named)
-        live = lookup.live(self._context, where)
+            return self._named(git, scope, agent, named)
+        live = lookup.live(self._context, scope)
         parent = next((a for a in live if a.uid == agent.parent), None)
         if parent is not None and parent.branch is not None:
             return parent.branch
@@ -122,11 +122,11 @@ class Merges:
             )
         return branch
 
-    def _named(self, git: Repository, where: Scope, agent: Agent, named: str) -> str:
+    def _named(self, git: Repository, scope: Scope, agent: Agent, named: str) -> str:
         if repository.branch_exists(git, named):
             target = named
         else:
-            target = _branch(lookup.agent(self._context, where, named))
+            target = _branch(lookup.agent(self._context, scope, named))
         if target == agent.branch:
             raise UserError(f"{target} cannot be merged into itself", "name another branch")
         return target
@@ -247,20 +247,20 @@ def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePla
 
 def _refuse(git: Repository, agent: Agent, into: str) -> None:
     """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
-    found = status.status(git, agent.workspace)
-    if not found.clean:
-        names = uncommitted(found)
+    work = status.status(git, agent.workspace)
+    if not work.clean:
+        names = uncommitted(work)
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        under_way = f"a {found.operation} is under way" if found.operation else ""
+        under_way = f"a {work.operation} is under way" if work.operation else ""
         what = "; ".join(part for part in (shown, under_way) if part)
         raise Conflict(
             f"{agent.id} has uncommitted work: {what}",
             f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
         )
     tip = repository.resolve(git, f"refs/heads/{_branch(agent)}")
-    if found.head and tip and not _contains(git, tip, found.head):
+    if work.head and tip and not _contains(git, tip, work.head):
         raise Conflict(
-            f"{agent.id}'s workspace is on {found.branch or 'a detached HEAD'}, with commits that"
+            f"{agent.id}'s workspace is on {work.branch or 'a detached HEAD'}, with commits that"
             f" {agent.branch} lacks",
             f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
         )
@@ -274,11 +274,9 @@ def _contains(git: Repository, tip: str, head: str) -> bool:
     return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
 
 
-def uncommitted(found: WorkStatus) -> list[str]:
+def uncommitted(work: WorkStatus) -> list[str]:
     """Everything that no commit has."""
-    return sorted(
-        {*found.staged, *found.unstaged, *found.untracked, *found.conflicted, *found.nested}
-    )
+    return sorted({*work.staged, *work.unstaged, *work.untracked, *work.conflicted, *work.nested})
 
 
 def refuse_inside(agent: Agent, cwd: str) -> None:

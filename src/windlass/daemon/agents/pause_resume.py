@@ -55,13 +55,13 @@ class PauseResume:
         self, kind: str, caller: Caller, request: AgentRequest | ResumeRequest
     ) -> IntentDraft:
         """Finds the agent, and says where it stands already."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, where, request.get("agent"))
-        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing=kind)
-        if kind == "pause" and where.caller is not None and where.caller.uid == agent.uid:
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, scope, request.get("agent"))
+        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing=kind)
+        if kind == "pause" and scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
         limits = _limits(agent, request)
-        if limits != agent.limits and where.caller is not None and where.caller.uid == agent.uid:
+        if limits != agent.limits and scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied("an agent cannot raise its own limits", "ask the person, or its manager")
         session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
         alive = session is not None and session.ended_at is None
@@ -89,7 +89,7 @@ class PauseResume:
                 _limit(writing, agent.uid, limits)
             return {"uid": agent.uid, "number": number}
 
-        return IntentDraft(agent.repo, where.caller_uid, prepare)
+        return IntentDraft(agent.repo, scope.caller_uid, prepare)
 
     def wake(self, intents: Intents, uid: Uid, *, key: str, by: Uid | None) -> None:
         """Goes on with a stopped agent, for whom there is mail, if its sender may do that."""
@@ -100,20 +100,20 @@ class PauseResume:
 
     def begin_reassign(self, caller: Caller, request: ReassignRequest) -> IntentDraft:
         """Gives an agent another parent, or none, in the transaction that records it."""
-        where = lookup.scope(self._context, caller, request)
-        live = lookup.live(self._context, where)
-        agent = lookup.agent(self._context, where, request["agent"])
-        lookup.require_reachable(where, agent, live, doing="reassign")
+        scope = lookup.scope(self._context, caller, request)
+        live = lookup.live(self._context, scope)
+        agent = lookup.agent(self._context, scope, request["agent"])
+        lookup.require_reachable(scope, agent, live, doing="reassign")
         wanted = request["parent"]
-        if where.caller is not None and (wanted is None or where.caller.uid == agent.uid):
+        if scope.caller is not None and (wanted is None or scope.caller.uid == agent.uid):
             raise Denied(
-                f"{where.caller.id} may give those below it to each other, not itself or to nobody",
+                f"{scope.caller.id} may give those below it to each other, not itself or to nobody",
                 "ask the person",
             )
-        parent = lookup.agent(self._context, where, wanted) if wanted else None
+        parent = lookup.agent(self._context, scope, wanted) if wanted else None
         if parent is not None:
-            lookup.require_reachable(where, parent, live, doing="give agents to")
-        uid = where.caller_uid
+            lookup.require_reachable(scope, parent, live, doing="give agents to")
+        uid = scope.caller_uid
         new = parent.uid if parent else None
         return IntentDraft(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
 
@@ -154,11 +154,11 @@ class PauseResume:
 def _limits(agent: Agent, request: AgentRequest | ResumeRequest) -> Limits:
     """The limits that an agent has, but for those that are asked for."""
     asked = {"usd": request.get("max_usd"), "seconds": request.get("max_seconds")}
-    given = {name: limit for name, limit in asked.items() if limit is not None}
-    for name, limit in given.items():
+    limits = {name: limit for name, limit in asked.items() if limit is not None}
+    for name, limit in limits.items():
         if not isinstance(limit, int | float) or not 0 < limit < 1e9:
             raise UserError(f"a limit of {limit} {name} makes no sense", "give more than 0")
-    return msgspec.structs.replace(agent.limits, **given)
+    return msgspec.structs.replace(agent.limits, **limits)
 
 
 def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
@@ -166,8 +166,8 @@ def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
     if agent is None or agent.ended_at is not None:
         raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
     rows.change_agent(writing, uid, limits=limits)
-    told = AgentLimited(id=agent.id, **msgspec.structs.asdict(limits))
-    writing.emit(told, repo=agent.repo, agent=uid)
+    event = AgentLimited(id=agent.id, **msgspec.structs.asdict(limits))
+    writing.emit(event, repo=agent.repo, agent=uid)
 
 
 def _say_paused(writing: Writing, agent: Agent, why: str) -> None:

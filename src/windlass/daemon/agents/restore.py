@@ -70,41 +70,41 @@ class Restores:
                 Step("folder", self._folder),
                 Step("open", self._open),
             ),
-            locks=lambda data: [Uid(one["uid"]) for one in data["agents"]],
+            locks=lambda data: [Uid(plan["uid"]) for plan in data["agents"]],
             result=_restored,
         )
 
     def begin(self, caller: Caller, request: TrashRequest) -> IntentDraft:
         """Restores one trash entry."""
-        where = lookup.scope(self._context, caller, request)
-        repo = where.require_repo()
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.require_repo()
         git = repos.git(repo)
         wanted = request.get("entries", [])
         if len(wanted) != 1:
             raise UserError("name one trash entry", "`wl trash list` shows them")
         entry = trash.find(git, wanted[0])
-        name = agent_id(given) if (given := request.get("name")) else None
+        name = agent_id(wanted_name) if (wanted_name := request.get("name")) else None
         taken = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             lost = _Lost(_row_of(entry), entry)
             return {"agents": [self._reserve(writing, lost, taken, name)]}
 
-        return IntentDraft(repo.id, where.caller_uid, prepare)
+        return IntentDraft(repo.id, scope.caller_uid, prepare)
 
     def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
         """Reverses the last ending or reassignment of this caller that can be reversed."""
-        where = lookup.scope(self._context, caller, request)
-        repo = where.require_repo()
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.require_repo()
         kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
         key = own_key(caller, request) or str(uuid.uuid4())
         last = self._context.store.read(
-            lambda c: _last_undoable(c, repo.id, where.caller_uid, kept)
+            lambda c: _last_undoable(c, repo.id, scope.caller_uid, kept)
         )
         if last is not None and last.kind == "reassign":
             back = last
             done = intents.perform(
-                "reassign-undo", key, lambda: _begin_back(repo.id, where, back, key)
+                "reassign-undo", key, lambda: _begin_back(repo.id, scope, back, key)
             )
             return cast("RestoreReply", done)
         taken = repos.agent_branches(repos.git(repo))
@@ -113,7 +113,7 @@ class Restores:
             if last is None:
                 raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
             return IntentDraft(
-                repo.id, where.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
+                repo.id, scope.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
             )
 
         return cast("RestoreReply", intents.perform("restore", key, begin))
@@ -130,7 +130,7 @@ class Restores:
         if not lost:
             raise Conflict("that was undone already", "`wl list` shows who is there")
         _mark(writing, last.id, key)
-        plans = [self._reserve(writing, one, taken, None) for one in lost]
+        plans = [self._reserve(writing, agent, taken, None) for agent in lost]
         for child, parent in last.data.get("orphans", {}).items():
             _reattach(writing, Uid(child), Uid(parent))
         for plan in plans:
@@ -144,7 +144,7 @@ class Restores:
         known = rows.agent(writing.connection, lost.row.uid)
         was = known if known is not None and known.ended_at is not None else lost.row
         live = rows.agents(writing.connection, repo=was.repo)
-        busy = {a.id.lower() for a in live} | {one.lower() for one in taken}
+        busy = {a.id.lower() for a in live} | {branch.lower() for branch in taken}
         if was.branch is None:
             busy = {a.id.lower() for a in live}
         chosen = name or was.id
@@ -295,17 +295,17 @@ def has_trash(connection: sa.Connection, ending: Intent, kept: Mapping[str, Tras
 
 def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> list[_Lost]:
     """Whom an ending really ended and nobody brought back yet, as far as they can be."""
-    found = []
+    lost = []
     for uid in ending.data.get("closed", []):
         row = rows.agent(connection, Uid(uid))
         if row is None or row.ended_at is None:
             continue
         salvaged = ending.data.get("trash", {}).get(uid)
         if salvaged is None and row.branch is None:
-            found.append(_Lost(row, None))
+            lost.append(_Lost(row, None))
         elif salvaged is not None and salvaged["id"] in kept:
-            found.append(_Lost(row, kept[salvaged["id"]]))
-    return found
+            lost.append(_Lost(row, kept[salvaged["id"]]))
+    return lost
 
 
 def _restored(work: RunningIntent) -> RestoreReply:
@@ -334,21 +334,21 @@ def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
     return was is None or (above is not None and above.ended_at is None)
 
 
-def _begin_back(repo: RepoId, where: Scope, last: Intent, key: str) -> IntentDraft:
+def _begin_back(repo: RepoId, scope: Scope, last: Intent, key: str) -> IntentDraft:
     def prepare(writing: Writing) -> dict[str, Any]:
         was = last.data["was"]
         _mark(writing, last.id, key)
         return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
 
-    return IntentDraft(repo, where.caller_uid, prepare)
+    return IntentDraft(repo, scope.caller_uid, prepare)
 
 
 def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply:
     """Deletes trash entries for good."""
-    where = lookup.scope(context, caller, request)
-    git = repos.git(where.require_repo())
+    scope = lookup.scope(context, caller, request)
+    git = repos.git(scope.require_repo())
     if wanted := request.get("entries"):
-        chosen = [trash.find(git, one) for one in wanted]
+        chosen = [trash.find(git, name) for name in wanted]
     else:
         chosen = trash.entries(git)
     older = request.get("older_than")
@@ -357,7 +357,7 @@ def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply
         chosen = [entry for entry in chosen if entry.time < limit]
     trash.empty(git, chosen)
     gone = [entry.id for entry in chosen]
-    repo = where.require_repo().id
+    repo = scope.require_repo().id
     context.store.write(lambda w: w.emit(TrashEmptied(entries=gone), repo=repo))
     return {"emptied": gone}
 
@@ -372,17 +372,22 @@ def _drop_dead_parent(writing: Writing, uid: Uid) -> None:
 
 
 def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
-    found, above = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
-    if found is None or above is None or found.ended_at is not None or above.ended_at is not None:
+    agent, manager = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
+    if (
+        agent is None
+        or manager is None
+        or agent.ended_at is not None
+        or manager.ended_at is not None
+    ):
         return
     rows.change_agent(writing, child, parent=parent)
-    told = AgentReassigned(id=found.id, why=f"its manager {above.id} is back")
-    writing.emit(told, repo=found.repo, agent=child)
+    event = AgentReassigned(id=agent.id, why=f"its manager {manager.id} is back")
+    writing.emit(event, repo=agent.repo, agent=child)
 
 
 def _mark(writing: Writing, undone: str, key: str | None) -> None:
-    where = tables.intents.c.id == undone
-    writing.connection.execute(sa.update(tables.intents).where(where).values(undone_by=key))
+    condition = tables.intents.c.id == undone
+    writing.connection.execute(sa.update(tables.intents).where(condition).values(undone_by=key))
 
 
 def _no_pipes(folder: str, names: list[str]) -> list[str]:

@@ -100,8 +100,8 @@ def start_session(context: Context, doors: AgentSockets, agent: Agent) -> None:
         if fresh.started_at is not None:
             return
         rows.change_session(writing, agent.uid, fresh.number, started_at=writing.now)
-        told = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
-        writing.emit(told, repo=agent.repo, agent=agent.uid)
+        event = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
     context.look(agent.uid)  # it may have ended before it counted as started
@@ -131,8 +131,8 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
 
     def change(writing: Writing) -> None:
         rows.change_agent(writing, agent.uid, conversation=new)
-        told = SessionAnew(missing=lost, now=new)
-        writing.emit(told, repo=agent.repo, agent=agent.uid)
+        event = SessionAnew(missing=lost, now=new)
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
     return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)

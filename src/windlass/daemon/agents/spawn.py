@@ -62,8 +62,8 @@ class Spawns:
         """Checks a request as far as it can be without doing anything, and says how to begin."""
         context = self._context
         _require_programs(context)
-        where = lookup.scope(context, caller, request)
-        repo = where.repo or repos.add(context, request.get("cwd", ""))
+        scope = lookup.scope(context, caller, request)
+        repo = scope.repo or repos.add(context, request.get("cwd", ""))
         git = repos.git(repo)
         head = repository.require_commit(git)
         config = settings.load(context.folders.home, repo.root)
@@ -78,25 +78,25 @@ class Spawns:
         root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
         draft = partial(session_request.draft, context, driver, mode=mode, root=root, config=config)
         choice, network = self._confined(
-            request, confinement(config, role.name), where, repo, driver=driver, draft=draft
+            request, confinement(config, role.name), scope, repo, driver=driver, draft=draft
         )
         limits = _limits(request, driver, mode)
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
         configured = grants.configured_policy(config, role.name, choice.level)
-        given = grants.granted_policy(request, configured, where.caller)
-        parent = where.caller
+        policy = grants.granted_policy(request, configured, scope.caller)
+        parent = scope.caller
         if named := request.get("parent"):
-            parent = lookup.agent(context, lookup.Scope(repo, where.caller), named)
+            parent = lookup.agent(context, lookup.Scope(repo, scope.caller), named)
             lookup.require_reachable(
-                where, parent, lookup.live(context, where), doing="start agents for"
+                scope, parent, lookup.live(context, scope), doing="start agents for"
             )
         if parent is not None:
             clones.fetch_commits(context, parent)
-        fork_of = self._fork(where, request.get("fork"), driver)
+        fork_of = self._fork(scope, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
-        script = _script(request, repo, driver, where.caller)
-        branch = _person_branch(repo, where, request)
+        script = _script(request, repo, driver, scope.caller)
+        branch = _person_branch(repo, scope, request)
         base, base_from = _base(git, head, parent, branch)
         branches = repos.agent_branches(git)
 
@@ -105,8 +105,8 @@ class Spawns:
             spawn = Spawn(
                 role=role.name,
                 parent=parent,
-                caller=where.caller,
-                policy=given,
+                caller=scope.caller,
+                policy=policy,
                 configured=configured,
                 isolation=choice.level,
                 network=network,
@@ -133,7 +133,7 @@ class Spawns:
                 workspace=str(workspace) if apart else repo.root,
                 base=base,
                 base_from=base_from,
-                policy=given,
+                policy=policy,
                 script=str(context.folders.script(uid)) if script.text else script.path,
                 options=pinned,
                 isolation=choice.level,
@@ -157,16 +157,16 @@ class Spawns:
             )
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
-            told = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
-            return {"uid": agent.uid, "withheld": withheld, **told}
+            answer = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
+            return {"uid": agent.uid, "withheld": withheld, **answer}
 
-        return IntentDraft(repo.id, where.caller_uid, prepare)
+        return IntentDraft(repo.id, scope.caller_uid, prepare)
 
     def _confined(
         self,
         request: SpawnRequest,
         configured: tuple[Isolation, Network],
-        where: lookup.Scope,
+        scope: lookup.Scope,
         repo: Repo,
         *,
         driver: str,
@@ -176,7 +176,7 @@ class Spawns:
 
         What is configured is a floor for what agents ask for: a person may go below it.
         """
-        caller = where.caller
+        caller = scope.caller
         if caller is not None and not request.get("worktree", True):
             raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
         usual, usual_network = configured
@@ -220,12 +220,12 @@ class Spawns:
             )
         return wanted
 
-    def _fork(self, where: lookup.Scope, wanted: str | None, driver: str) -> str | None:
+    def _fork(self, scope: lookup.Scope, wanted: str | None, driver: str) -> str | None:
         """The transcript to begin with, copied by nobody: the agent CLI forks it itself."""
         if wanted is None:
             return None
-        source = lookup.any_agent(self._context, where, wanted)
-        lookup.require_reachable(where, source, lookup.live(self._context, where), doing="fork")
+        source = lookup.any_agent(self._context, scope, wanted)
+        lookup.require_reachable(scope, source, lookup.live(self._context, scope), doing="fork")
         if source.driver != driver or not drivers.get(driver).abilities.fork:
             raise UserError(
                 f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
@@ -313,8 +313,8 @@ def _require_programs(context: Context) -> None:
 
 def _pinned(config: Config, driver: str) -> dict[str, str]:
     """What an agent keeps of its driver's configuration, whatever becomes of that."""
-    told = session_request.options(config, driver)
-    return {key: told[key] for key in drivers.get(driver).pinned}
+    options = session_request.options(config, driver)
+    return {key: options[key] for key in drivers.get(driver).pinned}
 
 
 def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
@@ -324,24 +324,26 @@ def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
 
 
 def _limits(request: SpawnRequest, driver: str, mode: Mode) -> Limits:
-    given = Limits(
+    limits = Limits(
         turns=request.get("max_turns"),
         usd=request.get("max_usd"),
         seconds=request.get("max_seconds"),
     )
-    for name, limit in (("turns", given.turns), ("budget", given.usd), ("time", given.seconds)):
+    for name, limit in (("turns", limits.turns), ("budget", limits.usd), ("time", limits.seconds)):
         if limit is not None and not 0 < limit < 1e9:
             raise UserError(f"a limit of {limit:g} for {name} makes no sense", "give more than 0")
-    if given.turns is not None and (mode != "headless" or not drivers.get(driver).abilities.limits):
+    if limits.turns is not None and (
+        mode != "headless" or not drivers.get(driver).abilities.limits
+    ):
         raise UserError(
             f"only a headless session can be limited in turns, and not every driver's ({driver})",
             "add --print, or limit its time or budget: --time-limit 30m, --max-budget 2",
         )
-    return given
+    return limits
 
 
-def _person_branch(repo: Repo, where: lookup.Scope, request: SpawnRequest) -> str | None:
-    if where.caller is not None:
+def _person_branch(repo: Repo, scope: lookup.Scope, request: SpawnRequest) -> str | None:
+    if scope.caller is not None:
         return repository.head_branch(repos.git(repo))
     return repos.current_branch(repo, request.get("cwd", repo.root))
 
@@ -353,22 +355,22 @@ class _Script(NamedTuple):
 
 def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None) -> _Script:
     """The file that a person names; of a boxed agent only the words, as it reads them itself."""
-    given = request.get("script")
-    if given is None:
+    name = request.get("script")
+    if name is None:
         return _Script()
     if not drivers.get(driver).abilities.scripts:
         raise UserError(
             f"{driver} asks a model, and plays no scripts",
-            f"wl model serve {given} plays it to {driver}; or take --driver standin",
+            f"wl model serve {name} plays it to {driver}; or take --driver standin",
         )
     if caller is not None and caller.isolation == "box":
         text = request.get("script_text")
         if not text:
-            raise UserError(f"no words of the script {given}", "call `wl new` for it")
+            raise UserError(f"no words of the script {name}", "call `wl new` for it")
         return _Script(text=text)
-    path = Path(request.get("cwd", repo.root)) / given
+    path = Path(request.get("cwd", repo.root)) / name
     if not path.is_file():
-        raise UserError(f"no script {given}", "docs/scripts.md describes the format")
+        raise UserError(f"no script {name}", "docs/scripts.md describes the format")
     return _Script(path=str(path.resolve()))
 
 

@@ -221,17 +221,17 @@ class Intents:
             log.warning("%s %s, resumed, failed: %s", intent.kind, intent.id, error.message)
 
     def _outcome(self, kind: str, key: str, begin: Callable[[], IntentDraft]) -> dict[str, Any]:
-        found = self._context.store.read(lambda c: rows.intent(c, key))
-        if found is None:
+        intent = self._context.store.read(lambda c: rows.intent(c, key))
+        if intent is None:
             begun, operation = begin(), self._operations[kind]
-            found = self._context.store.write(lambda w: self._record(w, operation, key, begun))
-            if found.status == "done":
+            intent = self._context.store.write(lambda w: self._record(w, operation, key, begun))
+            if intent.status == "done":
                 self._context.failpoints.reached(f"{kind}.finish.after")
-        if found.status == "done":
-            return found.result or {}
-        if found.status == "failed":
-            raise _rebuilt(found.error or {})
-        return self._taken_up(RunningIntent(self._context, found))
+        if intent.status == "done":
+            return intent.result or {}
+        if intent.status == "failed":
+            raise _rebuilt(intent.error or {})
+        return self._taken_up(RunningIntent(self._context, intent))
 
     def _taken_up(self, work: RunningIntent) -> dict[str, Any]:
         """Does what is left of an intent, or tells that this release cannot."""
@@ -262,9 +262,9 @@ class Intents:
 
     def _report(self, work: RunningIntent, error: WindlassError) -> None:
         log.error("%s %s: %s", work.intent.kind, work.intent.id, error.message)
-        told = f"{error.message}; {error.hint}"
+        why = f"{error.message}; {error.hint}"
         work.finish(
-            lambda w: self._tell(w, work.intent, told), status="failed", error=_as_data(error)
+            lambda w: self._tell(w, work.intent, why), status="failed", error=_as_data(error)
         )
 
     def _record(
@@ -310,12 +310,12 @@ class Intents:
                 step.undo(work)
             except Exception as error:
                 log.exception("taking back %s.%s failed", operation.kind, step.name)
-                told = error.message if isinstance(error, WindlassError) else str(error)
-                _tell_of_failed_undo(work, step.name, told)
+                why = error.message if isinstance(error, WindlassError) else str(error)
+                _tell_of_failed_undo(work, step.name, why)
 
 
-def _tell_of_failed_undo(work: RunningIntent, step: str, told: str) -> None:
-    failed = IntentUndoFailed(intent=work.intent.id, step=step, error=told)
+def _tell_of_failed_undo(work: RunningIntent, step: str, why: str) -> None:
+    failed = IntentUndoFailed(intent=work.intent.id, step=step, error=why)
     work.context.store.write(lambda w: w.emit(failed, repo=work.intent.repo))
 
 

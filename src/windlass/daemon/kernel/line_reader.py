@@ -78,15 +78,15 @@ def plain_lines(path: str | Path, known: FileOffset, *, most: int | None = None)
     except FileNotFoundError:
         return nothing
     try:
-        found = os.fstat(descriptor)
-        same = known.inode in (0, found.st_ino) and found.st_size >= known.offset
+        status = os.fstat(descriptor)
+        same = known.inode in (0, status.st_ino) and status.st_size >= known.offset
         start = known.offset if same else 0
         data = _data(descriptor, start, most or _READ_AT_ONCE)
     finally:
         os.close(descriptor)
     if not data:
-        return nothing if same else Part(0, [], FileOffset(0, found.st_ino))
-    place = FileOffset(start + len(data), found.st_ino)
+        return nothing if same else Part(0, [], FileOffset(0, status.st_ino))
+    place = FileOffset(start + len(data), status.st_ino)
     if not data.endswith(b"\n"):
         return Part(start, [Line(data[:_READ_AT_ONCE], place.offset)], place)
     lines: list[Line] = []
@@ -139,16 +139,16 @@ def _files(transcript: Path) -> Iterator[Path]:
         workspace_state.is_folder(str(folder)) for folder in (folders[0].parent, folders[0])
     ):
         return
-    found: list[Path] = []
+    conversations: list[Path] = []
     for depth in range(_DEEPEST):
         deeper: list[Path] = []
         for folder in folders:
-            deeper += _listed(folder, found)
+            deeper += _listed(folder, conversations)
         folders = deeper[:_MOST_FILES] if depth + 1 < _DEEPEST else []
-    yield from sorted(found)
+    yield from sorted(conversations)
 
 
-def _listed(folder: Path, found: list[Path]) -> list[Path]:
+def _listed(folder: Path, conversations: list[Path]) -> list[Path]:
     """Adds a folder's conversations to those found; returns its folders. Links are not followed."""
     below = []
     try:
@@ -156,8 +156,8 @@ def _listed(folder: Path, found: list[Path]) -> list[Path]:
             for entry in islice(entries, _MOST_FILES):
                 if entry.is_dir(follow_symlinks=False):
                     below.append(folder / entry.name)
-                elif fnmatchcase(entry.name, "agent-*.jsonl") and len(found) < _MOST_FILES:
-                    found.append(folder / entry.name)
+                elif fnmatchcase(entry.name, "agent-*.jsonl") and len(conversations) < _MOST_FILES:
+                    conversations.append(folder / entry.name)
     except OSError as error:
         log.debug("cannot list the subagents in %s: %s", folder, error)
     return below

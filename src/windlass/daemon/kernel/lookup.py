@@ -60,59 +60,59 @@ def root(context: Context, caller: Caller, request: Mapping[str, Any]) -> str | 
     return repo.root if repo else repos.root_of(request.get("cwd", ""))
 
 
-def live(context: Context, where: Scope) -> list[Agent]:
+def live(context: Context, scope: Scope) -> list[Agent]:
     """The live agents of the repository; outside of any, those of all."""
-    repo = where.repo.id if where.repo else None
+    repo = scope.repo.id if scope.repo else None
     return context.store.read(lambda c: rows.agents(c, repo=repo))
 
 
-def agent(context: Context, where: Scope, wanted: str | None) -> Agent:
+def agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
     """Finds a live agent by unique prefix; without one, the caller itself."""
     if wanted is None or wanted == "self":
-        if where.caller is None:
+        if scope.caller is None:
             raise UserError("which agent?", "name one; `wl list` shows who is there")
-        return where.caller
-    present = live(context, where)
-    found = ids.match(wanted, [a.id for a in present], what="agent", hint=_hint(context, where))
-    named = [a for a in present if a.id == found]
+        return scope.caller
+    present = live(context, scope)
+    name = ids.match(wanted, [a.id for a in present], what="agent", hint=_hint(context, scope))
+    named = [a for a in present if a.id == name]
     if len(named) > 1:
-        raise UserError(f"{found!r} lives in {len(named)} repositories", "cd into the one you mean")
+        raise UserError(f"{name!r} lives in {len(named)} repositories", "cd into the one you mean")
     return named[0]
 
 
-def ended(context: Context, where: Scope, wanted: str) -> Agent | None:
+def ended(context: Context, scope: Scope, wanted: str) -> Agent | None:
     """The newest ended agent of exactly that id."""
-    repo = where.repo.id if where.repo else None
+    repo = scope.repo.id if scope.repo else None
     past = context.store.read(lambda c: rows.agents(c, repo=repo, ended=True))
     return next((a for a in reversed(past) if a.id == wanted), None)
 
 
-def any_agent(context: Context, where: Scope, wanted: str | None) -> Agent:
+def any_agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
     """Finds a live agent, else an ended one of exactly that id."""
     try:
-        return agent(context, where, wanted)
+        return agent(context, scope, wanted)
     except NotFound:
-        past = ended(context, where, wanted or "")
+        past = ended(context, scope, wanted or "")
         if past is None:
             raise
         return past
 
 
-def require_reachable(where: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
+def require_reachable(scope: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
     """Refuses an agent that wants to do something to what is neither it nor below it."""
-    if where.caller is None or where.caller.uid in (target.uid, target.parent):
+    if scope.caller is None or scope.caller.uid in (target.uid, target.parent):
         return
-    if target.uid not in {a.uid for a in crew.below(where.caller, present)}:
+    if target.uid not in {a.uid for a in crew.below(scope.caller, present)}:
         raise Denied(
-            f"{where.caller.id} may not {doing} {target.id}, which is not below it",
+            f"{scope.caller.id} may not {doing} {target.id}, which is not below it",
             "ask the person, or its manager",
         )
 
 
-def _hint(context: Context, where: Scope) -> str:
-    if where.repo is None:
+def _hint(context: Context, scope: Scope) -> str:
+    if scope.repo is None:
         return f"not in a repository; {HINT}"
-    elsewhere = [a for a in context.store.read(rows.agents) if a.repo != where.repo.id]
+    elsewhere = [a for a in context.store.read(rows.agents) if a.repo != scope.repo.id]
     if elsewhere:
         return f"{HINT}; `wl list --all` includes other repositories"
     return HINT

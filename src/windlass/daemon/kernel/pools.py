@@ -82,18 +82,18 @@ class Pools:
         self._begun: Counter[str] = Counter()
         self._guard = threading.Lock()
 
-    async def run(self, name: PoolName, work: Callable[..., T], *given: Any) -> T:
+    async def run(self, name: PoolName, work: Callable[..., T], *arguments: Any) -> T:
         """Does something in a thread of a pool and waits for its outcome, on an event loop."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executors[name], work, *given)
+        return await loop.run_in_executor(self._executors[name], work, *arguments)
 
-    def begin(self, name: PoolName, work: Callable[..., Any], *given: Any) -> bool:
+    def begin(self, name: PoolName, work: Callable[..., Any], *arguments: Any) -> bool:
         """Has something done that nobody waits for; False where the daemon is ending.
 
         What goes wrong is logged: a pool would tell nobody.
         """
         try:
-            begun = self._executors[name].submit(work, *given)
+            begun = self._executors[name].submit(work, *arguments)
         except RuntimeError:
             return False
         with self._guard:

@@ -25,9 +25,9 @@ _ID_FILE = "windlass-id"
 
 def known(context: Context, cwd: str) -> Repo | None:
     """The repository around a folder, if it is known; asks no git, so listings stay fast."""
-    found = context.store.read(rows.repos)
-    by_git_dir = {repo.git_dir: repo for repo in found}
-    by_id = {repo.id: repo for repo in found}
+    repos = context.store.read(rows.repos)
+    by_git_dir = {repo.git_dir: repo for repo in repos}
+    by_id = {repo.id: repo for repo in repos}
     here = Path(cwd)
     if here.is_relative_to(context.folders.workspaces):
         # Whatever repositories an agent has made in there.
@@ -38,26 +38,26 @@ def known(context: Context, cwd: str) -> Repo | None:
         if repo is not None:
             return repo
         if (folder / ".git").exists():
-            found_here = repository.discover(str(folder))
-            return by_git_dir.get(found_here.git_dir) or _moved(context, found_here, by_id)
+            git_repo = repository.discover(str(folder))
+            return by_git_dir.get(git_repo.git_dir) or _moved(context, git_repo, by_id)
     return None
 
 
-def _moved(context: Context, found: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
+def _moved(context: Context, git_repo: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
     """Knows a repository again that was moved to another folder, and tells its workspaces."""
-    kept = _kept_id(context, found)
+    kept = _kept_id(context, git_repo)
     was = by_id.get(kept)
     if was is None or not is_gone(was) or forgotten(was):
         return None
-    repo = context.store.write(lambda w: _register(w, found, kept))
+    repo = context.store.write(lambda w: _register(w, git_repo, kept))
     for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
-        workspaces.follow(found, agent.workspace)
+        workspaces.follow(git_repo, agent.workspace)
     return repo
 
 
-def _kept_id(context: Context, found: Repository) -> RepoId:
+def _kept_id(context: Context, git_repo: Repository) -> RepoId:
     """The id that a repository says it has; empty where an agent may have written that."""
-    id_file = Path(found.git_dir) / _ID_FILE
+    id_file = Path(git_repo.git_dir) / _ID_FILE
     if id_file.is_relative_to(context.folders.home) or not id_file.is_file():
         return RepoId("")
     return RepoId(id_file.read_text().strip())
@@ -72,10 +72,10 @@ def add(context: Context, path: str) -> Repo:
     """Makes a repository known. Says why where a folder cannot be one."""
     if not Path(path).is_dir():
         raise UserError(f"{path} is not a folder", "name a folder inside a git repository")
-    found = repository.discover(path)
-    repository.require_commit(found)
-    kept = _kept_id(context, found)
-    return context.store.write(lambda w: _register(w, found, kept))
+    git_repo = repository.discover(path)
+    repository.require_commit(git_repo)
+    kept = _kept_id(context, git_repo)
+    return context.store.write(lambda w: _register(w, git_repo, kept))
 
 
 def agent_branches(known_repo: Repository) -> set[str]:
@@ -114,14 +114,14 @@ def git(repo: Repo) -> Repository:
 
 def find(context: Context, wanted: str, *, cwd: str) -> Repo:
     """Finds a known repository by id, unique prefix of it, or path."""
-    found = context.store.read(rows.repos)
+    repos = context.store.read(rows.repos)
     path = str((Path(cwd) / wanted).resolve())
-    for repo in found:
+    for repo in repos:
         if path == repo.root:
             return repo
     hint = "`wl repo list` shows the known ones"
-    wanted_id = ids.match(wanted, [r.id for r in found], what="repository", hint=hint)
-    return next(repo for repo in found if repo.id == wanted_id)
+    wanted_id = ids.match(wanted, [r.id for r in repos], what="repository", hint=hint)
+    return next(repo for repo in repos if repo.id == wanted_id)
 
 
 def forget(context: Context, repo: Repo) -> None:
@@ -137,8 +137,8 @@ def forget(context: Context, repo: Repo) -> None:
             )
         # Ended agents keep their history under the id, which the repository keeps too.
         moved = f"{repo.git_dir}#forgotten-{uuid.uuid4().hex[:8]}"
-        where = tables.repos.c.id == repo.id
-        writing.connection.execute(sa.update(tables.repos).where(where).values(git_dir=moved))
+        condition = tables.repos.c.id == repo.id
+        writing.connection.execute(sa.update(tables.repos).where(condition).values(git_dir=moved))
         writing.emit(RepoRemoved(root=repo.root), repo=repo.id)
 
     context.store.write(change)
@@ -149,22 +149,22 @@ def forgotten(repo: Repo) -> bool:
     return "#forgotten-" in repo.git_dir
 
 
-def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
+def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
     every = rows.repos(writing.connection)
     for repo in every:
-        if repo.git_dir == found.git_dir:
+        if repo.git_dir == git_repo.git_dir:
             return repo
     moved = next((repo for repo in every if repo.id == kept), None)
     if moved is not None and is_gone(moved):
-        where = tables.repos.c.id == moved.id
-        values = {"root": found.root, "git_dir": found.git_dir}
-        writing.connection.execute(sa.update(tables.repos).where(where).values(values))
-        writing.emit(RepoMoved(root=found.root, was=moved.root), repo=moved.id)
+        condition = tables.repos.c.id == moved.id
+        values = {"root": git_repo.root, "git_dir": git_repo.git_dir}
+        writing.connection.execute(sa.update(tables.repos).where(condition).values(values))
+        writing.emit(RepoMoved(root=git_repo.root, was=moved.root), repo=moved.id)
         return Repo(id=moved.id, added_at=moved.added_at, **values)
     repo = Repo(
         id=RepoId(uuid.uuid4().hex[:8]),
-        root=found.root,
-        git_dir=found.git_dir,
+        root=git_repo.root,
+        git_dir=git_repo.git_dir,
         added_at=writing.now,
     )
     writing.connection.execute(
@@ -172,7 +172,7 @@ def _register(writing: Writing, found: Repository, kept: RepoId) -> Repo:
             id=repo.id, root=repo.root, git_dir=repo.git_dir, added_at=repo.added_at
         )
     )
-    (Path(found.git_dir) / _ID_FILE).write_text(repo.id + "\n")
+    (Path(git_repo.git_dir) / _ID_FILE).write_text(repo.id + "\n")
     writing.emit(RepoAdded(root=repo.root), repo=repo.id)
     return repo
 

@@ -52,7 +52,7 @@ def added(root: str, name: str) -> RoleFile | None:
 
 def known(config: Config, root: str | None) -> list[RoleName]:
     """The names of all roles: shipped, configured, or with a file in a repository."""
-    files = [Path(name).stem for name in _listed(root) if _is_told(name)] if root else []
+    files = [Path(name).stem for name in _listed(root) if _is_role_file(name)] if root else []
     more = {RoleName(name) for name in (*config.roles, *files) if name != EVERYBODY}
     return [*SHIPPED, *sorted(more.difference(SHIPPED))]
 
@@ -75,7 +75,7 @@ def told_to_nobody(root: str) -> list[str]:
     """What is to be said of files that stand beside those of the roles, and can be no role's."""
     folder = Path(root) / FOLDER
     try:
-        others = sorted(name for name in _names(folder) if not _is_told(name))
+        others = sorted(name for name in _names(folder) if not _is_role_file(name))
     except OSError as error:
         return [f"{folder} cannot be listed: {error.strerror}"]
     others = [name for name in others if not _is_another_spelling(folder / name)]
@@ -112,7 +112,7 @@ def _names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
 
 
-def _is_told(name: str) -> bool:
+def _is_role_file(name: str) -> bool:
     """Whether the file of that name is told to anybody."""
     stem, dot, ending = name.rpartition(".")
     return f"{dot}{ending}" == ".md" and (stem == EVERYBODY or not problem(stem))
@@ -121,7 +121,7 @@ def _is_told(name: str) -> bool:
 def _is_another_spelling(path: Path) -> bool:
     """Whether it is read by its name in small letters: on some machines `Worker.md` is."""
     plain = path.with_name(path.name.lower())
-    return _is_told(plain.name) and plain.exists() and plain.samefile(path)
+    return _is_role_file(plain.name) and plain.exists() and plain.samefile(path)
 
 
 def _read(path: Path) -> str:

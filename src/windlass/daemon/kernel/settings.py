@@ -27,11 +27,11 @@ def load(home: Path, root: str | None) -> Config:
 
 def origins(home: Path, root: str | None) -> dict[str, str]:
     """Which file each set key comes from; unset keys are missing."""
-    found: dict[str, str] = {}
+    origin_of: dict[str, str] = {}
     for origin, layer in _layers(home, root):
         for key in config.flatten(layer):
-            found[key] = origin
-    return found
+            origin_of[key] = origin
+    return origin_of
 
 
 def file(home: Path, root: str | None, *, user: bool) -> Path:
@@ -57,7 +57,7 @@ def take(path: Path, key: str, value: str) -> None:
         listed = _listed(path, key)
         if value not in listed:
             raise NotFound(f"{value!r} is not in {key} of {path}", f"wl config get {key}")
-        put(path, key, [one for one in listed if one != value])
+        put(path, key, [other for other in listed if other != value])
 
 
 def put(path: Path, key: str, value: Any) -> None:

@@ -177,8 +177,8 @@ def try_to_fetch_commits(context: Context, agent: Agent) -> None:
 
 def _complain(context: Context, agent: Agent, why: str) -> None:
     log.warning("%s does not come home: %s", agent.id, why)
-    told = BranchStuck(id=agent.id, error=why)
-    context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))
+    event = BranchStuck(id=agent.id, error=why)
+    context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
 
 
 def refresh(context: Context, repo: RepoId) -> None:

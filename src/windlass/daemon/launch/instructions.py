@@ -31,12 +31,12 @@ def write(context: Context, agent: Agent) -> None:
         raise problems[0]
     for why in (*(problem.message for problem in problems), *role_files.told_to_nobody(root)):
         _record(context, agent, why)
-    told = prompts.assemble(
+    text = prompts.assemble(
         _situation(context, agent, root),
         shipped=_shipped(agent.role, added),
         added=[file.prompt for file in added],
     )
-    files.write_bytes(context.folders.instructions(agent.uid), told.encode())
+    files.write_bytes(context.folders.instructions(agent.uid), text.encode())
 
 
 def require_readable(root: str, role: RoleName) -> None:
@@ -91,5 +91,5 @@ def _added(root: str, role: RoleName) -> tuple[list[RoleFile], list[ConfigError]
 
 
 def _record(context: Context, agent: Agent, why: str) -> None:
-    told = PromptIncomplete(id=agent.id, why=why)
-    context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))
+    event = PromptIncomplete(id=agent.id, why=why)
+    context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))

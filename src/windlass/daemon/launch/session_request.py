@@ -184,11 +184,12 @@ def options(config: Config, driver: str) -> dict[str, str]:
     return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
 
 
-def _written_out(context: Context, told: dict[str, str]) -> dict[str, str]:
+def _written_out(context: Context, values: dict[str, str]) -> dict[str, str]:
     """Paths below `~` are below the person's home, also where the session has another one."""
     home = context.env.get("HOME", "/")
     return {
-        name: home + value[1:] if value.startswith("~/") else value for name, value in told.items()
+        name: home + value[1:] if value.startswith("~/") else value
+        for name, value in values.items()
     }
 
 

@@ -55,8 +55,8 @@ class Decisions:
         decision = decide_for_agent(self._context, agent, request)
         answer = cast("HookOutput", tool_calls.answer(request, decision))
         if self._mail is not None and (said := self._mail(uid, request)):
-            told = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
-            told["additionalContext"] = said
+            output = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
+            output["additionalContext"] = said
         return answer
 
 
@@ -73,32 +73,32 @@ def decide_for_agent(context: Context, agent: Agent, event: Mapping[str, Any]) -
         temp=temp,
         role=agent.role,
         level=agent.isolation,
-        told=_told(context, agent.repo),
+        variables=_variables(context, agent.repo),
     )
 
 
 def decide_in_folder(
-    context: Context, event: Mapping[str, Any], *, role: RoleName, level: Level, given: Policy
+    context: Context, event: Mapping[str, Any], *, role: RoleName, level: Level, policy: Policy
 ) -> Decision:
     """Decides about a call of somebody who works in the call's own folder."""
     cwd = event.get("cwd")
     workspace = cwd if isinstance(cwd, str) else "/"
     return _decide(
         event,
-        given,
+        policy,
         around=_around(context, level, (workspace,), ()),
         workspace=workspace,
         home=context.env.get("HOME", "/"),
         temp="",
         role=role,
         level=level,
-        told=_told(context, None),
+        variables=_variables(context, None),
     )
 
 
 def _decide(
     event: Mapping[str, Any],
-    given: Policy,
+    policy: Policy,
     *,
     around: Places,
     workspace: str,
@@ -106,7 +106,7 @@ def _decide(
     temp: str,
     role: RoleName,
     level: Level,
-    told: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> Decision:
     call = tool_calls.read(event)
     if call is None:
@@ -121,19 +121,22 @@ def _decide(
         workspace=workspace,
         home=home,
         temp=temp,
-        told=told,
+        told=variables,
         boxed=level == "box",
         real=os.path.normpath if level == "box" else os.path.realpath,
     )
-    return tool_policy.decide(call, given, inside=reach, role=role)
+    return tool_policy.decide(call, policy, inside=reach, role=role)
 
 
-def _told(context: Context, repo: RepoId | None) -> dict[str, str]:
+def _variables(context: Context, repo: RepoId | None) -> dict[str, str]:
     """What the variables of every agent say about places that are not its own."""
     home, runtime = str(context.folders.home), str(context.folders.runtime)
-    found = {"WINDLASS_HOME": home, "XDG_RUNTIME_DIR": context.env.get("XDG_RUNTIME_DIR", runtime)}
-    roots = [one.root for one in context.store.read(rows.repos) if one.id == repo]
-    return {**found, **({"WINDLASS_REPO": roots[0]} if roots else {})}
+    variables = {
+        "WINDLASS_HOME": home,
+        "XDG_RUNTIME_DIR": context.env.get("XDG_RUNTIME_DIR", runtime),
+    }
+    roots = [row.root for row in context.store.read(rows.repos) if row.id == repo]
+    return {**variables, **({"WINDLASS_REPO": roots[0]} if roots else {})}
 
 
 def places(context: Context, agent: Agent) -> Places:
@@ -167,8 +170,8 @@ def _takes_any_case(home: Path) -> bool:
 def inside(around: Places, path: str) -> bool:
     """Whether a path is in one of the places, whatever links and `..` it goes through."""
     # Agent CLIs may compose accents before they open: both names have to be inside.
-    found = [_real(name) for name in {path, unicodedata.normalize("NFC", path)}]
-    return all(real is not None and around.inside(real) for real in found)
+    reals = [_real(name) for name in {path, unicodedata.normalize("NFC", path)}]
+    return all(real is not None and around.inside(real) for real in reals)
 
 
 def _shut(around: Places, path: str) -> bool:
@@ -190,11 +193,11 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
     around = places(context, agent)
     path = context.folders.policy(agent.uid)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    told = {
+    policy = {
         "workspace": agent.workspace,
         **around._asdict(),
         **msgspec.to_builtins(agent.policy),
     }
     # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
-    whole_file.replace(path, json.dumps(told, indent=1).encode("ascii"))
+    whole_file.replace(path, json.dumps(policy, indent=1).encode("ascii"))
     return path

@@ -23,18 +23,18 @@ class Denials:
 
     def view(self, caller: Caller, request: DenialsRequest) -> list[DenialView]:
         """What one agent was denied, oldest first."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.any_agent(self._context, where, request.get("agent"))
-        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
-        found = self._context.store.read(
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.any_agent(self._context, scope, request.get("agent"))
+        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
+        events = self._context.store.read(
             lambda c: rows.events(c, agent=agent.uid, kind=PolicyDecision.kind, limit=_MOST)
         )
-        told = [_told(agent, event) for event in found]
+        denials = [_view(agent, event) for event in events]
         wanted = request.get("hook")
-        return [one for one in told if wanted in (None, one["hook"])]
+        return [denial for denial in denials if wanted in (None, denial["hook"])]
 
 
-def _told(agent: Agent, event: Event) -> DenialView:
+def _view(agent: Agent, event: Event) -> DenialView:
     data = event.data
     asked = {name: data.get(name) for name in ("tool_name", "tool_input", "cwd")}
     call = tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})

@@ -23,18 +23,18 @@ class Explanations:
 
     def tool(self, caller: Caller, request: ExplainToolRequest) -> ExplainToolReply:
         """The decision, its reason and the rule that made it."""
-        where = lookup.scope(self._context, caller, request)
+        scope = lookup.scope(self._context, caller, request)
         event = _read(request["input"])
         if wanted := request.get("agent"):
-            agent = lookup.agent(self._context, where, wanted)
+            agent = lookup.agent(self._context, scope, wanted)
             lookup.require_reachable(
-                where, agent, lookup.live(self._context, where), doing="ask about"
+                scope, agent, lookup.live(self._context, scope), doing="ask about"
             )
             decision = decisions.decide_for_agent(self._context, agent, event)
         else:
-            _refuse_in_a_box(where.caller)
+            _refuse_in_a_box(scope.caller)
             level = request.get("level") or "hooks"
-            root = where.repo.root if where.repo else repos.root_of(request.get("cwd", ""))
+            root = scope.repo.root if scope.repo else repos.root_of(request.get("cwd", ""))
             config = settings.load(self._context.folders.home, root)
             role = role_files.find(config, root, request.get("role") or roles.USUAL).role.name
             decision = decisions.decide_in_folder(
@@ -42,7 +42,7 @@ class Explanations:
                 event,
                 role=role,
                 level=level,
-                given=grants.configured_policy(config, role, level),
+                policy=grants.configured_policy(config, role, level),
             )
         return {"decision": decision.verdict, "reason": decision.reason, "rule": decision.rule}
 
@@ -59,7 +59,7 @@ def _refuse_in_a_box(caller: Agent | None) -> None:
 def _read(text: str) -> dict[str, Any]:
     """A hook's input; what is none says nothing, and is denied as such."""
     try:
-        found = json.loads(text)
+        event = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return event if isinstance(event, dict) else {}

@@ -12,10 +12,12 @@ from windlass.core.policy import tool_policy
 
 def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
-    given = role_tools(config, role)
-    lists = Policy(allow=tuple(given.allow), deny=tuple(given.deny))
+    tools = role_tools(config, role)
+    lists = Policy(allow=tuple(tools.allow), deny=tuple(tools.deny))
     commands = (config.workspace.setup, config.workspace.teardown, *config.gate.commands)
-    return tool_policy.with_mandatory(lists, level=level, commands=[one for one in commands if one])
+    return tool_policy.with_mandatory(
+        lists, level=level, commands=[command for command in commands if command]
+    )
 
 
 def granted_policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:

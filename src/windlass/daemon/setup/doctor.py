@@ -84,11 +84,11 @@ def examine(
 def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _Start:
     """Goes the way of a worker's spawn as far as it can be gone without one."""
     wanted, network = confinement(config, USUAL)
-    where = str(context.folders.workspaces)
+    root = str(context.folders.workspaces)
     try:
         version = drivers.get(name).check()
         draft = session_request.draft(
-            context, name, mode="live", root=where, config=config, boxed=True
+            context, name, mode="live", root=root, config=config, boxed=True
         )
         choice = boxes.choose(
             wanted=wanted,
@@ -98,7 +98,7 @@ def _start(context: Context, name: str, config: Config, repo: Repo | None) -> _S
             repo=repo,
         )
         if choice.level == "hooks":
-            session_request.require_ready(context, name, mode="live", root=where, config=config)
+            session_request.require_ready(context, name, mode="live", root=root, config=config)
     except WindlassError as error:
         return _Start(name, "none", why=error.message, fix=error.hint)
     return _Start(name, choice.level, version, choice.why, choice.fix)
@@ -133,10 +133,10 @@ def _tmux(context: Context) -> str:
 
 def _wl(context: Context) -> Probe:
     path = for_session(context.env, home=context.folders.home)["PATH"]
-    found = shutil.which("wl", path=path)
-    fix = "" if found else "install Windlass so that `wl` lies beside its Python"
+    program = shutil.which("wl", path=path)
+    fix = "" if program else "install Windlass so that `wl` lies beside its Python"
     return Probe(
-        name="wl in sessions", works=found is not None, detail=found or "not found", fix=fix
+        name="wl in sessions", works=program is not None, detail=program or "not found", fix=fix
     )
 
 

@@ -6,6 +6,7 @@ are proposed, and written only where that was accepted.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,19 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
         path.write_text(template())
     else:
         settings.load(context.folders.home, repo.root)
-    found = proposals.propose(one.name for one in Path(repo.root).iterdir())
-    given = settings.load(context.folders.home, repo.root)
-    lists = [config.role_tools(given, role).allow for role in SHIPPED]
-    wanted = [one for one in found.allow if any(one not in allow for allow in lists)]
+    proposal = proposals.propose(path.name for path in Path(repo.root).iterdir())
+    configured = settings.load(context.folders.home, repo.root)
+    lists = [config.role_tools(configured, role).allow for role in SHIPPED]
+    wanted = [pattern for pattern in proposal.allow if any(pattern not in allow for allow in lists)]
     if accept:
-        for role, pattern in ((role, one) for role in SHIPPED for one in wanted):
+        for role, pattern in itertools.product(SHIPPED, wanted):
             settings.add(path, f"permissions.{role}.allow", pattern)
     return {
         "id": repo.id,
         "root": repo.root,
         "config": str(path),
         "made": made,
-        "toolchains": found.files,
+        "toolchains": proposal.files,
         "proposed": wanted,
         "accepted": accept,
     }

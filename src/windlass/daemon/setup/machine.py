@@ -31,11 +31,11 @@ class Machine:
 
     def whoami(self, caller: Caller, request: AnyRequest) -> WhoamiReply:
         """Who is asking, from which repository, and which daemon answers."""
-        where = lookup.scope(self._context, caller, request)
+        scope = lookup.scope(self._context, caller, request)
         return {
-            "agent": where.caller.id if where.caller else None,
-            "role": where.caller.role if where.caller else "person",
-            "repo": where.repo.root if where.repo else None,
+            "agent": scope.caller.id if scope.caller else None,
+            "role": scope.caller.role if scope.caller else "person",
+            "repo": scope.repo.root if scope.repo else None,
             "pid": os.getpid(),
             "version": __version__,
         }

@@ -35,7 +35,7 @@ def listed(chosen: str) -> list[DriverView]:
 
 
 def _described(name: str, *, default: bool) -> DriverView:
-    found: DriverView = {
+    view: DriverView = {
         "name": name,
         "version": None,
         "default": default,
@@ -45,21 +45,21 @@ def _described(name: str, *, default: bool) -> DriverView:
     }
     try:
         driver = drivers.get(name)
-        found["abilities"] = msgspec.to_builtins(driver.abilities)
-        found["version"] = driver.check()
+        view["abilities"] = msgspec.to_builtins(driver.abilities)
+        view["version"] = driver.check()
     except WindlassError as error:
-        return {**found, "problem": error.message, "hint": error.hint}
-    return found
+        return {**view, "problem": error.message, "hint": error.hint}
+    return view
 
 
 def trust(context: Context, name: str, config: Config) -> TrustReply:
     """Has the driver's CLI trust the folder of all workspaces; needs the person's consent."""
     with _ONE_AT_A_TIME:
-        found = trusted(context, name, config)
-        if not found["already"]:
+        reply = trusted(context, name, config)
+        if not reply["already"]:
             context.folders.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
             _accept(context, drivers.get(name), _request(context, name, config))
-        return found
+        return reply
 
 
 def trusted(context: Context, name: str, config: Config) -> TrustReply:

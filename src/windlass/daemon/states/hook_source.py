@@ -91,9 +91,9 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
     for line, until in lines:
         end = until
         try:
-            found = msgspec.json.decode(line)
-            event = found["event"]
-            records.append(_Record(float(found["at"]), str(event["hook_event_name"]), event))
+            record = msgspec.json.decode(line)
+            event = record["event"]
+            records.append(_Record(float(record["at"]), str(event["hook_event_name"]), event))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
             garbage.append(line)
         if len(records) == _LINES_AT_ONCE or len(garbage) == _GARBAGE_AT_ONCE:
@@ -106,15 +106,15 @@ def _take(
 ) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
     at, name, event = record
-    told: Hook | PolicyDecision
+    kept: Hook | PolicyDecision
     if name == "PolicyDecision":
-        told = _denial(event)
-        if told.tool_name == tool_policy.QUESTION:
-            questions.record(writing, agent, questions.spelled(told.tool_input))
+        kept = _denial(event)
+        if kept.tool_name == tool_policy.QUESTION:
+            questions.record(writing, agent, questions.spelled(kept.tool_input))
     else:
         shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
-        told = Hook(name=name, **shown)
-    writing.emit(told, repo=agent.repo, agent=agent.uid, at=at)
+        kept = Hook(name=name, **shown)
+    writing.emit(kept, repo=agent.repo, agent=agent.uid, at=at)
     if name == "PreToolUse":
         marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
         session = msgspec.structs.replace(session, marks=marks)
@@ -137,8 +137,8 @@ def _take(
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
     """One event for all of it: who writes a million of them must not fill the log."""
     shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
-    told = HookGarbage(line=shown, lines=len(lines))
-    writing.emit(told, repo=agent.repo, agent=agent.uid)
+    event = HookGarbage(line=shown, lines=len(lines))
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 
 def _denial(event: Mapping[str, Any]) -> PolicyDecision:

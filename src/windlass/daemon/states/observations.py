@@ -38,7 +38,7 @@ def settle(writing: Writing, uid: Uid) -> None:
     winner = verdict.winner
     reason = winner.reason if winner else reasons.UNKNOWN
     changed = rows.change_agent(writing, uid, state=verdict.state, state_at=writing.now)
-    told = AgentState(
+    event = AgentState(
         was=agent.state,
         now=verdict.state,
         source=winner.source if winner else "none",
@@ -46,7 +46,7 @@ def settle(writing: Writing, uid: Uid) -> None:
         session=winner.session if winner else 0,
         reason=reason.kind,
     )
-    writing.emit(told, repo=agent.repo, agent=uid)
+    writing.emit(event, repo=agent.repo, agent=uid)
     reports.on_state(writing, agent, changed, reason)
 
 
@@ -60,8 +60,8 @@ def record_end(writing: Writing, agent: Agent, session: Session, facts: Facts) -
     rows.change_session(writing, agent.uid, session.number, **over)
     reason = _how_it_ended(session, facts)
     how = reasons.how_it_ended(reason)
-    told = SessionEnded(session=session.number, exit_code=facts.exit_code, how=how)
-    writing.emit(told, repo=agent.repo, agent=agent.uid)
+    event = SessionEnded(session=session.number, exit_code=facts.exit_code, how=how)
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
     seen = Observation(
         source=Source.PROCESS,
         value=State.STOPPED,

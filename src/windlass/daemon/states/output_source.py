@@ -68,10 +68,10 @@ class OutputSource:
         """How much there is to be read; costs a look at a file."""
         path = self._context.folders.session(agent.uid, session.number) / OUTPUT
         try:
-            found = os.stat(path)  # noqa: PTH116 - one call, no object
+            status = os.stat(path)  # noqa: PTH116 - one call, no object
         except FileNotFoundError:
             return Printed(0, 0.0)
-        return Printed(found.st_size, min(self._context.clock.now(), found.st_mtime))
+        return Printed(status.st_size, min(self._context.clock.now(), status.st_mtime))
 
     def behind(self, agent: Agent, session: Session) -> bool:
         """Whether there is output that was not read."""
@@ -109,7 +109,10 @@ class OutputSource:
         end = offset + sum(len(line) + 1 for line in lines[:ends])
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         # Of what is not the last of the output is known only that it came after what we know.
-        known = max((one.at for one in seen if one.session == session.number), default=printed.at)
+        known = max(
+            (observation.at for observation in seen if observation.session == session.number),
+            default=printed.at,
+        )
         at = max(known + _MOMENT, printed.at if ends == len(ahead) else 0.0)
         said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
         if end == offset:
@@ -160,8 +163,8 @@ class OutputSource:
         self, writing: Writing, dialect: Dialect, agent: Agent, session: Session, line: Any
     ) -> None:
         if not isinstance(line, dict):
-            told = OutputGarbage(line=str(line)[:4096])
-            writing.emit(told, repo=agent.repo, agent=agent.uid)
+            event = OutputGarbage(line=str(line)[:4096])
+            writing.emit(event, repo=agent.repo, agent=agent.uid)
             return
         if dialect.line_kind(line) is LineKind.RESULT:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)

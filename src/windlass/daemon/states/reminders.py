@@ -49,14 +49,14 @@ class Reminders:
                 self._see_to(agent)
 
     def _see_to(self, agent: Agent) -> None:
-        given = self._given(agent.repo)
-        if given is None or self._context.clock.now() - agent.state_at < given.first:
+        configured = self._configured(agent.repo)
+        if configured is None or self._context.clock.now() - agent.state_at < configured.first:
             return
         now = self._context.clock.now()
-        if self._context.store.read(lambda c: _step(c, agent.uid, given, now)) is not None:
-            self._context.store.write(partial(_take_step, uid=agent.uid, given=given))
+        if self._context.store.read(lambda c: _step(c, agent.uid, configured, now)) is not None:
+            self._context.store.write(partial(_take_step, uid=agent.uid, configured=configured))
 
-    def _given(self, repo: RepoId) -> Nudges | None:
+    def _configured(self, repo: RepoId) -> Nudges | None:
         try:
             root = repos.by_id(self._context, repo).root
             return settings.load(self._context.folders.home, root).nudges
@@ -68,11 +68,13 @@ class Reminders:
 def tried(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """The reminders since something else set an agent going."""
     messages = mailbox.inbox(connection, recipient=uid, last=_BACK)
-    sent = [Moment(one.created_at, "nudge") for one in messages if _is_nudge(one)]
+    sent = [Moment(message.created_at, "nudge") for message in messages if _is_nudge(message)]
     if not sent:
         return []
-    arrived = [one for one in messages if not _is_ours(one) and one.state in _ARRIVED]
-    woken = [Moment(one.delivered_at or one.created_at, "other") for one in arrived]
+    arrived = [
+        message for message in messages if not _is_ours(message) and message.state in _ARRIVED
+    ]
+    woken = [Moment(message.delivered_at or message.created_at, "other") for message in arrived]
     return nudges.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
 
 
@@ -87,11 +89,11 @@ def _is_ours(message: mail.Message) -> bool:
 
 def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """When an agent said that it was done or waited, and when a person typed something."""
-    said = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
-    typed = rows.events(connection, agent=uid, kind=Hook.kind_of("UserPromptSubmit"), last=_BACK)
-    claims = [event for event in said if _is_claim(events.read(AgentState, event))]
-    others = [e for e in typed if "[sent by " not in str(events.read(Hook, e).prompt or "")]
-    return [Moment(one.at, "other") for one in (*claims, *others)]
+    changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
+    prompts = rows.events(connection, agent=uid, kind=Hook.kind_of("UserPromptSubmit"), last=_BACK)
+    claims = [event for event in changes if _is_claim(events.read(AgentState, event))]
+    others = [e for e in prompts if "[sent by " not in str(events.read(Hook, e).prompt or "")]
+    return [Moment(event.at, "other") for event in (*claims, *others)]
 
 
 def _is_claim(change: AgentState) -> bool:
@@ -99,17 +101,19 @@ def _is_claim(change: AgentState) -> bool:
 
 
 def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
-    found = rows.events(connection, agent=uid, kind=NudgesOver.kind, last=1)
-    return [Moment(one.at, "over") for one in found]
+    overs = rows.events(connection, agent=uid, kind=NudgesOver.kind, last=1)
+    return [Moment(event.at, "over") for event in overs]
 
 
 def _step(
-    connection: sa.Connection, uid: Uid, given: Nudges, now: float
+    connection: sa.Connection, uid: Uid, configured: Nudges, now: float
 ) -> Literal["nudge", "over"] | None:
     agent = rows.agent(connection, uid)
     if agent is None or agent.ended_at is not None:
         return None
-    return nudges.step(_rest(connection, agent, now), now=now, first=given.first, most=given.most)
+    return nudges.step(
+        _rest(connection, agent, now), now=now, first=configured.first, most=configured.most
+    )
 
 
 def _rest(connection: sa.Connection, agent: Agent, now: float) -> Rest:
@@ -129,14 +133,14 @@ def _expects(connection: sa.Connection, agent: Agent) -> bool:
     if mailbox.queued(connection, agent.uid):
         return True
     asked = mailbox.inbox(connection, sender=agent.uid, states=mail.OPEN)
-    if any(one.kind == "question" for one in asked):
+    if any(message.kind == "question" for message in asked):
         return True
     return reports.at_work(crew.below(agent, rows.agents(connection, repo=agent.repo)))
 
 
-def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
+def _take_step(writing: Writing, *, uid: Uid, configured: Nudges) -> None:
     """Does what is due now, which may be less than what was due before this transaction."""
-    step = _step(writing.connection, uid, given, writing.now)
+    step = _step(writing.connection, uid, configured, writing.now)
     agent = rows.agent(writing.connection, uid)
     if step is None or agent is None:
         return
@@ -144,8 +148,8 @@ def _take_step(writing: Writing, *, uid: Uid, given: Nudges) -> None:
         reason = _rest(writing.connection, agent, writing.now).reason
         from_windlass.say(writing, agent, nudges.reminder(reason), topic=nudges.TOPIC)
         return
-    writing.emit(NudgesOver(reminders=given.most), repo=agent.repo, agent=uid)
-    text = nudges.unmoved(agent, given.most)
+    writing.emit(NudgesOver(reminders=configured.most), repo=agent.repo, agent=uid)
+    text = nudges.unmoved(agent, configured.most)
     manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
     if manager is None or manager.ended_at is not None or manager.state in _DEAF:
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=uid)

@@ -79,8 +79,9 @@ class Reports:
 
     def _committed(self, committed: list[Event]) -> None:
         opened = [events.read(IntentOpen, e) for e in committed if e.kind == IntentOpen.kind]
-        for intent in (one.intent for one in opened if one.what == KIND):
-            self._context.pools.begin("report", self._perform, intent)
+        for intent in opened:
+            if intent.what == KIND:
+                self._context.pools.begin("report", self._perform, intent.intent)
 
     def _perform(self, key: str) -> None:
         if self._closed.is_set():
@@ -93,12 +94,12 @@ class Reports:
         agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
         if agent is None:
             return
-        given = _given(self._context, agent)
-        found: dict[str, Any] = {"everyone": given is not None and given.notices == "all"}
+        config = _config(self._context, agent)
+        news: dict[str, Any] = {"everyone": config is not None and config.notices == "all"}
         if reports.counts_files(agent, _report(work)):
-            found["left"] = msgspec.to_builtins(uncommitted(self._context, agent))
-            found["reminds"] = given is None or given.nudges.uncommitted
-        work.keep(**found)
+            news["left"] = msgspec.to_builtins(uncommitted(self._context, agent))
+            news["reminds"] = config is None or config.nudges.uncommitted
+        work.keep(**news)
 
     def _tell(self, work: RunningIntent) -> None:
         self._context.store.write(lambda w: _tell(w, work))
@@ -114,7 +115,7 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
     if not reports.is_news(after, report):
         return
     since = _last_at_work(writing.connection, after.uid)
-    if _is_told(writing.connection, after, since):
+    if _is_reported(writing.connection, after, since):
         return
     if nudges.is_idle(after.state, reason) and reminders.tried(writing.connection, after.uid):
         return  # a reminder set it going: who is told of that is decided by how many there were
@@ -136,15 +137,15 @@ def uncommitted(context: Context, agent: Agent) -> Uncommitted:
         return Uncommitted(problem=error.message)
 
 
-def _given(context: Context, agent: Agent) -> Config | None:
+def _config(context: Context, agent: Agent) -> Config | None:
     """What is configured where an agent is; a broken file is no reason to be mute."""
     try:
         root = repos.by_id(context, agent.repo).root
         return settings.load(context.folders.home, root)
     except WindlassError as error:
         how = f"cannot read the configuration: {error.message}"
-        told = NotifyFailed(how=how)
-        context.store.write(lambda w: w.emit(told, repo=agent.repo, agent=agent.uid))
+        event = NotifyFailed(how=how)
+        context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
         return None
 
 
@@ -159,33 +160,33 @@ def _tell(writing: Writing, work: RunningIntent) -> None:
     if "told" in work.data:
         return
     agent = rows.agent(writing.connection, _uid(work))
-    told: list[str] = []
+    sent: list[str] = []
     if agent is not None and not _has_gone_on(writing, agent, work.data["since"]):
         reminds = work.data.get("reminds", True)
-        told = _tell_all(writing, agent, _report(work), _left(work), reminds=reminds)
+        sent = _tell_all(writing, agent, _report(work), _left(work), reminds=reminds)
         if work.data.get("everyone"):
             notices.on_report(writing, agent, _report(work))
-    work.keep_in(writing, told=told)
+    work.keep_in(writing, told=sent)
 
 
 def _tell_all(
     writing: Writing, agent: Agent, report: Report, left: Uncommitted, *, reminds: bool
 ) -> list[str]:
     live = rows.agents(writing.connection, repo=agent.repo)
-    children = [one for one in live if one.parent == agent.uid]
+    children = [child for child in live if child.parent == agent.uid]
     if report.state is State.COMPLETE or report.ending == "quit":
         _tell_of_left(writing, agent, report, left, reminds=reminds)
     sent = []
     own = left if reminds else Uncommitted()
     if report.state is State.COMPLETE and (claim := reports.to_itself(left=own, children=children)):
         sent.append(_unless_repeated(writing, agent, claim))
-    manager = next((one for one in live if one.uid == agent.parent), None)
+    manager = next((other for other in live if other.uid == agent.parent), None)
     news = reports.to_manager(
         agent, report, left=left, children=crew.below(agent, live), asked=reminds
     )
     if manager is not None and news is not None:
         sent.append(from_windlass.say(writing, manager, news, topic=messages.state_of(agent.uid)))
-    return [one.id for one in sent if one is not None]
+    return [message.id for message in sent if message is not None]
 
 
 def _tell_of_left(
@@ -194,8 +195,8 @@ def _tell_of_left(
     """Points uncommitted work out to the person: of roots, and of a session that it left."""
     if left.files == 0:
         return
-    told = WorkUncommitted(state=report.state, files=left.files, names=list(left.names))
-    writing.emit(told, repo=agent.repo, agent=agent.uid)
+    event = WorkUncommitted(state=report.state, files=left.files, names=list(left.names))
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
     if report.ending == "quit":
         text = reports.left_in_session(agent.id, left)
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=agent.uid)
@@ -226,16 +227,16 @@ def _ending(writing: Writing, before: Agent, after: Agent) -> reports.Ending:
 
 def _last_at_work(connection: sa.Connection, uid: Uid) -> int:
     """The event with which an agent was set to work last."""
-    found = rows.events(connection, agent=uid, kind=AgentState.kind, last=STATES_BACK)
-    running = [event.id for event in found if events.read(AgentState, event).now is State.RUNNING]
+    changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=STATES_BACK)
+    running = [event.id for event in changes if events.read(AgentState, event).now is State.RUNNING]
     return running[-1] if running else 0
 
 
-def _is_told(connection: sa.Connection, agent: Agent, since: int) -> bool:
-    told = rows.events(
+def _is_reported(connection: sa.Connection, agent: Agent, since: int) -> bool:
+    reported = rows.events(
         connection, after=since, agent=agent.uid, kind=AgentReported.kind, last=STATES_BACK
     )
-    return any(events.read(AgentReported, event).state is agent.state for event in told)
+    return any(events.read(AgentReported, event).state is agent.state for event in reported)
 
 
 def _has_gone_on(writing: Writing, agent: Agent, since: int) -> bool:

@@ -69,11 +69,11 @@ class ScreenSource:
             eye.began = _written_at(f"{folder}/{SPEC}")
         now = self._context.clock.now()
         dialect = drivers.dialect(agent.driver)
-        found = [
+        observations = [
             _read_status(dialect, eye, session, now),
             self._picture(dialect, eye, agent, folder=str(folder), now=now),
         ]
-        return [seen for seen in found if seen is not None]
+        return [seen for seen in observations if seen is not None]
 
     def _picture(
         self, dialect: Dialect, eye: ScreenMemory, agent: Agent, *, folder: str, now: float
@@ -118,9 +118,9 @@ def _read_status(
     if eye.status_file is None:
         return None
     try:
-        found = os.stat(eye.status_file)  # noqa: PTH116 - a thousand times a second
-        stamp = (found.st_mtime_ns, found.st_size)
-        if stamp == eye.status_stamp or found.st_size > _LARGEST_STATUS:
+        file = os.stat(eye.status_file)  # noqa: PTH116 - a thousand times a second
+        stamp = (file.st_mtime_ns, file.st_size)
+        if stamp == eye.status_stamp or file.st_size > _LARGEST_STATUS:
             return None
         status = msgspec.json.decode(untrusted_files.read(eye.status_file, most=_LARGEST_STATUS))
     except (OSError, ValueError, RecursionError):

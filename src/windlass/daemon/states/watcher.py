@@ -41,10 +41,10 @@ class AgentWatcher:
     def look(self, uid: Uid) -> None:
         """Reads what is new about one agent. Safe from any thread, at any time, any number."""
         with self._locks.holding([uid]):
-            found = self._context.store.read(lambda c: rows.live_session(c, uid))
-            if found is None:
+            live = self._context.store.read(lambda c: rows.live_session(c, uid))
+            if live is None:
                 return
-            agent, session = found
+            agent, session = live
             session = self._drain(agent, session)
             if session.runs:
                 self._glance(agent, session)

@@ -67,11 +67,11 @@ class Views:
 
     def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
         """Lists agents in the order of the tree."""
-        where = lookup.scope(self._context, caller, request)
-        if request.get("all_repos") and where.caller is None:
-            where = where._replace(repo=None)
-        repo = where.repo.id if where.repo else None
-        if where.repo is None and request.get("cwd") and not request.get("all_repos"):
+        scope = lookup.scope(self._context, caller, request)
+        if request.get("all_repos") and scope.caller is None:
+            scope = scope._replace(repo=None)
+        repo = scope.repo.id if scope.repo else None
+        if scope.repo is None and request.get("cwd") and not request.get("all_repos"):
             repo = self._none_unless_outside(request.get("cwd", ""))
         ended = request.get("ended", False)
         return self._context.store.read(
@@ -103,8 +103,8 @@ class Views:
 
     def info(self, caller: Caller, request: AgentRequest) -> InfoReply:
         """Everything about one agent."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
         seen = self._context.store.read(lambda c: self._one(c, agent))
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         return {
@@ -125,29 +125,29 @@ class Views:
 
     def prompt(self, caller: Caller, request: AgentRequest) -> PromptReply:
         """What an agent was told about itself and its crew."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
         return {"id": agent.id, "prompt": instructions.kept(self._context, agent)}
 
     def status(self, caller: Caller, request: AgentRequest) -> StatusReply:
         """An agent's commits and uncommitted work, or those of the whole crew."""
-        where = lookup.scope(self._context, caller, request)
+        scope = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
-        if wanted is None and where.caller is None:
-            live = lookup.live(self._context, where)
+        if wanted is None and scope.caller is None:
+            live = lookup.live(self._context, scope)
         else:
-            live = [self._own(where, lookup.agent(self._context, where, wanted))]
-        repo = where.repo
+            live = [self._own(scope, lookup.agent(self._context, scope, wanted))]
+        repo = scope.repo
         return {
             "repo": repo.root if repo else None,
-            "head": self._head(where),
+            "head": self._head(scope),
             "agents": [self._work(agent) for _, agent in crew.forest(live)],
         }
 
-    def _head(self, where: lookup.Scope) -> HeadView | None:
-        if where.repo is None:
+    def _head(self, scope: lookup.Scope) -> HeadView | None:
+        if scope.repo is None:
             return None
-        git = repos.git(where.repo)
+        git = repos.git(scope.repo)
         return {
             "branch": repository.head_branch(git),
             "commit": repository.resolve(git, "HEAD"),
@@ -158,7 +158,7 @@ class Views:
         seen = self._context.store.read(lambda c: self._one(c, agent))
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
-            found, commits = self._changes(git, agent)
+            work, commits = self._changes(git, agent)
         except WindlassError as error:
             # One agent whose repository is gone must not hide the others.
             return {**seen, "commits": [], "work": None, "error": error.message}
@@ -167,28 +167,28 @@ class Views:
             "commits": [
                 {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
             ],
-            "work": _uncommitted(found),
+            "work": _uncommitted(work),
             "error": None,
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
         clones.try_to_fetch_commits(self._context, agent)
-        found = status.status(git, agent.workspace)
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else found.head
-        return found, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
+        work = status.status(git, agent.workspace)
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else work.head
+        return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
     def why(self, caller: Caller, request: WhyRequest) -> WhyReply:
         """The state of an agent, what decided it, and what else was said."""
-        where = lookup.scope(self._context, caller, request)
-        agent = lookup.any_agent(self._context, where, request.get("agent"))
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.any_agent(self._context, scope, request.get("agent"))
         if request.get("history"):
-            self._own(where, agent)
+            self._own(scope, agent)
         if request.get("home") and agent.ended_at is None:
             clones.try_to_fetch_commits(self._context, agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)
-        found: WhyReply = {
+        reply: WhyReply = {
             "id": agent.id,
             "state": "ended" if agent.ended_at else verdict.state,
             "ended_by": agent.ended_by,
@@ -196,8 +196,8 @@ class Views:
             "losers": [_observation(loser, now) for loser in verdict.losers],
         }
         if request.get("history"):
-            found["history"] = self._history(agent)
-        return found
+            reply["history"] = self._history(agent)
+        return reply
 
     def _history(self, agent: Agent) -> list[StateView]:
         """Every state that an agent has been in, oldest first, each with what said so."""
@@ -208,16 +208,16 @@ class Views:
             "evidence": "created",
             "session": 0,
         }
-        found = self._context.store.read(
+        changes = self._context.store.read(
             lambda c: rows.events(c, agent=agent.uid, kind=AgentState.kind, limit=100_000)
         )
-        later = [_change(event.at, events.read(AgentState, event)) for event in found]
+        later = [_change(event.at, events.read(AgentState, event)) for event in changes]
         return [first, *later]
 
     def look(self, caller: Caller, request: LookRequest) -> LookReply:
         """What is on an agent's screen, or the last of what a stopped one printed."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.any_agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
         colour = request.get("colour", False)
         session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
         if session is None:
@@ -237,9 +237,9 @@ class Views:
         shown = keep_colour(text) if colour else without_escapes(text)
         return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
 
-    def _own(self, where: lookup.Scope, agent: Agent) -> Agent:
+    def _own(self, scope: lookup.Scope, agent: Agent) -> Agent:
         """Shows agents what they and those below them do; of the others only who and how."""
-        lookup.require_reachable(where, agent, lookup.live(self._context, where), doing="look into")
+        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         return agent
 
     def _folder(self, agent: Agent, number: int) -> Path:
@@ -249,15 +249,15 @@ class Views:
 
     def log(self, caller: Caller, request: LogRequest) -> list[EventView]:
         """The log of an agent, or of the repository."""
-        where = lookup.scope(self._context, caller, request)
+        scope = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
-        if wanted is None and where.caller is not None:
-            wanted = where.caller.id
+        if wanted is None and scope.caller is not None:
+            wanted = scope.caller.id
         agent = None
         if wanted:
-            agent = self._own(where, lookup.any_agent(self._context, where, wanted))
-        repo = where.repo.id if where.repo and agent is None else None
-        found = self._context.store.read(
+            agent = self._own(scope, lookup.any_agent(self._context, scope, wanted))
+        repo = scope.repo.id if scope.repo and agent is None else None
+        events = self._context.store.read(
             lambda c: rows.events(
                 c,
                 after=request.get("after", 0),
@@ -268,7 +268,7 @@ class Views:
             )
         )
         names = self.names()
-        return [event_view(event, names) for event in found]
+        return [event_view(event, names) for event in events]
 
     def names(self) -> dict[Uid, str]:
         """What each agent, live or ended, is called."""
@@ -276,8 +276,8 @@ class Views:
 
     def diff(self, caller: Caller, request: DiffRequest) -> DiffReply:
         """What an agent changed since its base, committed or not."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
         git = repos.git(repos.by_id(self._context, agent.repo))
         clones.try_to_fetch_commits(self._context, agent)
         base = self._fork_point(git, agent)
@@ -319,8 +319,8 @@ class Views:
 
     def place(self, caller: Caller, request: PlaceRequest) -> PlaceReply:
         """Where an agent works, and what a command run there should be told."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
         if not Path(agent.workspace).is_dir():
             raise NotFound(
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
@@ -335,8 +335,8 @@ class Views:
 
     def attachment(self, caller: Caller, request: AgentRequest) -> AttachmentReply:
         """How a terminal attaches to an agent's session."""
-        where = lookup.scope(self._context, caller, request)
-        agent = self._own(where, lookup.agent(self._context, where, request.get("agent")))
+        scope = lookup.scope(self._context, caller, request)
+        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
         if agent.mode == "headless":
             raise Conflict(
                 f"{agent.id} is headless: there is no terminal to join",
@@ -388,18 +388,18 @@ def _session(session: rows.Session) -> SessionView:
     }
 
 
-def _uncommitted(found: WorkStatus) -> UncommittedView:
+def _uncommitted(work: WorkStatus) -> UncommittedView:
     return {
-        "exists": found.exists,
-        "branch": found.branch,
-        "head": found.head,
-        "staged": found.staged,
-        "unstaged": found.unstaged,
-        "untracked": found.untracked,
-        "conflicted": found.conflicted,
-        "nested": found.nested,
-        "operation": found.operation,
-        "clean": found.clean,
+        "exists": work.exists,
+        "branch": work.branch,
+        "head": work.head,
+        "staged": work.staged,
+        "unstaged": work.unstaged,
+        "untracked": work.untracked,
+        "conflicted": work.conflicted,
+        "nested": work.nested,
+        "operation": work.operation,
+        "clean": work.clean,
     }
 
 

@@ -57,46 +57,46 @@ class Feed:
         run = self._context.pools.run
         while not self._closed:
             news = self._news
-            found = await run("wait", self._page, after, repo, agent)
-            if found:
-                after = found[-1].id
+            page = await run("wait", self._page, after, repo, agent)
+            if page:
+                after = page[-1].id
                 names = await run("wait", self._views.names)
-                for event in await run("wait", self._shown, caller, found):
+                for event in await run("wait", self._shown, caller, page):
                     yield dict(event_view(event, names))
                 continue
             await news.wait()
 
     def _meant(self, caller: Caller, asked: Mapping[str, str]) -> tuple[RepoId | None, Uid | None]:
-        where = lookup.scope(self._context, caller, asked)
+        scope = lookup.scope(self._context, caller, asked)
         if wanted := asked.get("agent"):
-            agent = lookup.any_agent(self._context, where, wanted)
+            agent = lookup.any_agent(self._context, scope, wanted)
             lookup.require_reachable(
-                where, agent, lookup.live(self._context, where), doing="follow"
+                scope, agent, lookup.live(self._context, scope), doing="follow"
             )
             return None, agent.uid
-        return (where.repo.id if where.repo else None), None
+        return (scope.repo.id if scope.repo else None), None
 
-    def _shown(self, caller: Caller, found: list[Event]) -> list[Event]:
+    def _shown(self, caller: Caller, page: list[Event]) -> list[Event]:
         """What the caller may see: agents see their own tree, and of others who comes and goes."""
         uid = caller.agent
         if uid is None:
-            return found
+            return page
         itself = self._context.store.read(lambda c: rows.agent(c, uid))
         if itself is None:
             return []
         live = self._context.store.read(rows.agents)
         own = {uid, *(agent.uid for agent in crew.below(itself, live))}
-        public = (event for event in found if event.agent in own or event.kind in _PUBLIC)
+        public = (event for event in page if event.agent in own or event.kind in _PUBLIC)
         return [event if event.agent in own else _outline(event) for event in public]
 
     def _first(self, asked: Mapping[str, str]) -> int:
-        given = asked.get("after")
-        if given is None:
+        after = asked.get("after")
+        if after is None:
             last = self._context.store.read(lambda c: rows.events(c, last=1))
             return last[0].id if last else 0
-        if not given.isdecimal() or len(given) > _DIGITS:
-            raise UserError(f"after={given[:40]!r} is not an event id", "ids are whole numbers")
-        return int(given)
+        if not after.isdecimal() or len(after) > _DIGITS:
+            raise UserError(f"after={after[:40]!r} is not an event id", "ids are whole numbers")
+        return int(after)
 
     def _page(self, after: int, repo: RepoId | None, agent: Uid | None) -> list[Event]:
         return self._context.store.read(
@@ -112,5 +112,5 @@ class Feed:
 
 
 def _outline(event: Event) -> Event:
-    told = {name: event.data[name] for name in _OUTLINE if name in event.data}
-    return msgspec.structs.replace(event, data=told)
+    outline = {name: event.data[name] for name in _OUTLINE if name in event.data}
+    return msgspec.structs.replace(event, data=outline)

@@ -33,8 +33,8 @@ class TrashArchive:
 
     def trash(self, caller: Caller, request: TrashRequest) -> list[TrashView]:
         """What was salvaged and can be restored."""
-        where = lookup.scope(self._context, caller, request)
-        git = repos.git(where.require_repo())
+        scope = lookup.scope(self._context, caller, request)
+        git = repos.git(scope.require_repo())
         now = self._context.clock.now()
         return [
             {**_entry(entry), "age": now - entry.time, "how": _how(entry)}
@@ -43,35 +43,38 @@ class TrashArchive:
 
     def trash_entry(self, caller: Caller, request: TrashRequest) -> TrashShowReply:
         """What one trash entry holds."""
-        where = lookup.scope(self._context, caller, request)
-        git = repos.git(where.require_repo())
+        scope = lookup.scope(self._context, caller, request)
+        git = repos.git(scope.require_repo())
         entry = trash.find(git, request.get("entries", [""])[0])
         return {**_entry(entry), "contents": msgspec.to_builtins(trash.show(git, entry))}
 
     def archives(self, caller: Caller, request: ArchiveRequest) -> list[ArchiveView]:
         """What was archived, newest first; one of them with its files."""
-        where = lookup.scope(self._context, caller, request)
-        repo = where.repo.id if where.repo else None
-        found = [
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.repo.id if scope.repo else None
+        archives = [
             seen
             for folder in sorted(self._context.folders.archive.glob("*-*"), reverse=True)
             if (seen := _archived(folder)) and repo in (None, seen["repo"])
         ]
         wanted = request.get("archive")
         if wanted is None:
-            return found
-        by_agent = [one for one in found if one["agent"] == wanted]
+            return archives
+        by_agent = [archive for archive in archives if archive["agent"] == wanted]
         name = (
             by_agent[0]["id"]
             if by_agent
             else ids.match(
-                wanted, [one["id"] for one in found], what="archive", hint="`wl archive list`"
+                wanted,
+                [archive["id"] for archive in archives],
+                what="archive",
+                hint="`wl archive list`",
             )
         )
-        one = next(one for one in found if one["id"] == name)
-        folder = Path(one["path"])
+        archive = next(archive for archive in archives if archive["id"] == name)
+        folder = Path(archive["path"])
         files = sorted(str(path.relative_to(folder)) for path in untrusted_files.files(folder))
-        return [{**one, "files": files}]
+        return [{**archive, "files": files}]
 
     def repos(self, _caller: Caller, _request: AnyRequest) -> list[RepoView]:
         """The known repositories."""
