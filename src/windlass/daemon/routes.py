@@ -14,13 +14,16 @@ from windlass.daemon.views import routes as views
 
 
 def routes(services: Services) -> dict[str, Verb | Wait]:
-    """Verb by verb: the type of its request, and what answers it."""
+    """Every verb by name: the types of its request and reply, what answers it, who may call."""
     context, intents = services.context, services.intents
     tables = (
         policy.routes(context, services.delivery.context_for),
         mail.routes(
+            context,
             intents,
-            services.messages,
+            sends=services.sends,
+            answers=services.answers,
+            acknowledgements=services.acknowledgements,
             questions=services.questions,
             delivery=services.delivery,
             listeners=services.listeners,

@@ -13,10 +13,12 @@ from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.mail import notices
+from windlass.daemon.mail.acknowledge import Acknowledgements
+from windlass.daemon.mail.answer import Answers
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
-from windlass.daemon.mail.messages import Messages
 from windlass.daemon.mail.questions import Questions
+from windlass.daemon.mail.send import Sends
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.views.agents import Views
@@ -36,7 +38,9 @@ class Services:
         self.pause_resume = PauseResume(context, doors)
         self.interrupts = Interrupts(context)
         self.questions = Questions(context)
-        self.messages = Messages(context, self._wake)
+        self.sends = Sends(context, self._wake)
+        self.answers = Answers(context, self.sends)
+        self.acknowledgements = Acknowledgements(context)
         self.delivery = Delivery(context)
         self.listeners = Listeners(context)
         self.reports = Reports(context)
@@ -51,7 +55,8 @@ class Services:
                 *self.restores.operations(),
                 *self.pause_resume.operations(),
                 *self.interrupts.operations(),
-                *self.messages.operations(),
+                self.sends.operation(),
+                self.acknowledgements.operation(),
                 self.questions.operation(),
                 self.listeners.operation(),
                 self.reports.operation(),

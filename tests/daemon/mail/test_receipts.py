@@ -12,7 +12,7 @@ from tests.support.contexts import Turned
 
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.states import State
-from windlass.daemon.mail import messages, receipts
+from windlass.daemon.mail import inbox, receipts
 from windlass.store import mailbox
 
 
@@ -129,7 +129,7 @@ def test_what_the_person_dealt_with_as_it_was_listed_stays_so(post: Post) -> Non
     (sent,) = post.send("user", "! fire", who="eve")
     seen = post.message(sent["id"])
     post.ask("ack", messages=[sent["id"]])
-    messages.shown_to_person(post.context, [seen])
+    inbox.shown_to_person(post.context, [seen])
     assert post.message(sent["id"]).state == "acked"
 
 

@@ -18,65 +18,65 @@ from windlass.core.mail.messages import MailLimits, Message
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
-from windlass.daemon.mail import admission, messages, notices, receipts, recipients
+from windlass.daemon.mail import admission, inbox, notices, receipts, recipients
 from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.store import mailbox, rows
 from windlass.store.store import Writing
 
 
 class Questions:
-    """Records and lists them."""
+    """Records the questions of agents, and lists those that wait for an answer."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def operation(self) -> Operation:
         """A question is asked when it is recorded."""
-        return Operation("ask", (), lambda _: [], _asked)
+        return Operation("ask", (), lambda _: [], _reply)
 
     def begin(self, caller: Caller, request: AskRequest) -> IntentDraft:
         """Records a question of the calling agent."""
-        where = lookup.scope(self._context, caller, request)
-        agent = where.require_caller()
+        scope = lookup.scope(self._context, caller, request)
+        agent = scope.require_caller()
         text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
-        repo = where.require_repo()
-        given = settings.load(self._context.folders.home, repo.root)
+        repo = scope.require_repo()
+        config = settings.load(self._context.folders.home, repo.root)
         to = self._context.store.read(lambda c: receipts.manager_or_person(c, agent))
         if to == PERSON:
-            admission.refuse_question(allowed=given.allow_agent_questions)
-        limits = MailLimits(given.mail.rate, given.mail.inbox)
+            admission.refuse_question(allowed=config.allow_agent_questions)
+        limits = MailLimits(config.mail.rate, config.mail.inbox)
         return IntentDraft(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
 
     def view(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """What `listed` finds, for somebody who reads it: the person has then seen it."""
-        where = lookup.scope(self._context, caller, request)
-        found = self._found(where, request)
-        if where.caller is None:
-            messages.shown_to_person(self._context, found)
-        return self._all_told(found)
+        scope = lookup.scope(self._context, caller, request)
+        questions = self._read(scope, request)
+        if scope.caller is None:
+            inbox.shown_to_person(self._context, questions)
+        return self._views(questions)
 
     def listed(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """The questions that wait for an answer, oldest first: the person's, or a manager's own.
 
         For whoever only looks whether there are any: no receipt says that somebody has seen them.
         """
-        where = lookup.scope(self._context, caller, request)
-        return self._all_told(self._found(where, request))
+        scope = lookup.scope(self._context, caller, request)
+        return self._views(self._read(scope, request))
 
-    def _found(self, where: lookup.Scope, request: QuestionsRequest) -> list[Message]:
-        me = recipients.caller(where).uid
-        repo = where.repo.id if where.repo else None
+    def _read(self, scope: lookup.Scope, request: QuestionsRequest) -> list[Message]:
+        me = recipients.caller(scope).uid
+        repo = scope.repo.id if scope.repo else None
 
-        def find(connection: sa.Connection) -> list[Message]:
+        def read(connection: sa.Connection) -> list[Message]:
             if not request.get("all"):
                 return mailbox.questions(connection, repo=repo, recipient=me)
             return mailbox.inbox(connection, repo=repo, recipient=me, kind="question")
 
-        return self._context.store.read(find)
+        return self._context.store.read(read)
 
-    def _all_told(self, found: list[Message]) -> list[QuestionView]:
+    def _views(self, questions: list[Message]) -> list[QuestionView]:
         now = self._context.clock.now()
-        return [_told(one, now) for one in found]
+        return [_view(question, now) for question in questions]
 
 
 def record(
@@ -87,14 +87,14 @@ def record(
     asker = Party(agent.uid, agent.id)
     if limits is not None:
         admission.refuse_flood(writing, agent.repo, asker, [to], limits)
-    made = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
-    kept = receipts.post(writing, made)
-    notices.on_message(writing, kept)
+    draft = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
+    question = receipts.post(writing, draft)
+    notices.on_message(writing, question)
     manager = rows.agent(writing.connection, Uid(to.uid))
     if manager is not None:
-        notices.on_deaf_manager(writing, kept, manager)
+        notices.on_deaf_manager(writing, question, manager)
     return {
-        "message": kept.id,
+        "message": question.id,
         "agent": agent.id,
         "to": to.id,
         "state": manager.state if manager else None,
@@ -102,24 +102,25 @@ def record(
     }
 
 
-def spelled(given: object) -> str:
+def spelled(tool_input: object) -> str:
     """What a dialog would have asked, in words; the input is the agent's, and may be anything."""
-    asked = given.get("questions") if isinstance(given, dict) else None
+    asked = tool_input.get("questions") if isinstance(tool_input, dict) else None
     lines = []
-    for one in asked if isinstance(asked, list) else []:
-        if not isinstance(one, dict):
+    for question in asked if isinstance(asked, list) else []:
+        if not isinstance(question, dict):
             continue
-        options = one.get("options")
+        options = question.get("options")
         labels = [
             str(option.get("label"))
             for option in (options if isinstance(options, list) else [])
             if isinstance(option, dict)
         ]
-        lines.append(str(one.get("question", "")) + (f" ({' / '.join(labels)})" if labels else ""))
+        choice = f" ({' / '.join(labels)})" if labels else ""
+        lines.append(str(question.get("question", "")) + choice)
     return "\n".join(line for line in lines if line) or "(a question without words)"
 
 
-def _told(message: Message, now: float) -> QuestionView:
+def _view(message: Message, now: float) -> QuestionView:
     return {
         "id": message.id,
         "repo": message.repo,
@@ -131,7 +132,7 @@ def _told(message: Message, now: float) -> QuestionView:
     }
 
 
-def _asked(work: RunningIntent) -> AskReply:
+def _reply(work: RunningIntent) -> AskReply:
     data = work.data
     return {
         "message": data["message"],

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import mail as wire
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.mail.acknowledge import Acknowledgements
+from windlass.daemon.mail.answer import Answers
 from windlass.daemon.mail.delivery import Delivery
+from windlass.daemon.mail.inbox import Inbox
 from windlass.daemon.mail.listeners import Listeners
-from windlass.daemon.mail.messages import Messages
 from windlass.daemon.mail.questions import Questions
+from windlass.daemon.mail.receipt_wait import ReceiptWait
+from windlass.daemon.mail.send import Sends
 
 _ASK = Refusal("questions are asked by agents", "say it to one: wl send AGENT '...'")
 _HOOKS = Refusal("only the hooks of an agent ask this", "`wl inbox` shows your mail")
@@ -21,25 +26,29 @@ _TAKE = Refusal("notices are for the person", "agents do not take them")
 
 
 def routes(
+    context: Context,
     intents: Intents,
-    messages: Messages,
     *,
+    sends: Sends,
+    answers: Answers,
+    acknowledgements: Acknowledgements,
     questions: Questions,
     delivery: Delivery,
     listeners: Listeners,
 ) -> dict[str, Verb | Wait]:
-    """Verb by verb."""
+    """What answers each verb of mail, and who may call it."""
+    inbox, receipt_wait = Inbox(context), ReceiptWait(context)
     return {
         "ack": Verb(
             wire.MessagesRequest,
             wire.AckReply,
-            IntentVerb(intents, "ack", messages.begin_ack),
+            IntentVerb(intents, "ack", acknowledgements.begin),
             callers="both",
         ),
         "answer": Verb(
             wire.AnswerRequest,
             wire.SendReply,
-            IntentVerb(intents, "send", messages.begin_answer),
+            IntentVerb(intents, "send", answers.begin),
             callers="both",
         ),
         "ask": Verb(
@@ -49,12 +58,12 @@ def routes(
             callers="agent",
             refusal=_ASK,
         ),
-        "inbox": Verb(wire.InboxRequest, list[wire.MessageView], messages.inbox, callers="both"),
+        "inbox": Verb(wire.InboxRequest, list[wire.MessageView], inbox.view, callers="both"),
         "listen": Wait(wire.ListenRequest, wire.ListenReply, listeners.listen, refusal=_LISTEN),
         "mail.wait": Wait(
             wire.MailRequest, wire.MailReply, delivery.wait, callers="agent", refusal=_HOOKS
         ),
-        "message": Verb(wire.MessageRequest, wire.MessageReply, messages.show, callers="both"),
+        "message": Verb(wire.MessageRequest, wire.MessageReply, inbox.show, callers="both"),
         "notify": Verb(
             wire.NotifyRequest,
             wire.NoticeView,
@@ -65,15 +74,12 @@ def routes(
             wire.QuestionsRequest, list[wire.QuestionView], questions.view, callers="both"
         ),
         "receipts": Wait(
-            wire.ReceiptsRequest,
-            list[wire.NotedMessage],
-            messages.wait_for_receipts,
-            callers="both",
+            wire.ReceiptsRequest, list[wire.NotedMessage], receipt_wait.wait, callers="both"
         ),
         "send": Verb(
             wire.SendRequest,
             wire.SendReply,
-            IntentVerb(intents, "send", messages.begin_send),
+            IntentVerb(intents, "send", sends.begin),
             callers="both",
         ),
         "taken": Verb(wire.TakenRequest, wire.TakenReply, listeners.taken, refusal=_TAKE),
