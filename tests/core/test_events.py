@@ -15,7 +15,7 @@ from windlass.core.states import State
 from windlass.drivers import hooking
 
 SOURCES = Path(windlass.__file__).parent
-CATALOGUE = SOURCES / "core" / "events.py"
+CATALOGUE = SOURCES / "core" / "events"
 LONGEST_KIND = 48
 """As long as the column of the log."""
 
@@ -28,7 +28,12 @@ class Logged(NamedTuple):
 
 
 def test_every_kind_of_the_catalogue_is_made_somewhere() -> None:
-    made = {name for path in SOURCES.rglob("*.py") if path != CATALOGUE for name in _calls(path)}
+    made = {
+        name
+        for path in SOURCES.rglob("*.py")
+        if CATALOGUE not in path.parents
+        for name in _calls(path)
+    }
     assert {kind.__name__ for kind in KINDS.values()} - made == set()
 
 
@@ -42,14 +47,24 @@ def _calls(path: Path) -> set[str]:
 
 
 def test_no_kind_is_declared_twice_and_each_says_in_a_sentence_what_it_is() -> None:
-    catalogued = [*EventData.__subclasses__()]
-    ours = [made for made in catalogued if made.__module__ == events.__name__]
-    assert len({made.kind for made in ours}) == len(ours)
-    for kind, made in KINDS.items():
+    package = f"{events.__name__}."
+    structs = [made for made in EventData.__subclasses__() if made.__module__.startswith(package)]
+    assert {struct.kind for struct in structs} == {*KINDS, Hook.kind} - hook_kinds()
+    assert len({struct.kind for struct in structs}) == len(structs)
+    for kind, struct in KINDS.items():
         assert len(kind) <= LONGEST_KIND
-        said = (made.__doc__ or "").strip()
-        assert said.endswith("."), kind
-        assert "\n" not in said, kind
+        sentence = (struct.__doc__ or "").strip()
+        assert sentence.endswith("."), kind
+        assert "\n" not in sentence, kind
+
+
+def hook_kinds() -> set[str]:
+    """The kinds that are one struct's, of which each has its hook's name in it."""
+    return {Hook.kind_of(name) for name in events.HOOKS}
+
+
+def test_the_package_offers_every_struct_of_its_modules() -> None:
+    assert {struct.__name__ for struct in KINDS.values()} - {*events.__all__} == set()
 
 
 def test_every_hook_that_sessions_are_given_is_a_kind() -> None:

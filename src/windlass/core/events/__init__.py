@@ -1,0 +1,187 @@
+"""The catalogue of events: every kind that Windlass writes into its log, and the data of each.
+
+A kind is a struct in one of the modules here, by what it is about; `Writing.emit` takes nothing
+else, and `docs/events.md` is made from them. Where an event belongs (time, repository, agent) is
+beside its data and not among the fields. A field with a default is left out of the data where it
+has that default; every other is always there. What the log holds is read by people's programs:
+kinds and fields are added, never renamed.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from windlass.core.events import (
+    agents,
+    hooks,
+    intents,
+    mail,
+    person,
+    repositories,
+    sessions,
+    spend,
+    work,
+)
+from windlass.core.events.agents import (
+    AgentConversation,
+    AgentCreated,
+    AgentEnded,
+    AgentEnding,
+    AgentInterrupted,
+    AgentLimited,
+    AgentMerged,
+    AgentOvergrown,
+    AgentReassigned,
+    AgentReported,
+    AgentRestored,
+    AgentSalvaged,
+    AgentState,
+    AgentUnreadable,
+    Note,
+    TrashEmptied,
+)
+from windlass.core.events.catalogue import EventData, Logged, read
+from windlass.core.events.hooks import (
+    HOOKS,
+    Hook,
+    HookGarbage,
+    HookName,
+    PolicyDecision,
+)
+from windlass.core.events.intents import (
+    IntentDone,
+    IntentFailed,
+    IntentOpen,
+    IntentUndoFailed,
+)
+from windlass.core.events.mail import (
+    MailStuck,
+    MessageAcked,
+    MessageCollapsed,
+    MessageExpired,
+    MessageFailed,
+    MessageRead,
+    MessageReceived,
+    MessageRequeued,
+    MessageRevived,
+    MessageSent,
+)
+from windlass.core.events.person import (
+    NoticePosted,
+    NotifyFailed,
+    StatusFileSkipped,
+    StatusNodeSkipped,
+)
+from windlass.core.events.repositories import (
+    RepoAdded,
+    RepoMoved,
+    RepoRemoved,
+)
+from windlass.core.events.sessions import (
+    OutputGarbage,
+    SessionAnew,
+    SessionEnded,
+    SessionStarted,
+    TurnEnded,
+)
+from windlass.core.events.spend import (
+    BudgetExceeded,
+    BudgetWarning,
+)
+from windlass.core.events.work import (
+    BranchMoved,
+    BranchStuck,
+    NudgesOver,
+    PromptIncomplete,
+    TeardownFailed,
+    WorkspaceCommand,
+    WorkUncommitted,
+)
+
+__all__ = [
+    "HOOKS",
+    "KINDS",
+    "AgentConversation",
+    "AgentCreated",
+    "AgentEnded",
+    "AgentEnding",
+    "AgentInterrupted",
+    "AgentLimited",
+    "AgentMerged",
+    "AgentOvergrown",
+    "AgentReassigned",
+    "AgentReported",
+    "AgentRestored",
+    "AgentSalvaged",
+    "AgentState",
+    "AgentUnreadable",
+    "BranchMoved",
+    "BranchStuck",
+    "BudgetExceeded",
+    "BudgetWarning",
+    "EventData",
+    "Hook",
+    "HookGarbage",
+    "HookName",
+    "IntentDone",
+    "IntentFailed",
+    "IntentOpen",
+    "IntentUndoFailed",
+    "Logged",
+    "MailStuck",
+    "MessageAcked",
+    "MessageCollapsed",
+    "MessageExpired",
+    "MessageFailed",
+    "MessageRead",
+    "MessageReceived",
+    "MessageRequeued",
+    "MessageRevived",
+    "MessageSent",
+    "Note",
+    "NoticePosted",
+    "NotifyFailed",
+    "NudgesOver",
+    "OutputGarbage",
+    "PolicyDecision",
+    "PromptIncomplete",
+    "RepoAdded",
+    "RepoMoved",
+    "RepoRemoved",
+    "SessionAnew",
+    "SessionEnded",
+    "SessionStarted",
+    "StatusFileSkipped",
+    "StatusNodeSkipped",
+    "TeardownFailed",
+    "TrashEmptied",
+    "TurnEnded",
+    "WorkUncommitted",
+    "WorkspaceCommand",
+    "read",
+]
+
+_SUBJECTS = (repositories, agents, work, sessions, hooks, mail, person, spend, intents)
+"""The modules of kinds, in the order in which the reference shows them."""
+
+
+def _structs(module: ModuleType) -> list[type[EventData]]:
+    return [
+        item
+        for item in vars(module).values()
+        if isinstance(item, type)
+        and issubclass(item, EventData)
+        and item.__module__ == module.__name__
+    ]
+
+
+KINDS: dict[str, type[EventData]] = {
+    **{
+        struct.kind: struct
+        for module in _SUBJECTS
+        for struct in _structs(module)
+        if struct is not Hook
+    },
+    **{Hook.kind_of(name): Hook for name in HOOKS},
+}
+"""Every kind of the catalogue, with its struct."""

@@ -1,0 +1,38 @@
+"""Events of what Windlass sets out to do: begun, done, failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windlass.core.events.catalogue import EventData
+
+
+class IntentOpen(EventData, kind="intent.open"):
+    """Windlass set out to do something; `what` is the operation."""
+
+    intent: str
+    what: str
+
+
+class IntentDone(EventData, kind="intent.done"):
+    """Something that Windlass set out to do is done."""
+
+    intent: str
+    what: str
+    error: dict[str, Any] | None
+
+
+class IntentFailed(EventData, kind="intent.failed"):
+    """Something that Windlass set out to do failed; what could be taken back was."""
+
+    intent: str
+    what: str
+    error: dict[str, Any] | None
+
+
+class IntentUndoFailed(EventData, kind="intent.undo_failed"):
+    """A step of something that failed could not be taken back."""
+
+    intent: str
+    step: str
+    error: str

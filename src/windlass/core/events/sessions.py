@@ -1,0 +1,48 @@
+"""Events of sessions: when their programs run, and what those print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windlass.core.events.catalogue import EventData
+
+
+class SessionStarted(EventData, kind="session.started"):
+    """The program of a session runs."""
+
+    session: int
+    mode: str
+    driver: str
+
+
+class SessionAnew(EventData, kind="session.anew"):
+    """A conversation that should be resumed was never written down, so it starts once more."""
+
+    missing: str | None
+    now: str
+
+
+class SessionEnded(EventData, kind="session.ended"):
+    """The program of a session is gone; without an exit code it left none."""
+
+    session: int
+    exit_code: int | None
+    how: str
+
+
+class TurnEnded(EventData, kind="turn.ended"):
+    """A headless session printed the result of a turn; what it says is the agent CLI's own."""
+
+    subtype: Any = None
+    is_error: Any = None
+    api_error_status: Any = None
+    num_turns: Any = None
+    total_cost_usd: Any = None
+    duration_ms: Any = None
+    result: str | None = None
+
+
+class OutputGarbage(EventData, kind="output.garbage"):
+    """A headless session printed a line that is not JSON."""
+
+    line: str
