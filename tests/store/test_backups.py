@@ -22,11 +22,6 @@ TIME = "20260921T141320Z"
 """The same, as the names of copies say it."""
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "windlass.db"
-
-
 def migrate(path: Path, now: float = NOW) -> None:
     store = Store(path, clock=Stopped(now))
     store.open()

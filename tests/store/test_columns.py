@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import CompileError, IntegrityError
+from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.clocks import Stopped
 
 from windlass.core.crew import Limits, Policy
 from windlass.core.errors import NotFound
@@ -41,21 +40,17 @@ INTENT = Intent(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(store: Store) -> Store:
     """A store with one agent, its session and an intent."""
-    made = Store(tmp_path / "windlass.db", clock=Stopped())
-    made.open()
 
     def fill(writing: Writing) -> None:
-        values = {"id": "r1", "root": "/r1", "git_dir": "/r1/.git", "added_at": 0.0}
-        writing.connection.execute(sa.insert(tables.repos).values(values))
+        whole_rows.add_repo(writing, "r1")
         rows.add_agent(writing, AGENT)
         rows.add_session(writing, SESSION)
         rows.add_intent(writing, INTENT)
 
-    made.write(fill)
-    yield made
-    made.close()
+    store.write(fill)
+    return store
 
 
 def test_what_was_added_is_read_as_it_is(store: Store) -> None:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.core.mail.test_messages import OFFER, message
-from tests.support.clocks import Stopped
 
 from windlass.core.ids import RepoId
 from windlass.core.mail.messages import Message
 from windlass.store import mailbox
 from windlass.store.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store."""
-    made = Store(tmp_path / "windlass.db", clock=Stopped())
-    made.open()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -23,11 +23,6 @@ EVERY = pytest.mark.parametrize("schema", [0, *old_stores.SCHEMAS])
 FILLED = pytest.mark.parametrize("schema", old_stores.SCHEMAS)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "windlass.db"
-
-
 def migrate(path: Path) -> None:
     store = Store(path, clock=Stopped())
     store.open()

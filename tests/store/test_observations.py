@@ -25,11 +25,6 @@ BEFORE_REASONS = 5
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "windlass.db"
-
-
-@pytest.fixture
 def opened(path: Path, request: pytest.FixtureRequest) -> Callable[[], Store]:
     def open_it() -> Store:
         store = Store(path, clock=Stopped())
@@ -41,8 +36,7 @@ def opened(path: Path, request: pytest.FixtureRequest) -> Callable[[], Store]:
 
 
 def observe(writing: Writing) -> None:
-    values = {"id": REPO, "root": "/r", "git_dir": "/r/.git", "added_at": 0.0}
-    writing.connection.execute(sa.insert(tables.repos).values(values))
+    whole_rows.add_repo(writing, REPO)
     fox = an_agent("fox", repo=REPO)
     whole_rows.put_agent(writing, fox)
     seen = Observation(source=Source.HOOK, value=State.WAITING, at=9.0, reason=REASON, session=1)

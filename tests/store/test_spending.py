@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.clocks import Stopped
 
 from windlass.core.crew import Agent
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.usage import Usage
-from windlass.store import rows, spending, tables
+from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.spending import Source
 from windlass.store.store import Store, Writing
@@ -27,23 +23,20 @@ def agent(uid: str, repo: str) -> Agent:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "windlass.db", clock=Stopped(1000.0))
-    made.open()
+def store(store: Store) -> Store:
+    """A store with two repositories and three agents, each with two sessions."""
 
     def people(writing: Writing) -> None:
         for repo in ("r1", "r2"):
-            values = {"id": repo, "root": f"/{repo}", "git_dir": f"/{repo}/.git", "added_at": 0.0}
-            writing.connection.execute(sa.insert(tables.repos).values(values))
+            whole_rows.add_repo(writing, repo)
         for uid, repo in (("a", "r1"), ("b", "r1"), ("c", "r2")):
             whole_rows.put_agent(writing, agent(uid, repo))
             for number in (1, 2):
-                made = Session(agent=Uid(uid), number=number, marker=f"{uid}{number}")
-                whole_rows.put_session(writing, made)
+                session = Session(agent=Uid(uid), number=number, marker=f"{uid}{number}")
+                whole_rows.put_session(writing, session)
 
-    made.write(people)
-    yield made
-    made.close()
+    store.write(people)
+    return store
 
 
 def spend(

@@ -4,56 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
+from tests.support.ticks import Tick, tick
 
 from windlass.core.errors import ConfigError
-from windlass.core.events import EventData, RepoAdded
+from windlass.core.events import RepoAdded
 from windlass.core.ids import Uid
 from windlass.store import rows, tables
 from windlass.store.store import Event, Store, Writing
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "windlass.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    made = Store(path, clock=Stopped())
-    made.open()
-    yield made
-    made.close()
-
-
-def add_repo(writing: Writing, name: str) -> None:
-    values = {"id": name, "root": f"/{name}", "git_dir": f"/{name}/.git", "added_at": writing.now}
-    writing.connection.execute(sa.insert(tables.repos).values(values))
-
-
-class Tick(EventData, kind="tick"):
-    """Something that happens in these tests."""
-
-    name: str | int | None = None
-    count: int | None = None
-    number: int | None = None
-    text: str | None = None
-
-
-def tick(writing: Writing, **data: Any) -> None:
-    writing.emit(Tick(**data))
 
 
 def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
@@ -71,7 +38,7 @@ def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
 
 def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
     def change(writing: Writing) -> None:
-        add_repo(writing, "r1")
+        whole_rows.add_repo(writing, "r1")
         writing.emit(RepoAdded(root="/r1"))
 
     store.write(change)
@@ -82,7 +49,7 @@ def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
 
 def test_a_change_that_fails_leaves_neither_state_nor_event(store: Store) -> None:
     def change(writing: Writing) -> None:
-        add_repo(writing, "r1")
+        whole_rows.add_repo(writing, "r1")
         writing.emit(RepoAdded(root="/r1"))
         raise ValueError("no")
 
@@ -95,7 +62,7 @@ def test_a_change_that_fails_leaves_neither_state_nor_event(store: Store) -> Non
 def test_the_writer_goes_on_after_a_change_that_failed(store: Store) -> None:
     with pytest.raises(ZeroDivisionError):
         store.write(lambda _: 1 // 0)
-    store.write(lambda w: add_repo(w, "r1"))
+    store.write(lambda w: whole_rows.add_repo(w, "r1"))
     assert len(store.read(rows.repos)) == 1
 
 
@@ -143,13 +110,23 @@ def test_the_log_is_read_after_an_id_or_from_its_end(store: Store) -> None:
 
 def test_the_log_is_read_by_what_its_events_are_about(store: Store) -> None:
     for subject in ("task:PB-1", "change:c12", None, "task:PB-1"):
-        store.write(partial(Writing.emit, told=Tick(), subject=subject))
+        store.write(partial(Writing.emit, data=Tick(), subject=subject))
     heard = store.read(lambda c: rows.events(c, subject="task:PB-1"))
     assert [(event.id, event.subject) for event in heard] == [(1, "task:PB-1"), (4, "task:PB-1")]
     assert [event.subject for event in store.read(rows.events)][1:3] == ["change:c12", None]
     asked = "EXPLAIN QUERY PLAN SELECT * FROM events WHERE id > 0 AND subject = 'x' ORDER BY id"
     plan = store.read(lambda c: c.exec_driver_sql(asked).all())
     assert "events_of_a_subject" in str(plan)
+
+
+def test_an_event_of_an_agent_is_about_that_agent_unless_it_is_about_something_else(
+    store: Store,
+) -> None:
+    store.write(lambda w: w.emit(Tick(), agent=Uid("fox")))
+    store.write(lambda w: w.emit(Tick(), agent=Uid("fox"), subject="task:PB-1"))
+    store.write(lambda w: w.emit(Tick()))
+    subjects = [event.subject for event in store.read(rows.events)]
+    assert subjects == ["agent:fox", "task:PB-1", None]
 
 
 def test_a_listener_hears_what_an_event_is_about(store: Store) -> None:
@@ -162,7 +139,7 @@ def test_a_listener_hears_what_an_event_is_about(store: Store) -> None:
 def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
     first = Store(path, clock=Stopped())
     first.open()
-    first.write(lambda w: add_repo(w, "r1"))
+    first.write(lambda w: whole_rows.add_repo(w, "r1"))
     first.close()
     second = Store(path, clock=Stopped())
     second.open()
@@ -232,7 +209,7 @@ def test_the_newest_session_is_that_of_the_highest_number_and_a_live_agents_alon
     store: Store,
 ) -> None:
     def change(writing: Writing) -> None:
-        add_repo(writing, "0" * 8)
+        whole_rows.add_repo(writing, "0" * 8)
         for name, ended in (("fox", None), ("owl", 9.0), ("new", None)):
             whole_rows.put_agent(writing, an_agent(name, ended_at=ended))
         for name, number in (("fox", 2), ("fox", 10), ("fox", 1), ("owl", 1)):

@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 from tests.support.clocks import Stopped
+from tests.support.ticks import Tick, tick
 
 from windlass.core.errors import Unavailable
-from windlass.core.events import EventData
 from windlass.store import connections, rows, tables
 from windlass.store.store import Store, Writing
 
@@ -24,31 +24,10 @@ SOON = 20
 """Seconds that nothing here takes, unless it hangs."""
 
 
-class Tick(EventData, kind="tick"):
-    """Something that happens in these tests."""
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "windlass.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    made = Store(path, clock=Stopped())
-    made.open()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(connections.READERS + 8) as pool:
         yield pool
-
-
-def tick(writing: Writing) -> None:
-    writing.emit(Tick())
 
 
 def count(connection: sa.Connection) -> int:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core.crew import Agent
-from windlass.store import rows
+from windlass.store import rows, tables
 from windlass.store.rows import Intent, Session
 from windlass.store.store import Writing
+
+
+def add_repo(writing: Writing, repo: str) -> None:
+    """Writes a repository with an id, in a folder of the same name."""
+    values = {"id": repo, "root": f"/{repo}", "git_dir": f"/{repo}/.git", "added_at": writing.now}
+    writing.connection.execute(sa.insert(tables.repos).values(values))
 
 
 def put_agent(writing: Writing, agent: Agent) -> None:
@@ -21,7 +28,7 @@ def put_agent(writing: Writing, agent: Agent) -> None:
 def put_session(writing: Writing, session: Session) -> None:
     """Writes a session as it is given."""
     known = rows.sessions(writing.connection, session.agent)
-    if session.number in {one.number for one in known}:
+    if session.number in {other.number for other in known}:
         columns = msgspec.structs.asdict(session)
         rows.change_session(writing, columns.pop("agent"), **columns)
     else:

@@ -40,7 +40,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     agent: Uid | None
     data: dict[str, Any]
     subject: str | None = None
-    """The task, change or run that it is about, if any: `task:PB-1`, `change:c12`."""
+    """What it is about: `task:PB-1`, `change:c12`; `agent:` and a uid if it is about an agent."""
 
 
 class Writing:
@@ -53,22 +53,22 @@ class Writing:
 
     def emit(
         self,
-        told: EventData,
+        data: EventData,
         *,
         repo: RepoId | None = None,
         agent: Uid | None = None,
         subject: str | None = None,
         at: float | None = None,
     ) -> None:
-        """Appends an event to the log, in this transaction."""
-        kind, data = told.written()
+        """Appends an event to the log, in this transaction; it is about its agent if not said."""
+        kind, fields = data.written()
         values: dict[str, Any] = {
             "at": self.now if at is None else at,
             "repo": repo,
             "agent": agent,
-            "subject": subject,
+            "subject": subject or (agent and f"agent:{agent}"),
             "kind": kind,
-            "data": data,
+            "data": fields,
         }
         done = self.connection.execute(sa.insert(tables.events).values(values))
         number = done.inserted_primary_key
@@ -104,9 +104,9 @@ class Store:
         try:
             damage = self._bring_up_to_date()
         except DatabaseError as error:
-            told = _told(error, self._path)
-            if told is not error:
-                raise told from error
+            explained = _explained(error, self._path)
+            if explained is not error:
+                raise explained from error
             damage = str(error.orig)
         if damage:
             raise ConfigError(
@@ -123,21 +123,21 @@ class Store:
             damage = self._damage(connection)
             if damage:
                 return damage
-            found = upgrade.outdated(connection, where=self._path)
-            copied = found is not None and upgrade.holds_something(connection)
-        if found is None:
+            version = upgrade.outdated(connection, path=self._path)
+            holds_something = version is not None and upgrade.holds_something(connection)
+        if version is None:
             return ""
-        if copied:
+        if holds_something:
             now = self._clock.now()
-            backups.make(self._path, schema=found, now=now, reached=self._reached)
+            backups.make(self._path, schema=version, now=now, reached=self._reached)
         upgrade.migrate(self._writing, reached=self._reached)
         return ""
 
     def _damage(self, connection: sa.Connection) -> str:
         if self._path.stat().st_size > _CHECKED_UP_TO:
             return ""
-        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-        return "" if found == "ok" else str(found)
+        damage = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        return "" if damage == "ok" else str(damage)
 
     def close(self) -> None:
         """Finishes what was asked for and stops."""
@@ -158,7 +158,7 @@ class Store:
         try:
             yield
         finally:
-            self._listeners = [one for one in self._listeners if one is not listener]
+            self._listeners = [other for other in self._listeners if other is not listener]
 
     def write(self, change: Callable[[Writing], T]) -> T:
         """Runs a change in one transaction on the writer's thread and waits for the commit."""
@@ -188,7 +188,7 @@ class Store:
             try:
                 result, events = self._commit(change)
             except Exception as error:  # noqa: BLE001 - the caller gets it, the writer goes on
-                done.set_exception(_told(error, self._path))
+                done.set_exception(_explained(error, self._path))
             else:
                 for listener in self._listeners if events else ():
                     _call(listener, events)
@@ -210,7 +210,7 @@ def _call(listener: Listener, events: list[Event]) -> None:
         log.exception("a listener of the store failed")
 
 
-def _told(error: Exception, path: Path) -> Exception:
+def _explained(error: Exception, path: Path) -> Exception:
     """Gives a full disk and a locked file their names; other errors pass unchanged."""
     cause = getattr(error, "orig", None)
     if not isinstance(cause, sqlite3.OperationalError):

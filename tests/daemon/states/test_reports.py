@@ -393,7 +393,7 @@ def test_the_count_starts_anew_when_something_else_set_it_going(
         seen(context, fox, State.WAITING, IDLE)
     else:
         prompt = Hook(name="UserPromptSubmit", prompt="and now?")
-        context.store.write(partial(Writing.emit, told=prompt, agent=FOX))
+        context.store.write(partial(Writing.emit, data=prompt, agent=FOX))
         works(context, fox)
         seen(context, fox, State.WAITING, IDLE)
     look(context, clock, 120)

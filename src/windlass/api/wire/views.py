@@ -99,6 +99,8 @@ class EventView(TypedDict):
     kind: str
     repo: str | None
     agent: str | None
+    subject: str | None
+    """What it is about: `agent:` and its name, later a task, a change or a run as well."""
     data: dict[str, Any]
 
 

@@ -455,8 +455,14 @@ def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
         kind=event.kind,
         repo=event.repo,
         agent=names.get(event.agent, event.agent) if event.agent else None,
+        subject=_subject_view(event.subject, names),
         data=event.data,
     )
+
+
+def _subject_view(subject: str | None, names: Mapping[Uid, str]) -> str | None:
+    kind, _, name = (subject or "").partition(":")
+    return f"{kind}:{names.get(Uid(name), name)}" if kind == "agent" else subject
 
 
 def _change(at: float, change: AgentState) -> StateView:

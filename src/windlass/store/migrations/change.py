@@ -35,7 +35,7 @@ class Change:
             self._connection.execute(DropTable(table))
         self._connection.execute(CreateTable(table))
         self.reached(f"table.{table.name}")
-        for index in sorted(table.indexes, key=lambda one: str(one.name)):
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
             self._connection.execute(CreateIndex(index))
             self.reached(f"index.{index.name}")
 
@@ -69,5 +69,5 @@ class Change:
         return self._connection.execute(anything).first() is None
 
     def _has_column(self, table: str, name: str) -> bool:
-        found = sa.inspect(self._connection).get_columns(table)
-        return name in {column["name"] for column in found}
+        columns = sa.inspect(self._connection).get_columns(table)
+        return name in {column["name"] for column in columns}

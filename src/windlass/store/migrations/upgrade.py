@@ -39,15 +39,15 @@ def version(connection: sa.Connection) -> int:
     return connection.execute(sa.select(VERSION.c.version)).scalar() or 0
 
 
-def outdated(connection: sa.Connection, *, where: Path) -> int | None:
+def outdated(connection: sa.Connection, *, path: Path) -> int | None:
     """The schema of a database that has to be changed; refuses one that a newer Windlass made."""
-    found = version(connection)
-    if found > SCHEMA:
+    schema = version(connection)
+    if schema > SCHEMA:
         raise ConfigError(
-            f"{where} was made by a newer Windlass (schema {found}, this one knows {SCHEMA})",
+            f"{path} was made by a newer Windlass (schema {schema}, this one knows {SCHEMA})",
             "upgrade Windlass, or point WINDLASS_HOME at another folder; the file is untouched",
         )
-    return found if found < SCHEMA else None
+    return schema if schema < SCHEMA else None
 
 
 def holds_something(connection: sa.Connection) -> bool:
