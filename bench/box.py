@@ -16,7 +16,7 @@ from bench.table import Row
 
 from windlass.box import groups, wrapper
 from windlass.core.box_spec import BoxSpec, Network, Quota
-from windlass.core.launch import Launch
+from windlass.core.session_launch import Launch
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 

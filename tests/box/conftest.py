@@ -17,7 +17,7 @@ import pytest
 
 from windlass.box import groups, toolchains, wrapper
 from windlass.core.box_spec import BoxSpec
-from windlass.core.launch import Launch, Mode, Receiver
+from windlass.core.session_launch import Launch, Mode, ReceiverSpec
 from windlass.core.sessions import Facts, StopReport
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
@@ -98,7 +98,7 @@ class Stage:
         *argv: str,
         mode: Mode = "live",
         env: Mapping[str, str] | None = None,
-        receiver: Receiver | None = None,
+        receiver: ReceiverSpec | None = None,
         secrets: dict[str, str] | None = None,
     ) -> None:
         """Starts the session."""

@@ -16,7 +16,7 @@ from windlass.box import wrapper
 from windlass.box.proxy import Proxy
 from windlass.core.box_spec import Quota
 from windlass.core.errors import ConfigError
-from windlass.core.launch import HOOK_PORT, Receiver
+from windlass.core.session_launch import HOOK_PORT, ReceiverSpec
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def test_hooks_reach_the_receiver_of_their_session(stage: Stage, ground: Ground)
     settings = ground.work / "settings"
     settings.write_text(HOOK_PORT)
     events = ground.folder / "events"
-    receiver = Receiver(token="t0ken", events=str(events), files=(str(settings),))  # noqa: S106
+    receiver = ReceiverSpec(token="t0ken", events=str(events), files=(str(settings),))  # noqa: S106
     code = """
 import http.client
 port = int(open("settings").read())

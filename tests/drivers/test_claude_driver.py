@@ -13,8 +13,8 @@ import pytest
 from windlass import drivers
 from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
-from windlass.core.launch import HOOK_PORT
 from windlass.core.ports import Driver
+from windlass.core.session_launch import HOOK_PORT
 from windlass.drivers import claude_config
 
 TOKEN = {"token_file": "/somewhere"}

@@ -16,8 +16,8 @@ import pytest
 from windlass import drivers
 from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import DriverError, UserError
-from windlass.core.launch import Launch
 from windlass.core.ports import Driver
+from windlass.core.session_launch import Launch
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 SHARED = "known to both"

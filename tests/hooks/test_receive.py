@@ -15,7 +15,7 @@ import psutil
 import pytest
 from tests.hooks.conftest import HOOKS, raw_lines, told, until
 
-from windlass.core.launch import HOOK_PORT
+from windlass.core.session_launch import HOOK_PORT
 from windlass.sessions.session import HOLDER_PROGRAM, RECEIVE_PROGRAM
 
 TOKEN = "a-token"  # noqa: S105 - of nobody

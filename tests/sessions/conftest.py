@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from windlass.core.launch import Launch, Mode, Receiver
+from windlass.core.session_launch import Launch, Mode, ReceiverSpec
 from windlass.core.sessions import Facts, StopReport
 from windlass.sessions import census
 from windlass.sessions.processes import MARKER
@@ -59,7 +59,7 @@ class Stage:
         env: dict[str, str] | None = None,
         cwd: str = "/",
         wake: Path | None = None,
-        receiver: Receiver | None = None,
+        receiver: ReceiverSpec | None = None,
         secrets: dict[str, str] | None = None,
     ) -> bool:
         """Starts the session with little in its environment."""

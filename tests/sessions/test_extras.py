@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.sessions.conftest import Stage, until
 
-from windlass.core.launch import HOOK_PORT, Receiver
+from windlass.core.session_launch import HOOK_PORT, ReceiverSpec
 from windlass.core.sessions import SPEC
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def receiver(place: Path) -> Receiver:
+def receiver(place: Path) -> ReceiverSpec:
     """One whose port goes into two files."""
     for name in ("one", "two"):
         (place / name).write_text(f"{HOOK_PORT} and {HOOK_PORT}")
     files = tuple(str(place / name) for name in ("one", "two"))
-    return Receiver(token="a-token", events=str(place / "events"), files=files)  # noqa: S106
+    return ReceiverSpec(token="a-token", events=str(place / "events"), files=files)  # noqa: S106
 
 
 def post(port: int, body: str) -> bytes:
@@ -36,7 +36,7 @@ def post(port: int, body: str) -> bytes:
 
 @pytest.mark.parametrize("mode", ["live", "headless"])
 def test_a_session_receives_hooks_until_it_ends(
-    stage: Stage, place: Path, receiver: Receiver, mode: str
+    stage: Stage, place: Path, receiver: ReceiverSpec, mode: str
 ) -> None:
     stage.start("sleep", "100", mode="live" if mode == "live" else "headless", receiver=receiver)
     stage.holder()
@@ -51,7 +51,7 @@ def test_a_session_receives_hooks_until_it_ends(
 
 
 def test_signals_and_keys_still_reach_the_program_beside_a_receiver(
-    stage: Stage, receiver: Receiver
+    stage: Stage, receiver: ReceiverSpec
 ) -> None:
     looping = "trap 'exit 9' INT; echo ready; while :; do sleep 1; done"
     stage.start("sh", "-c", looping, receiver=receiver)
@@ -89,7 +89,7 @@ def test_a_secret_with_a_nul_says_why(stage: Stage, place: Path) -> None:
     assert "null" in stage.ended().reason
 
 
-def test_a_spec_names_the_receiver_for_the_holder(stage: Stage, receiver: Receiver) -> None:
+def test_a_spec_names_the_receiver_for_the_holder(stage: Stage, receiver: ReceiverSpec) -> None:
     stage.start("true", receiver=receiver)
     stage.ended()
     spec = json.loads((stage.folder / SPEC).read_text())

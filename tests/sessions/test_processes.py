@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.sessions.conftest import Stage
 
-    from windlass.core.launch import Mode
+    from windlass.core.session_launch import Mode
     from windlass.sessions.tmux import Tmux
 
 # Leaves the session twice over and forgets its environment, as daemons do.

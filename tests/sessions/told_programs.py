@@ -9,8 +9,8 @@ from typing import Protocol
 from tests.sessions.conftest import PYTHON, until
 from tests.support.fake_sessions import FakeSessions
 
-from windlass.core.launch import Launch, Mode
 from windlass.core.ports import Sessions
+from windlass.core.session_launch import Launch, Mode
 
 _PROGRAM = """
 import os, select, sys

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.launch import Launch
 from windlass.core.ports import Clock
+from windlass.core.session_launch import Launch
 from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Facts, StopReport
 
 _ENDED_BY_TERM = 143

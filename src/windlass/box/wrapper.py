@@ -20,7 +20,7 @@ from windlass import whole_file
 from windlass.box import bwrap, groups, inside, relay, seccomp
 from windlass.core.box_spec import BoxSpec, Quota
 from windlass.core.errors import ConfigError
-from windlass.core.launch import HOOK_PORT, Launch, Proxy
+from windlass.core.session_launch import HOOK_PORT, Launch, ProxySpec
 
 _PROGRAMS = Path(inside.__file__).parent, Path(relay.__file__).parent
 """Imported here, so that their compiled forms lie where the box finds them."""
@@ -52,7 +52,7 @@ def wrap(launch: Launch, boxing: BoxSpec, *, folder: Path, sockets: Path) -> Lau
     """
     proxy = None
     if boxing.network != "host":
-        proxy = Proxy(
+        proxy = ProxySpec(
             program=str(PROXY_PROGRAM),
             socket=str(_socket(sockets)),
             domains=boxing.domains if boxing.network == "proxy" else (),

@@ -25,8 +25,8 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
-class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a fresh checkout usable."""
+class WorkspaceCommands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The project's own commands around a workspace: what makes a fresh checkout usable."""
 
     setup: str = ""
     teardown: str = ""
@@ -127,7 +127,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_agent_questions: bool = True
     notices: Literal["roots", "all"] = "roots"
     status_file: bool = False
-    workspace: Workspace = Workspace()
+    workspace: WorkspaceCommands = WorkspaceCommands()
     roles: dict[RoleName, RoleSettings] = {}
     permissions: dict[RoleName, Tools] = {}
     box: Box = Box()

@@ -9,7 +9,7 @@ import msgspec
 from windlass.core.box_spec import LEVELS, NETWORKS, Level, Network
 from windlass.core.errors import Conflict, Denied
 from windlass.core.ids import AgentId, RepoId, RoleName, Uid, with_article
-from windlass.core.launch import Mode
+from windlass.core.session_launch import Mode
 from windlass.core.states import State
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from windlass.core.launch import Mode
+from windlass.core.session_launch import Mode
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, SessionRequest
-from windlass.core.launch import Launch
+from windlass.core.session_launch import Launch
 from windlass.core.sessions import CommandResult, Facts, StopReport
 
 

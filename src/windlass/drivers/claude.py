@@ -22,7 +22,7 @@ from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.claude.input_lines import user_line
 from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
-from windlass.core.launch import Launch
+from windlass.core.session_launch import Launch
 from windlass.drivers import claude_config, hooking
 from windlass.drivers.files import write, write_bytes
 

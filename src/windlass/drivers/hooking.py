@@ -12,7 +12,7 @@ from shlex import join
 from typing import Any
 
 from windlass.core.driver_request import Hooks
-from windlass.core.launch import Receiver
+from windlass.core.session_launch import ReceiverSpec
 
 OVER_HTTP = (
     "UserPromptSubmit",
@@ -33,9 +33,9 @@ _TIMEOUT = 20
 _WAITS_AT_MOST = 86_400
 
 
-def receiver(hooks: Hooks, path: Path) -> Receiver:
+def receiver(hooks: Hooks, path: Path) -> ReceiverSpec:
     """Returns the listener for the hooks that `settings` put into that file."""
-    return Receiver(token=hooks.token, events=hooks.events, files=(str(path),))
+    return ReceiverSpec(token=hooks.token, events=hooks.events, files=(str(path),))
 
 
 def settings(hooks: Hooks, rewake: tuple[str, ...]) -> dict[str, Any]:

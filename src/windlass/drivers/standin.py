@@ -14,8 +14,8 @@ from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.claude.input_lines import user_line
 from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.errors import UserError
-from windlass.core.launch import Launch
 from windlass.core.script.format import parse
+from windlass.core.session_launch import Launch
 from windlass.drivers import hooking
 from windlass.drivers.files import write
 

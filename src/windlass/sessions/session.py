@@ -20,13 +20,13 @@ import msgspec
 import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
-from windlass.core.launch import HOOK_PORT
+from windlass.core.session_launch import HOOK_PORT
 from windlass.core.sessions import SCREEN, SPEC, Facts, StopReport
 from windlass.sessions import boxed, lastwords, processes, record, streams
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
-    from windlass.core.launch import Launch, Receiver
+    from windlass.core.session_launch import Launch, ReceiverSpec
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
@@ -204,7 +204,7 @@ def _why(folder: Path, ended: record.Exit) -> str:
     return words
 
 
-def _receiver(wanted: Receiver) -> dict[str, Any]:
+def _receiver(wanted: ReceiverSpec) -> dict[str, Any]:
     return {
         "program": str(RECEIVE_PROGRAM),
         "token": wanted.token,

@@ -21,8 +21,8 @@ from tests.support.ground import until
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput
 from windlass.core.ids import Uid
-from windlass.core.launch import Launch
 from windlass.core.mail.messages import Message
+from windlass.core.session_launch import Launch
 from windlass.core.states import State
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.launch import keyboard

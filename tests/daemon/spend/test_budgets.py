@@ -14,7 +14,7 @@ from tests.support.ground import until
 
 from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Denied
-from windlass.core.launch import Launch
+from windlass.core.session_launch import Launch
 from windlass.core.states import State
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.kernel.context import session_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AgentRequest, AnyRequest
-from windlass.api.wire.trash import Salvaged
+from windlass.api.wire.trash import TrashLocation
 
 
 class SpawnRequest(AnyRequest):
@@ -92,7 +92,7 @@ class EndedAgent(TypedDict):
 
     id: str
     uid: str
-    trash: Salvaged | None
+    trash: TrashLocation | None
 
 
 class EndReply(TypedDict):

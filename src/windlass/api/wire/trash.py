@@ -34,7 +34,7 @@ class SalvageSummary(TypedDict):
     dropped: int
 
 
-class Salvaged(TypedDict):
+class TrashLocation(TypedDict):
     """Where the work of an ended agent is."""
 
     id: str

@@ -19,8 +19,8 @@ from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
-from windlass.core.launch import Mode
 from windlass.core.reasons import Reason
+from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, session_life
 from windlass.daemon.agents.session_life import AgentSockets

@@ -22,7 +22,7 @@ from windlass.core.config import Config, confinement
 from windlass.core.crew import Agent
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
-from windlass.core.launch import Launch
+from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.git import clones

@@ -19,7 +19,7 @@ from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.driver_request import Hooks, SessionRequest
 from windlass.core.errors import Conflict
-from windlass.core.launch import HOOK_PORT, Mode
+from windlass.core.session_launch import HOOK_PORT, Mode
 from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.environment import for_box, for_session

@@ -11,7 +11,7 @@ HOOK_PORT = "WINDLASS_HOOK_PORT"
 """Stands for the port of the session's hook receiver until its holder knows it."""
 
 
-class Receiver(msgspec.Struct, frozen=True, kw_only=True):
+class ReceiverSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The loopback listener that a session's holder runs for http hooks.
 
     The holder writes its port in place of HOOK_PORT in `files`, before the program starts. Only
@@ -23,11 +23,11 @@ class Receiver(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
-class Proxy(msgspec.Struct, frozen=True, kw_only=True):
+class ProxySpec(msgspec.Struct, frozen=True, kw_only=True):
     """The way out of a box without a network of its own: the holder runs `program` for it.
 
-    It listens on the unix socket `socket` and reaches `domains` and `addresses` (see `Boxing`), and
-    the session's hook receiver. What it refused becomes lines of `log`.
+    It listens on the unix socket `socket` and reaches `domains` and `addresses` (see `BoxSpec`),
+    and the session's hook receiver. What it refused becomes lines of `log`.
     """
 
     program: str
@@ -51,7 +51,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     columns: int = 120
     lines: int = 40
-    receiver: Receiver | None = None
-    proxy: Proxy | None = None
+    receiver: ReceiverSpec | None = None
+    proxy: ProxySpec | None = None
     secrets: dict[str, str] = {}
     stdin: str = ""
