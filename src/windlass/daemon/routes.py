@@ -25,6 +25,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             answers=services.answers,
             acknowledgements=services.acknowledgements,
             questions=services.questions,
+            notifications=services.notifications,
             delivery=services.delivery,
             listeners=services.listeners,
         ),

@@ -17,6 +17,7 @@ from windlass.daemon.mail.acknowledge import Acknowledgements
 from windlass.daemon.mail.answer import Answers
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.spend.costs import Costs
@@ -43,6 +44,7 @@ class Services:
         self.acknowledgements = Acknowledgements(context)
         self.delivery = Delivery(context)
         self.listeners = Listeners(context)
+        self.notifications = Notifications(context)
         self.reports = Reports(context)
         self.views = Views(context)
         self.costs = Costs(context)
@@ -58,7 +60,7 @@ class Services:
                 self.sends.operation(),
                 self.acknowledgements.operation(),
                 self.questions.operation(),
-                self.listeners.operation(),
+                self.notifications.operation(),
                 self.reports.operation(),
             ),
             tell=_tell_of_unfinished,

@@ -27,7 +27,6 @@ EMPTIED_ELSEWHERE = {
     "mail/delivery.py _working": "of mail under way",
     "mail/delivery.py _waiting": "of hooks that wait",
     "mail/delivery.py _busy": "of mail that is watched",
-    "mail/listeners.py _desks": "one a repository, and somebody may wait at it",
     "spend/budgets.py _pausing": "of pauses under way",
     "launch/clones.py _under_way": "of homecomings under way",
 }

@@ -15,6 +15,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.notify import Notifications
 
 PERSON = Caller(None)
 HELD = 0.3
@@ -26,12 +27,13 @@ def post(context: Context, text: str, *, repo: RepoId = REPO) -> int:
     return context.store.write(lambda w: notices.post(w, repo, "fox", "complete", text)).number
 
 
-def notify(context: Context, board: Listeners, caller: Caller, **more: Any) -> dict[str, Any]:
+def notify(context: Context, caller: Caller, **more: Any) -> dict[str, Any]:
     """Does what `wl notify` does."""
     request = {"cwd": str(context.folders.home / "shop"), "text": "done", **more}
-    intents = Intents(context, (board.operation(),))
+    notifications = Notifications(context)
+    intents = Intents(context, (notifications.operation(),))
     asked = shapes.convert(request, NotifyRequest)
-    return intents.perform("notify", more.get("key"), lambda: board.begin(caller, asked))
+    return intents.perform("notify", more.get("key"), lambda: notifications.begin(caller, asked))
 
 
 def asked(context: Context, listener: str = "a", **more: Any) -> ListenRequest:

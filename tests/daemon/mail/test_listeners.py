@@ -1,4 +1,4 @@
-"""Posting notices and listening for them: who is woken, and that none is lost or told twice."""
+"""Listening for notices: who is woken, and that none is lost or told twice."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.daemon.mail.news import HELD, PERSON, asked, notify, post, take, texts
+from tests.daemon.mail.news import HELD, PERSON, asked, post, take, texts
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.contexts import OTHER, REPO
+from tests.support.contexts import OTHER, REPO, Turned
 from tests.support.ground import until
 
-from windlass.api.verbs import Caller
 from windlass.api.wire.mail import ListenReply, ListenRequest
-from windlass.core.errors import Conflict, UserError
-from windlass.core.ids import Uid
+from windlass.core.errors import UserError
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation
-from windlass.daemon.mail import listeners
-from windlass.daemon.mail.listeners import Desk, Listeners, Waiter
-from windlass.store import noticeboard, tables
+from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.notice_queue import NoticeListener, NoticeQueue
+from windlass.store import tables
 
 
 def waits(board: Listeners, request: ListenRequest) -> asyncio.Task[ListenReply]:
@@ -34,8 +32,8 @@ async def waiting_are(board: Listeners, count: int) -> None:
     """Returns when so many wait for news of the shop."""
 
     def there() -> bool:
-        desk = board._desks.get(REPO)  # noqa: SLF001 - who waits is nobody else's business
-        return count == (len(desk.waiters) if desk else 0)
+        queue = board._queues.get(REPO)  # noqa: SLF001 - who waits is nobody else's business
+        return count == (len(queue.listeners) if queue else 0)
 
     await asyncio.to_thread(until, there, what=f"{count} who wait")
 
@@ -106,12 +104,12 @@ async def test_a_second_listener_is_told_who_is_the_first(
 
 
 def test_who_only_looks_keeps_nobody_from_waiting(context: Context) -> None:
-    desk = Desk(context.clock)
-    assert desk.enter(Waiter(asked(context, "looks", timeout=0))) is None
-    waits = Waiter(asked(context, "waits"))
-    assert desk.enter(waits) is None
-    assert desk.is_first(waits)
-    assert desk.enter(Waiter(asked(context, "looks too", timeout=0))) is waits
+    queue = NoticeQueue(context.clock)
+    assert queue.enter(NoticeListener(asked(context, "looks", timeout=0))) is None
+    waits = NoticeListener(asked(context, "waits"))
+    assert queue.enter(waits) is None
+    assert queue.is_first(waits)
+    assert queue.enter(NoticeListener(asked(context, "looks too", timeout=0))) is waits
 
 
 @on_a_loop
@@ -231,6 +229,36 @@ def test_a_session_that_was_woken_counts_as_listening_while_it_works(context: Co
 
 
 @on_a_loop
+async def test_the_queue_of_a_repository_goes_with_its_last_listener(
+    context: Context, board: Listeners
+) -> None:
+    queues = board._queues  # noqa: SLF001 - nobody sees from outside that one is left
+    first, second = (waits(board, asked(context, name, route="rewake")) for name in ("s1", "s2"))
+    await waiting_are(board, 2)
+    first.cancel()
+    await waiting_are(board, 1)
+    assert list(queues) == [REPO]
+    second.cancel()
+    await asyncio.wait({second})
+    assert list(queues) == []
+
+
+@on_a_loop
+async def test_a_queue_that_still_counts_as_listened_to_goes_when_somebody_leaves_after_that(
+    context: Context, board: Listeners, clock: Turned
+) -> None:
+    queues = board._queues  # noqa: SLF001 - nobody sees from outside that one is left
+    bank = str(context.folders.home / "bank")
+    post(context, "news")
+    await board.listen(PERSON, asked(context, route="rewake"))
+    await board.listen(PERSON, asked(context, cwd=bank, timeout=0))
+    assert (board.armed(REPO), set(queues)) == (True, {REPO, OTHER})
+    clock.time += 3600
+    await board.listen(PERSON, asked(context, cwd=bank, timeout=0))
+    assert list(queues) == [OTHER]
+
+
+@on_a_loop
 async def test_waiting_can_be_ended_from_any_thread(context: Context, board: Listeners) -> None:
     waiting = [waits(board, asked(context)), waits(board, asked(context, "s", route="rewake"))]
     await waiting_are(board, 2)
@@ -264,33 +292,3 @@ def test_only_the_end_of_everybody_ends_the_listener(
 async def test_who_listens_is_in_a_repository(context: Context, board: Listeners) -> None:
     with pytest.raises(UserError, match="not in a repository"):
         await board.listen(PERSON, asked(context, cwd="/"))
-
-
-def test_an_agent_is_its_own_sender_and_a_person_may_name_one(
-    context: Context, board: Listeners
-) -> None:
-    context.store.write(lambda w: whole_rows.put_agent(w, an_agent("fox", repo=REPO)))
-    notify(context, board, Caller(Uid("fox")), sender="hen")
-    notify(context, board, PERSON, sender="ci", type="question")
-    notify(context, board, PERSON)
-    found = context.store.read(lambda c: noticeboard.waiting(c, REPO, limit=9))
-    assert [(one.sender, one.type) for one in found] == [
-        ("fox", "complete"), ("ci", "question"), ("user", "complete"),
-    ]  # fmt: skip
-
-
-def test_a_request_that_is_sent_again_posts_once(context: Context, board: Listeners) -> None:
-    first = notify(context, board, PERSON, key="k")
-    assert notify(context, board, PERSON, key="k") == first
-    assert context.store.read(lambda c: noticeboard.count_waiting(c, REPO)) == 1
-
-
-def test_a_queue_that_nobody_reads_is_full_some_day(
-    context: Context, board: Listeners, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listeners, "_MOST", 2)
-    post(context, "one")
-    notify(context, board, PERSON)
-    with pytest.raises(Conflict, match="nobody listens"):
-        notify(context, board, PERSON)
-    post(context, "what states tell always has room")

@@ -130,8 +130,8 @@ def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
 ) -> None:
     fox = agent(context)
     hen = agent(context, "hen")
-    notify(context, board, Caller(fox.uid), text="half way")
-    notify(context, board, PERSON, sender="fox", text="in its name")
+    notify(context, Caller(fox.uid), text="half way")
+    notify(context, PERSON, sender="fox", text="in its name")
     seen(context, hen, State.WAITING)
     seen(context, fox, State.WAITING)
     first = asyncio.run(board.listen(PERSON, asked(context)))
@@ -148,15 +148,13 @@ def test_a_newer_state_takes_the_place_of_one_that_nobody_has_read(
     assert takers(context) == [None, None, None, "listen", "superseded", "superseded", None]
 
 
-def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(
-    context: Context, board: Listeners
-) -> None:
+def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(context: Context) -> None:
     fox, hen = agent(context), agent(context, "hen")
     for one in (fox, hen):
         seen(context, one, State.COMPLETE)
         context.store.write(partial(questions.record, agent=one, text="which port?"))
         context.store.write(partial(left_behind, who=one))
-    notify(context, board, Caller(fox.uid), text="half way")
+    notify(context, Caller(fox.uid), text="half way")
     warned(context, Party(fox.uid, fox.id))
     context.store.write(partial(receipts.close_mail_of, agent=fox, how="killed"))
     before = len(context.store.read(rows.events))
@@ -189,9 +187,9 @@ def test_what_the_person_says_to_itself_is_no_news(context: Context) -> None:
     assert told(context) == [("waiting", "Agent fox warns: the disk is full")]
 
 
-def test_what_an_agent_says_itself_stands_for_no_state(context: Context, board: Listeners) -> None:
+def test_what_an_agent_says_itself_stands_for_no_state(context: Context) -> None:
     fox = agent(context)
-    notify(context, board, Caller(fox.uid))
+    notify(context, Caller(fox.uid))
     seen(context, fox, State.COMPLETE)
     assert [kind for kind, _ in told(context)] == ["complete", "complete"]
 

@@ -1,4 +1,4 @@
-"""Notices: posted by agents, states and questions. Who waits for them is in `listeners`."""
+"""Notices as they are posted, whatever is their cause. Who waits for them is in `listeners`."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from windlass.daemon.mail.answer import Answers
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.mail.inbox import Inbox
 from windlass.daemon.mail.listeners import Listeners
+from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.receipt_wait import ReceiptWait
 from windlass.daemon.mail.send import Sends
@@ -33,6 +34,7 @@ def routes(
     answers: Answers,
     acknowledgements: Acknowledgements,
     questions: Questions,
+    notifications: Notifications,
     delivery: Delivery,
     listeners: Listeners,
 ) -> dict[str, Verb | Wait]:
@@ -67,7 +69,7 @@ def routes(
         "notify": Verb(
             wire.NotifyRequest,
             wire.NoticeView,
-            IntentVerb(intents, "notify", listeners.begin),
+            IntentVerb(intents, "notify", notifications.begin),
             callers="both",
         ),
         "questions": Verb(
