@@ -102,7 +102,7 @@ SAID = {
     "primary": ("only the person's own session asks this", "`wl list` shows the crew"),
     "repo.add": ("agents do not add repositories", ASK),
     "repo.remove": ("agents do not remove repositories", ASK),
-    "repos": KEPT,
+    "repos": ("agents do not list repositories", ASK),
     "taken": ("notices are for the person", "agents do not take them"),
     "trash": KEPT,
     "trash.empty": ("agents do not empty the trash", ASK),

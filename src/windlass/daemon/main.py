@@ -49,7 +49,7 @@ from windlass.daemon.spend.disk import Disk
 from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
-from windlass.daemon.views.feed import Feed
+from windlass.daemon.views.event_stream import EventStream
 from windlass.sessions import processes
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
@@ -80,9 +80,9 @@ class Daemon:
         self._services.listeners.open()
         self._services.delivery.open()
         self._services.reports.open(self._services.intents)
-        self._feed = Feed(context, self._services.views, loop)
+        self._events = EventStream(context, loop)
         table = routes(self._services)
-        self._server = Server(table, self._feed, schema=SCHEMA, run=self._in_thread)
+        self._server = Server(table, self._events, schema=SCHEMA, run=self._in_thread)
         self._wakes: dict[Uid, socket.socket] = {}
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -124,7 +124,7 @@ class Daemon:
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""
-        self._feed.close()
+        self._events.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

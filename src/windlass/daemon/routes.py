@@ -40,10 +40,10 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             pause_resume=services.pause_resume,
             interrupts=services.interrupts,
         ),
-        views.routes(context, services.views),
+        views.routes(context, services.agent_views),
         person.routes(
             context,
-            services.views,
+            services.agent_views,
             questions=services.questions,
             armed=services.listeners.armed,
         ),

@@ -22,7 +22,7 @@ from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.reports import Reports
-from windlass.daemon.views.agents import Views
+from windlass.daemon.views.agents import AgentViews
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
@@ -46,7 +46,7 @@ class Services:
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context)
-        self.views = Views(context)
+        self.agent_views = AgentViews(context)
         self.costs = Costs(context)
         self.intents = Intents(
             context,

@@ -26,7 +26,7 @@ from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person import primary_hooks
 from windlass.daemon.person.primary import Primary
 from windlass.daemon.person.primary_hooks import PrimaryHooks
-from windlass.daemon.views.agents import Views
+from windlass.daemon.views.agents import AgentViews
 from windlass.store import mailbox, tables
 from windlass.store.store import Writing
 
@@ -39,7 +39,7 @@ class Desk:
         self.store = context.store
         self.root = context.folders.home / "shop"
         self.armed = True
-        views, questions = Views(context), Questions(context)
+        views, questions = AgentViews(context), Questions(context)
         self._primary = Primary(context, views, questions, lambda _: self.armed)
 
     def agent(self, name: str, state: State = State.RUNNING) -> Path:

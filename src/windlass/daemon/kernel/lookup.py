@@ -98,6 +98,20 @@ def any_agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
         return past
 
 
+def reachable_agent(context: Context, scope: Scope, wanted: str | None, *, doing: str) -> Agent:
+    """Finds a live agent, and refuses one that the caller may not do that to."""
+    target = agent(context, scope, wanted)
+    require_reachable(scope, target, live(context, scope), doing=doing)
+    return target
+
+
+def any_reachable_agent(context: Context, scope: Scope, wanted: str | None, *, doing: str) -> Agent:
+    """Finds a live or ended agent, and refuses one that the caller may not do that to."""
+    target = any_agent(context, scope, wanted)
+    require_reachable(scope, target, live(context, scope), doing=doing)
+    return target
+
+
 def require_reachable(scope: Scope, target: Agent, present: list[Agent], *, doing: str) -> None:
     """Refuses an agent that wants to do something to what is neither it nor below it."""
     if scope.caller is None or scope.caller.uid in (target.uid, target.parent):

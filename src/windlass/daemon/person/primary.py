@@ -25,7 +25,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person import primary_hooks
-from windlass.daemon.views.agents import Views
+from windlass.daemon.views.agents import AgentViews
 from windlass.store import rows
 from windlass.store.rows import Repo
 
@@ -49,7 +49,7 @@ class Primary:
     def __init__(
         self,
         context: Context,
-        views: Views,
+        views: AgentViews,
         questions: Questions,
         armed: Callable[[RepoId], bool],
     ) -> None:

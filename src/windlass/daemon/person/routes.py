@@ -12,14 +12,14 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person.primary import Primary
 from windlass.daemon.person.primary_hooks import PrimaryHooks
-from windlass.daemon.views.agents import Views
+from windlass.daemon.views.agents import AgentViews
 
 _INSTALL = Refusal("agents do not install hooks for a person")
 _SESSION = Refusal("only the person's own session asks this", "`wl list` shows the crew")
 
 
 def routes(
-    context: Context, views: Views, *, questions: Questions, armed: Callable[[RepoId], bool]
+    context: Context, agents: AgentViews, *, questions: Questions, armed: Callable[[RepoId], bool]
 ) -> dict[str, Verb | Wait]:
     """Verb by verb; `armed` says whether somebody waits for news of a repository."""
     hooks = PrimaryHooks(context)
@@ -34,7 +34,7 @@ def routes(
         "primary": Verb(
             HookInput,
             HookOutput,
-            Primary(context, views, questions, armed).answer,
+            Primary(context, agents, questions, armed).answer,
             refusal=_SESSION,
         ),
     }

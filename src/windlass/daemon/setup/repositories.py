@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from windlass.api.verbs import Caller
+from windlass.api.wire.request import AnyRequest
 from windlass.api.wire.setup import InitReply, InitRequest, RepoReply, RepoRequest
+from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import init
+from windlass.store import rows
 
 
 class Repositories:
-    """Makes repositories known, and forgets them."""
+    """Makes repositories known, lists and forgets them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -27,6 +30,20 @@ class Repositories:
         path = str(Path(request.get("cwd", "/")) / request.get("repo", "."))
         repo = repos.add(self._context, path)
         return {"id": repo.id, "root": repo.root}
+
+    def known(self, _caller: Caller, _request: AnyRequest) -> list[RepoView]:
+        """The known repositories."""
+        live = self._context.store.read(rows.agents)
+        return [
+            RepoView(
+                id=repo.id,
+                root=repo.root,
+                agents=sum(agent.repo == repo.id for agent in live),
+                added_at=repo.added_at,
+            )
+            for repo in self._context.store.read(rows.repos)
+            if not repos.forgotten(repo)
+        ]
 
     def remove(self, _caller: Caller, request: RepoRequest) -> RepoReply:
         """Forgets a repository, by its path or id; its files stay."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import setup as wire
 from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.machine import Machine
@@ -56,6 +57,12 @@ def routes(context: Context) -> dict[str, Verb | Wait]:
             wire.RepoReply,
             repositories.remove,
             refusal=Refusal("agents do not remove repositories"),
+        ),
+        "repos": Verb(
+            AnyRequest,
+            list[RepoView],
+            repositories.known,
+            refusal=Refusal("agents do not list repositories"),
         ),
         "whoami": Verb(AnyRequest, wire.WhoamiReply, machine.whoami, callers="both"),
     }

@@ -1,1 +1,1 @@
-"""What faces read: agents, logs, screens, trash, archives, the event stream."""
+"""What faces read: agents, their screens and work, the log, roles, trash, archives."""

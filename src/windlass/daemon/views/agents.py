@@ -1,34 +1,24 @@
-"""What faces see: agents, logs, screens and reasons, as plain data. Reads only."""
+"""What faces see of agents: `wl list`, `wl info`, `wl status` and `wl why`. Reads only.
+
+Their screens, their work and the log have modules of their own.
+"""
 
 from __future__ import annotations
 
-import base64
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
 
-from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AgentRequest
 from windlass.api.wire.views import (
     AgentView,
-    AttachmentReply,
-    DiffReply,
-    DiffRequest,
-    EventView,
     HeadView,
     InfoReply,
     ListRequest,
-    LogRequest,
-    LookReply,
-    LookRequest,
     ObservationView,
-    PlaceReply,
-    PlaceRequest,
     PromptReply,
     SessionView,
     StateView,
@@ -40,27 +30,25 @@ from windlass.api.wire.views import (
 )
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, NotFound, WindlassError
+from windlass.core.errors import WindlassError
 from windlass.core.events import AgentState
 from windlass.core.ids import RepoId, Uid
-from windlass.core.printable import keep_colour, printable, without_escapes
-from windlass.core.sessions import OUTPUT, SCREEN
+from windlass.core.printable import printable
 from windlass.core.states import State
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import boxes, clones, instructions, session_request
-from windlass.git import changes, repository, status
+from windlass.daemon.launch import clones, instructions, session_request
+from windlass.git import repository, status
 from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
-from windlass.store.store import Event
 
-_TAIL_BYTES = 1 << 20
-_LEAST_LINES = 40
+_DOING = "look into"
+"""What an agent does to itself and those below it alone, as a refusal says it."""
 
 
-class Views:
-    """Answers every question that changes nothing."""
+class AgentViews:
+    """Shows who is there, in which state and why, and what has been done by whom."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -72,13 +60,13 @@ class Views:
             scope = scope._replace(repo=None)
         repo = scope.repo.id if scope.repo else None
         if scope.repo is None and request.get("cwd") and not request.get("all_repos"):
-            repo = self._none_unless_outside(request.get("cwd", ""))
+            repo = self._repo_for_unknown_folder(request.get("cwd", ""))
         ended = request.get("ended", False)
         return self._context.store.read(
             lambda c: self._listed(c, repo=repo, ended=ended, manager=request.get("manager"))
         )
 
-    def _none_unless_outside(self, cwd: str) -> RepoId | None:
+    def _repo_for_unknown_folder(self, cwd: str) -> RepoId | None:
         """In an unknown repository nothing is listed; outside of any, everything is."""
         inside = any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
         return RepoId("unknown") if inside else None
@@ -97,15 +85,15 @@ class Views:
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
-            view(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            _agent_view(agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
 
     def info(self, caller: Caller, request: AgentRequest) -> InfoReply:
         """Everything about one agent."""
         scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
-        seen = self._context.store.read(lambda c: self._one(c, agent))
+        agent = lookup.any_reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
+        seen = self._context.store.read(lambda c: self._view(c, agent))
         sessions = self._context.store.read(lambda c: rows.sessions(c, agent.uid))
         return {
             **seen,
@@ -123,10 +111,21 @@ class Views:
             "sessions": [_session(session) for session in sessions],
         }
 
+    def _pid(self, agent: Agent) -> int | None:
+        """The agent CLI's own process, while it runs."""
+        folder = self._context.folders.session(agent.uid, agent.session)
+        facts = self._context.sessions.facts(folder, session_name(agent))
+        return facts.child_pid if facts.alive else None
+
+    def _transcript(self, agent: Agent) -> str | None:
+        if agent.session == 0 or agent.ended_at is not None:
+            return None
+        return session_request.transcript(self._context, agent)
+
     def prompt(self, caller: Caller, request: AgentRequest) -> PromptReply:
         """What an agent was told about itself and its crew."""
         scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
+        agent = lookup.any_reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
         return {"id": agent.id, "prompt": instructions.kept(self._context, agent)}
 
     def status(self, caller: Caller, request: AgentRequest) -> StatusReply:
@@ -136,7 +135,7 @@ class Views:
         if wanted is None and scope.caller is None:
             live = lookup.live(self._context, scope)
         else:
-            live = [self._own(scope, lookup.agent(self._context, scope, wanted))]
+            live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
         return {
             "repo": repo.root if repo else None,
@@ -155,7 +154,7 @@ class Views:
         }
 
     def _work(self, agent: Agent) -> WorkView:
-        seen = self._context.store.read(lambda c: self._one(c, agent))
+        seen = self._context.store.read(lambda c: self._view(c, agent))
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
             work, commits = self._changes(git, agent)
@@ -182,7 +181,7 @@ class Views:
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.any_agent(self._context, scope, request.get("agent"))
         if request.get("history"):
-            self._own(scope, agent)
+            lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing=_DOING)
         if request.get("home") and agent.ended_at is None:
             clones.try_to_fetch_commits(self._context, agent)
         now = self._context.clock.now()
@@ -214,165 +213,11 @@ class Views:
         later = [_change(event.at, events.read(AgentState, event)) for event in changes]
         return [first, *later]
 
-    def look(self, caller: Caller, request: LookRequest) -> LookReply:
-        """What is on an agent's screen, or the last of what a stopped one printed."""
-        scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.any_agent(self._context, scope, request.get("agent")))
-        colour = request.get("colour", False)
-        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
-        if session is None:
-            raise Conflict(f"{agent.id} has had no session yet", f"wl why {agent.id}")
-        live = session.ended_at is None
-        folder = self._folder(agent, session.number)
-        lines = request.get("lines", 0)
-        if agent.mode == "headless":
-            said, raw = _said(agent, folder, lines)
-            return {"id": agent.id, "live": live, "mode": agent.mode, "screen": said, "raw": raw}
-        if live:
-            text = self._context.sessions.terminal.capture(
-                session_name(agent), scrollback=lines, colour=colour
-            )
-        else:
-            text = _tail(folder, lines)
-        shown = keep_colour(text) if colour else without_escapes(text)
-        return {"id": agent.id, "live": live, "mode": agent.mode, "screen": shown}
-
-    def _own(self, scope: lookup.Scope, agent: Agent) -> Agent:
-        """Shows agents what they and those below them do; of the others only who and how."""
-        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
-        return agent
-
-    def _folder(self, agent: Agent, number: int) -> Path:
-        if agent.archive is None:
-            return self._context.folders.session(agent.uid, number)
-        return self._context.folders.archive / agent.archive / "sessions" / str(number)
-
-    def log(self, caller: Caller, request: LogRequest) -> list[EventView]:
-        """The log of an agent, or of the repository."""
-        scope = lookup.scope(self._context, caller, request)
-        wanted = request.get("agent")
-        if wanted is None and scope.caller is not None:
-            wanted = scope.caller.id
-        agent = None
-        if wanted:
-            agent = self._own(scope, lookup.any_agent(self._context, scope, wanted))
-        repo = scope.repo.id if scope.repo and agent is None else None
-        events = self._context.store.read(
-            lambda c: rows.events(
-                c,
-                after=request.get("after", 0),
-                repo=repo,
-                agent=agent.uid if agent else None,
-                last=request.get("last"),
-                limit=10_000,
-            )
-        )
-        names = self.names()
-        return [event_view(event, names) for event in events]
-
-    def names(self) -> dict[Uid, str]:
-        """What each agent, live or ended, is called."""
-        return self._context.store.read(rows.names)
-
-    def diff(self, caller: Caller, request: DiffRequest) -> DiffReply:
-        """What an agent changed since its base, committed or not."""
-        scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
-        git = repos.git(repos.by_id(self._context, agent.repo))
-        clones.try_to_fetch_commits(self._context, agent)
-        base = self._fork_point(git, agent)
-        if request.get("folders"):
-            config = settings.load(self._context.folders.home, git.root)
-            into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
-            try:
-                changes.materialise(git, agent.workspace, base, into)
-            except BaseException:
-                shutil.rmtree(into, ignore_errors=True)
-                raise
-            return {"id": agent.id, "base": base, "folder": into, "tool": config.diff_tool}
-        made = changes.diff(
-            git,
-            agent.workspace,
-            base,
-            stat=request.get("stat", False),
-            color=request.get("colour", False),
-        )
-        return {"id": agent.id, "base": base, "diff": base64.b64encode(made).decode()}
-
-    def _fork_point(self, git: Repository, agent: Agent) -> str:
-        """Where the agent's branch left its parent's or the person's branch, as of now."""
-        if agent.branch is None:
-            return agent.base
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}")
-        above = None
-        if agent.parent is not None:
-            uid = agent.parent
-            above = self._context.store.read(lambda c: rows.agent(c, uid))
-        onto = above.branch if above and above.branch else "HEAD"
-        target = repository.resolve(git, onto)
-        if tip is None or target is None:
-            return agent.base
-        fork = repository.merge_base(git, tip, target)
-        if fork is None or not repository.is_ancestor(git, agent.base, fork):
-            return agent.base
-        return fork
-
-    def place(self, caller: Caller, request: PlaceRequest) -> PlaceReply:
-        """Where an agent works, and what a command run there should be told."""
-        scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
-        if not Path(agent.workspace).is_dir():
-            raise NotFound(
-                f"{agent.workspace}, {agent.id}'s workspace, is gone",
-                f"`wl resume {agent.id}` makes it again from its branch",
-            )
-        beside = session_request.beside_session(self._context, agent)
-        terminal = request.get("terminal", False)
-        box = boxes.prefix(self._context, agent, beside, what="exec", terminal=terminal)
-        # Without a box the command has the person's own environment, and what an agent is told.
-        env = beside.extra_env
-        return {"id": agent.id, "path": agent.workspace, "env": env, "box": box}
-
-    def attachment(self, caller: Caller, request: AgentRequest) -> AttachmentReply:
-        """How a terminal attaches to an agent's session."""
-        scope = lookup.scope(self._context, caller, request)
-        agent = self._own(scope, lookup.agent(self._context, scope, request.get("agent")))
-        if agent.mode == "headless":
-            raise Conflict(
-                f"{agent.id} is headless: there is no terminal to join",
-                f"wl look {agent.id} shows what it says, wl log {agent.id} --follow what happens;"
-                f" wl send {agent.id} '...' tells it more",
-            )
-        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
-        if session is None or session.ended_at is not None:
-            raise Conflict(
-                f"{agent.id} is {agent.state}: there is no session to attach to",
-                f"wl resume {agent.id} first, or wl look {agent.id} for the last of it",
-            )
-        terminal = self._context.sessions.terminal
-        name = session_name(agent)
-        return {
-            "id": agent.id,
-            "attach": terminal.attach_argv(name),
-            "window": terminal.window_argv(name),
-        }
-
-    def _one(self, connection: sa.Connection, agent: Agent) -> AgentView:
+    def _view(self, connection: sa.Connection, agent: Agent) -> AgentView:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
-        return view(agent, said, live=live, names=names, now=self._context.clock.now())
-
-    def _pid(self, agent: Agent) -> int | None:
-        """The agent CLI's own process, while it runs."""
-        folder = self._context.folders.session(agent.uid, agent.session)
-        facts = self._context.sessions.facts(folder, session_name(agent))
-        return facts.child_pid if facts.alive else None
-
-    def _transcript(self, agent: Agent) -> str | None:
-        if agent.session == 0 or agent.ended_at is not None:
-            return None
-        return session_request.transcript(self._context, agent)
+        return _agent_view(agent, said, live=live, names=names, now=self._context.clock.now())
 
 
 def _session(session: rows.Session) -> SessionView:
@@ -403,7 +248,7 @@ def _uncommitted(work: WorkStatus) -> UncommittedView:
     }
 
 
-def view(
+def _agent_view(
     agent: Agent,
     said: list[states.Observation],
     *,
@@ -447,24 +292,6 @@ def view(
     return shown
 
 
-def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
-    """One event as faces see it: the agent by the name that people know."""
-    return EventView(
-        id=event.id,
-        at=event.at,
-        kind=event.kind,
-        repo=event.repo,
-        agent=names.get(event.agent, event.agent) if event.agent else None,
-        subject=_subject_view(event.subject, names),
-        data=event.data,
-    )
-
-
-def _subject_view(subject: str | None, names: Mapping[Uid, str]) -> str | None:
-    kind, _, name = (subject or "").partition(":")
-    return f"{kind}:{names.get(Uid(name), name)}" if kind == "agent" else subject
-
-
 def _change(at: float, change: AgentState) -> StateView:
     return {
         "at": at,
@@ -485,33 +312,3 @@ def _observation(seen: states.Observation, now: float) -> ObservationView:
         "session": seen.session,
         "age": now - seen.at,
     }
-
-
-def _tail(folder: Path, lines: int | None) -> str:
-    """The last lines of what a session wrote; of a live one's log only what a screen would show."""
-    path = next((p for p in (folder / SCREEN, folder / OUTPUT) if p.exists()), None)
-    wanted = _end_of(path)[0].splitlines() if path else []
-    return "\n".join(_last(wanted, lines))
-
-
-def _said(agent: Agent, folder: Path, lines: int | None) -> tuple[str, str]:
-    """What a headless session said, for people and as it stands."""
-    path = folder / OUTPUT
-    text, cut = _end_of(path) if path.exists() else ("", False)
-    if cut:
-        text = text.partition("\n")[2]
-    raw = text.removesuffix("\n").split("\n")
-    shown = drivers.dialect(agent.driver).shown(text)
-    return "\n".join(_last(shown, lines)), without_escapes("\n".join(_last(raw, lines)))
-
-
-def _last(lines: list[str], wanted: int | None) -> list[str]:
-    return lines if wanted is None else lines[-max(wanted, _LEAST_LINES) :]
-
-
-def _end_of(path: Path) -> tuple[str, bool]:
-    """The end of a file, and whether there is more before it."""
-    with path.open("rb") as file:
-        start = max(0, path.stat().st_size - _TAIL_BYTES)
-        file.seek(start)
-        return file.read().decode(errors="replace"), start > 0

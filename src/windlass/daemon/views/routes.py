@@ -1,4 +1,4 @@
-"""The verbs that only look: agents, logs, screens, trash, archives, repositories."""
+"""The verbs that only look: agents, screens, work, the log, roles, trash, archives."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ from windlass.api.wire.trash import (
 )
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.views import roles
-from windlass.daemon.views.agents import Views
+from windlass.daemon.views.agents import AgentViews
+from windlass.daemon.views.log import Log
+from windlass.daemon.views.screens import Screens
 from windlass.daemon.views.trash_archive import TrashArchive
+from windlass.daemon.views.work import Work
 
 _KEPT = Refusal("agents do not look into trash and archive")
 """What others left behind is none of an agent's business."""
 
 
-def routes(context: Context, views: Views) -> dict[str, Verb | Wait]:
+def routes(context: Context, agents: AgentViews) -> dict[str, Verb | Wait]:
     """Verb by verb."""
-    kept = TrashArchive(context)
+    screens, work, kept = Screens(context), Work(context), TrashArchive(context)
     return {
-        "agents": Verb(wire.ListRequest, list[wire.AgentView], views.agents, callers="both"),
+        "agents": Verb(wire.ListRequest, list[wire.AgentView], agents.agents, callers="both"),
         "archives": Verb(ArchiveRequest, list[ArchiveView], kept.archives, refusal=_KEPT),
-        "attachment": Verb(AgentRequest, wire.AttachmentReply, views.attachment, callers="both"),
-        "diff": Verb(wire.DiffRequest, wire.DiffReply, views.diff, callers="both"),
-        "info": Verb(AgentRequest, wire.InfoReply, views.info, callers="both"),
-        "log": Verb(wire.LogRequest, list[wire.EventView], views.log, callers="both"),
-        "look": Verb(wire.LookRequest, wire.LookReply, views.look, callers="both"),
-        "place": Verb(wire.PlaceRequest, wire.PlaceReply, views.place, callers="both"),
-        "prompt": Verb(AgentRequest, wire.PromptReply, views.prompt, callers="both"),
-        "repos": Verb(AnyRequest, list[wire.RepoView], kept.repos, refusal=_KEPT),
+        "attachment": Verb(AgentRequest, wire.AttachmentReply, screens.attachment, callers="both"),
+        "diff": Verb(wire.DiffRequest, wire.DiffReply, work.diff, callers="both"),
+        "info": Verb(AgentRequest, wire.InfoReply, agents.info, callers="both"),
+        "log": Verb(wire.LogRequest, list[wire.EventView], Log(context).view, callers="both"),
+        "look": Verb(wire.LookRequest, wire.LookReply, screens.look, callers="both"),
+        "place": Verb(wire.PlaceRequest, wire.PlaceReply, work.place, callers="both"),
+        "prompt": Verb(AgentRequest, wire.PromptReply, agents.prompt, callers="both"),
         "roles": Verb(
             AnyRequest, list[wire.RoleView], partial(roles.listed, context), callers="both"
         ),
-        "status": Verb(AgentRequest, wire.StatusReply, views.status, callers="both"),
+        "status": Verb(AgentRequest, wire.StatusReply, agents.status, callers="both"),
         "trash": Verb(TrashRequest, list[TrashView], kept.trash, refusal=_KEPT),
         "trash.show": Verb(TrashRequest, TrashShowReply, kept.trash_entry, refusal=_KEPT),
-        "why": Verb(wire.WhyRequest, wire.WhyReply, views.why, callers="both"),
+        "why": Verb(wire.WhyRequest, wire.WhyReply, agents.why, callers="both"),
     }

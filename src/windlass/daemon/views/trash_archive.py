@@ -1,4 +1,4 @@
-"""What was kept, and the repositories that it was kept for: trash, archives, repos. Reads only."""
+"""What was kept of ended agents: `wl trash` and `wl archive`, but for what changes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.request import AnyRequest
 from windlass.api.wire.trash import (
     ArchiveRequest,
     ArchiveView,
@@ -16,13 +15,11 @@ from windlass.api.wire.trash import (
     TrashShowReply,
     TrashView,
 )
-from windlass.api.wire.views import RepoView
 from windlass.core import ids
 from windlass.daemon.kernel import lookup, repos, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.git import trash
 from windlass.git.trash import TrashEntry
-from windlass.store import rows
 
 
 class TrashArchive:
@@ -75,20 +72,6 @@ class TrashArchive:
         folder = Path(archive["path"])
         files = sorted(str(path.relative_to(folder)) for path in untrusted_files.files(folder))
         return [{**archive, "files": files}]
-
-    def repos(self, _caller: Caller, _request: AnyRequest) -> list[RepoView]:
-        """The known repositories."""
-        live = self._context.store.read(rows.agents)
-        return [
-            RepoView(
-                id=repo.id,
-                root=repo.root,
-                agents=sum(agent.repo == repo.id for agent in live),
-                added_at=repo.added_at,
-            )
-            for repo in self._context.store.read(rows.repos)
-            if not repos.forgotten(repo)
-        ]
 
 
 def _entry(entry: TrashEntry) -> SalvageView:

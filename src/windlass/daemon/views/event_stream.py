@@ -15,7 +15,7 @@ from windlass.core.events import AgentCreated, AgentEnded, AgentState
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.views.agents import Views, event_view
+from windlass.daemon.views.log import event_view
 from windlass.store import rows
 from windlass.store.store import Event
 
@@ -26,12 +26,11 @@ _DIGITS = 18
 """Of the largest event id that the database can hold there are nineteen."""
 
 
-class Feed:
+class EventStream:
     """Wakes its readers on every commit; each reads the log at its own pace."""
 
-    def __init__(self, context: Context, views: Views, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
         self._context = context
-        self._views = views
         self._loop = loop
         self._news = asyncio.Event()
         self._closed = False
@@ -60,7 +59,7 @@ class Feed:
             page = await run("wait", self._page, after, repo, agent)
             if page:
                 after = page[-1].id
-                names = await run("wait", self._views.names)
+                names = await run("wait", self._context.store.read, rows.names)
                 for event in await run("wait", self._shown, caller, page):
                     yield dict(event_view(event, names))
                 continue
@@ -69,10 +68,7 @@ class Feed:
     def _meant(self, caller: Caller, asked: Mapping[str, str]) -> tuple[RepoId | None, Uid | None]:
         scope = lookup.scope(self._context, caller, asked)
         if wanted := asked.get("agent"):
-            agent = lookup.any_agent(self._context, scope, wanted)
-            lookup.require_reachable(
-                scope, agent, lookup.live(self._context, scope), doing="follow"
-            )
+            agent = lookup.any_reachable_agent(self._context, scope, wanted, doing="follow")
             return None, agent.uid
         return (scope.repo.id if scope.repo else None), None
 

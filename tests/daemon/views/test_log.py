@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from windlass.core.ids import Uid
-from windlass.daemon.views.agents import event_view
+from windlass.daemon.views.log import event_view
 from windlass.store.store import Event
 
 NAMES = {Uid("u1"): "fox"}
