@@ -11,7 +11,7 @@ from tests.support.contexts import REPO
 
 from windlass.core.errors import NotFound, UserError
 from windlass.core.ids import Uid
-from windlass.core.mail import nudges
+from windlass.core.mail.reminders import TOPIC
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, pause_resume
@@ -149,7 +149,7 @@ def test_who_asked_and_then_waits_is_told_of_once(post: Post) -> None:
 
 
 def test_a_topic_that_is_called_like_ours_is_not_ours(post: Post) -> None:
-    post.send("ann", "get on with it", topic=nudges.TOPIC)
+    post.send("ann", "get on with it", topic=TOPIC)
     assert post.store.read(lambda c: reminders.tried(c, Uid("ann"))) == []
     sent = post.send("boss", "important", topic="state:ann")[0]["id"]
     dies(post, "ann")

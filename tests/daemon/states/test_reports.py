@@ -341,7 +341,7 @@ def look(context: Context, clock: Turned, after: float) -> None:
     Reminders(context).look()  # a new one each time: nothing is remembered but in the store
 
 
-def nudges(context: Context) -> list[Message]:
+def reminders(context: Context) -> list[Message]:
     return [one for one in mail_of(context, FOX) if one.topic == "nudge"]
 
 
@@ -360,18 +360,20 @@ def test_an_idle_worker_is_reminded_ever_later_and_then_its_manager_is_told(
     deliver(context, LEAD)
     for number, seconds in enumerate((120, 240, 480, 960)):
         look(context, clock, seconds - 2)
-        assert len(nudges(context)) == number
+        assert len(reminders(context)) == number
         look(context, clock, 2)
-        assert len(nudges(context)) == number + 1
+        assert len(reminders(context)) == number + 1
         look(context, clock, 9_999)  # not while one is under way
-        assert len(nudges(context)) == number + 1
+        assert len(reminders(context)) == number + 1
         answers_idly(context, fox)
-    assert nudges(context)[0].body.startswith("You are idle and have not said that you are done.")
+    assert reminders(context)[0].body.startswith(
+        "You are idle and have not said that you are done."
+    )
     assert len(bodies(context, LEAD)) == 1  # that it is idle again is nothing new
     look(context, clock, 120)
     assert "4 reminders changed nothing" in bodies(context, LEAD)[-1]
     look(context, clock, 99_999)
-    assert (len(nudges(context)), len(bodies(context, LEAD))) == (4, 2)
+    assert (len(reminders(context)), len(bodies(context, LEAD))) == (4, 2)
 
 
 @pytest.mark.parametrize("how", ["message", "claim", "typed"])
@@ -397,7 +399,7 @@ def test_the_count_starts_anew_when_something_else_set_it_going(
         works(context, fox)
         seen(context, fox, State.WAITING, IDLE)
     look(context, clock, 120)
-    assert len(nudges(context)) == 3
+    assert len(reminders(context)) == 3
 
 
 def say(context: Context, fox: Agent, sender: Party = PERSON) -> None:
@@ -447,7 +449,7 @@ def test_who_has_nothing_to_be_reminded_of_is_left_alone(
     seen(context, fox, State.WAITING, IDLE)
     why(context, fox)
     look(context, clock, 99_999)
-    assert nudges(context) == []
+    assert reminders(context) == []
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.WAITING}))
@@ -455,7 +457,7 @@ def test_only_who_waits_is_reminded(context: Context, clock: Turned, state: Stat
     fox = crew(context)
     seen(context, fox, state, IDLE)
     look(context, clock, 99_999)
-    assert nudges(context) == []
+    assert reminders(context) == []
 
 
 def test_where_the_manager_cannot_hear_the_person_is_told(context: Context, clock: Turned) -> None:
@@ -477,7 +479,7 @@ def test_a_file_that_cannot_be_read_reminds_nobody(context: Context, clock: Turn
     seen(context, fox, State.WAITING, IDLE)
     (context.folders.home / "config.toml").write_text("[nudges]\nfirst = 'soon'\n")
     look(context, clock, 99_999)
-    assert nudges(context) == []
+    assert reminders(context) == []
 
 
 def test_news_of_an_agent_that_has_ended_are_not_worth_delivering(context: Context) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from windlass.core.crew import Agent
-from windlass.core.mail import nudges
+from windlass.core.mail import reminders
 from windlass.core.mail.messages import unmarked
 from windlass.core.printable import printable_line, without_escapes
 from windlass.core.reasons import COMPLETE_PHRASE, WAITING_PHRASE, Kind, Reason, sentence
@@ -183,7 +183,7 @@ def _happened(name: str, report: Report) -> tuple[str, str]:
         return f"{name} is waiting, and said so.", f"{talk} answers it; `wl diff {name}`."
     if report.reason.kind == "turn_failed":
         return f"{name} is idle: {why}.", f"{talk} has it go on; `wl log {name}` tells more."
-    if nudges.is_silent(report.reason):
+    if reminders.is_silent(report.reason):
         return (
             f"{name} is idle, and has not said that it is done.",
             f"`wl diff {name}`, `wl look {name}`; {talk} has it go on.",

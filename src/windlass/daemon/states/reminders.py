@@ -19,8 +19,8 @@ from windlass.core.errors import WindlassError
 from windlass.core.events import AgentState, Hook, NudgesOver
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import messages as mail
-from windlass.core.mail import nudges, reports
-from windlass.core.mail.nudges import Moment, Rest
+from windlass.core.mail import reminders, reports
+from windlass.core.mail.reminders import Moment, Rest
 from windlass.core.states import State
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
@@ -68,23 +68,24 @@ class Reminders:
 def tried(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """The reminders since something else set an agent going."""
     messages = mailbox.inbox(connection, recipient=uid, last=_BACK)
-    sent = [Moment(message.created_at, "nudge") for message in messages if _is_nudge(message)]
+    sent = [Moment(message.created_at, "reminder") for message in messages if _counts(message)]
     if not sent:
         return []
     arrived = [
-        message for message in messages if not _is_ours(message) and message.state in _ARRIVED
+        message for message in messages if not _is_reminder(message) and message.state in _ARRIVED
     ]
     woken = [Moment(message.delivered_at or message.created_at, "other") for message in arrived]
-    return nudges.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
+    return reminders.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
 
 
-def _is_nudge(message: mail.Message) -> bool:
-    return _is_ours(message) and message.state not in ("failed", "expired", "collapsed")
+def _counts(message: mail.Message) -> bool:
+    """Whether it is a reminder that was not given up."""
+    return _is_reminder(message) and message.state not in ("failed", "expired", "collapsed")
 
 
-def _is_ours(message: mail.Message) -> bool:
-    """Whether it is a reminder: anybody may call a topic like that."""
-    return message.sender == mail.WINDLASS and message.topic == nudges.TOPIC
+def _is_reminder(message: mail.Message) -> bool:
+    """Whether Windlass itself sent it as a reminder: anybody may call a topic like that."""
+    return message.sender == mail.WINDLASS and message.topic == reminders.TOPIC
 
 
 def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
@@ -107,11 +108,11 @@ def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
 
 def _step(
     connection: sa.Connection, uid: Uid, configured: Nudges, now: float
-) -> Literal["nudge", "over"] | None:
+) -> Literal["reminder", "over"] | None:
     agent = rows.agent(connection, uid)
     if agent is None or agent.ended_at is not None:
         return None
-    return nudges.step(
+    return reminders.step(
         _rest(connection, agent, now), now=now, first=configured.first, most=configured.most
     )
 
@@ -144,12 +145,12 @@ def _take_step(writing: Writing, *, uid: Uid, configured: Nudges) -> None:
     agent = rows.agent(writing.connection, uid)
     if step is None or agent is None:
         return
-    if step == "nudge":
+    if step == "reminder":
         reason = _rest(writing.connection, agent, writing.now).reason
-        from_windlass.say(writing, agent, nudges.reminder(reason), topic=nudges.TOPIC)
+        from_windlass.say(writing, agent, reminders.reminder(reason), topic=reminders.TOPIC)
         return
     writing.emit(NudgesOver(reminders=configured.most), repo=agent.repo, agent=uid)
-    text = nudges.unmoved(agent, configured.most)
+    text = reminders.unmoved(agent, configured.most)
     manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
     if manager is None or manager.ended_at is not None or manager.state in _DEAF:
         notices.post(writing, agent.repo, agent.id, "waiting", text, agent=uid)

@@ -28,8 +28,9 @@ from windlass.core.events import (
     WorkUncommitted,
 )
 from windlass.core.ids import Uid
-from windlass.core.mail import messages, nudges, reports
+from windlass.core.mail import messages, reports
 from windlass.core.mail.messages import Message
+from windlass.core.mail.reminders import is_idle
 from windlass.core.mail.reports import Report, Uncommitted
 from windlass.core.reasons import Reason
 from windlass.core.states import State
@@ -117,7 +118,7 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
     since = _last_at_work(writing.connection, after.uid)
     if _is_reported(writing.connection, after, since):
         return
-    if nudges.is_idle(after.state, reason) and reminders.tried(writing.connection, after.uid):
+    if is_idle(after.state, reason) and reminders.tried(writing.connection, after.uid):
         return  # a reminder set it going: who is told of that is decided by how many there were
     stop = Hook.kind_of("Stop")
     said = rows.events(writing.connection, after=since, agent=after.uid, kind=stop, last=1)

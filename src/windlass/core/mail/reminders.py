@@ -6,7 +6,7 @@ Pure. Whoever works, is limited, paused, asks or waits for somebody is never rem
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from windlass.core.crew import Agent
 from windlass.core.printable import printable_line
@@ -14,13 +14,15 @@ from windlass.core.reasons import COMPLETE_PHRASE, WAITING_PHRASE, Reason, sente
 from windlass.core.states import State
 
 TOPIC = "nudge"
+"""The topic of every reminder; stored with each, so it stays as it is."""
+What = Literal["reminder", "other", "over"]
 
 
 class Moment(NamedTuple):
     """Something that set an agent going, or the end of our patience with it."""
 
     at: float
-    what: Literal["nudge", "over", "other"]
+    what: What
 
 
 class Rest(NamedTuple):
@@ -50,13 +52,13 @@ def is_silent(reason: Reason) -> bool:
 
 def streak(moments: Iterable[Moment]) -> list[Moment]:
     """The reminders since something else set an agent going."""
-    found: list[Moment] = []
-    for moment in sorted(moments):
-        found = [] if moment.what == "other" else [*found, moment]
-    return found
+    since: list[Moment] = []
+    for moment in sorted(moments, key=_order):
+        since = [] if moment.what == "other" else [*since, moment]
+    return since
 
 
-def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["nudge", "over"] | None:
+def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["reminder", "over"] | None:
     """What an idle agent is due: a reminder, the end of them, or nothing.
 
     Each comes after twice as long as the one before. When the last has changed nothing either,
@@ -65,16 +67,16 @@ def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["nudge",
     if rest.root or rest.expects or most == 0 or not is_idle(rest.state, rest.reason):
         return None
     tried = streak(rest.moments)
-    if any(one.what == "over" for one in tried):
+    if any(moment.what == "over" for moment in tried):
         return None
-    idle = now - max([rest.since, *(one.at for one in tried)])
+    idle = now - max([rest.since, *(moment.at for moment in tried)])
     if len(tried) >= most:
         return "over" if idle >= first else None
-    return "nudge" if idle >= first * 2 ** len(tried) else None
+    return "reminder" if idle >= first * 2 ** len(tried) else None
 
 
 def reminder(reason: Reason) -> str:
-    """What an idle agent is told."""
+    """The text of a reminder, which says why it comes."""
     why = (
         "You are idle and have not said that you are done."
         if is_silent(reason)
@@ -93,3 +95,8 @@ def unmoved(agent: Agent, count: int) -> str:
         f' nothing.\nNext: `wl look {agent.id}`; `wl send {agent.id} "..."` has it go on;'
         f" `wl merge {agent.id} --force` or `wl kill {agent.id} --force` ends it."
     )
+
+
+def _order(moment: Moment) -> tuple[float, int]:
+    """By time; of what came at the same moment a reminder is the first, as it caused the rest."""
+    return moment.at, get_args(What).index(moment.what)

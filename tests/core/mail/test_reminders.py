@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.agents import an_agent
 
-from windlass.core.mail import nudges
-from windlass.core.mail.nudges import Moment, Rest
+from windlass.core.mail import reminders
+from windlass.core.mail.reminders import Moment, Rest
 from windlass.core.reasons import Reason, words
 from windlass.core.states import State
 
@@ -25,7 +25,7 @@ def idle(*moments: Moment, **more: Any) -> Rest:
 
 
 def step(rest: Rest, now: float, most: int = MOST) -> str | None:
-    return nudges.step(rest, now=now, first=FIRST, most=most)
+    return reminders.step(rest, now=now, first=FIRST, most=most)
 
 
 def played(most: int, *, turn: float, until: float) -> list[tuple[float, str]]:
@@ -36,32 +36,32 @@ def played(most: int, *, turn: float, until: float) -> list[tuple[float, str]]:
         due = step(idle(*moments, since=since), now, most)
         if due is not None:
             got.append((now, due))
-            moments.append(Moment(now, "nudge" if due == "nudge" else "over"))
-            since = now + turn if due == "nudge" else since
+            moments.append(Moment(now, "reminder" if due == "reminder" else "over"))
+            since = now + turn if due == "reminder" else since
         now += 5.0
     return got
 
 
 def test_reminders_come_ever_later_and_end_with_somebody_else() -> None:
     assert played(4, turn=0.0, until=90_000) == [
-        (120, "nudge"), (360, "nudge"), (840, "nudge"), (1800, "nudge"), (1920, "over"),
+        (120, "reminder"), (360, "reminder"), (840, "reminder"), (1800, "reminder"), (1920, "over"),
     ]  # fmt: skip
     assert [at for at, _ in played(4, turn=30.0, until=90_000)] == [120, 390, 900, 1890, 2040]
-    assert [what for _, what in played(1, turn=0.0, until=9_000)] == ["nudge", "over"]
+    assert [what for _, what in played(1, turn=0.0, until=9_000)] == ["reminder", "over"]
     assert played(0, turn=0.0, until=9_000) == []
 
 
 def test_the_count_starts_anew_when_something_else_set_it_going() -> None:
-    sent = [Moment(float(at), "nudge") for at in (120, 360, 840)]
-    assert len(nudges.streak(sent)) == 3
-    assert nudges.streak([*sent, Moment(900.0, "other")]) == []
+    sent = [Moment(float(at), "reminder") for at in (120, 360, 840)]
+    assert len(reminders.streak(sent)) == 3
+    assert reminders.streak([*sent, Moment(900.0, "other")]) == []
     later = [*sent, Moment(500.0, "other")]
-    assert nudges.streak(later) == [sent[2]]
+    assert reminders.streak(later) == [sent[2]]
     assert step(idle(*later, since=1000.0), 1239.0) is None
-    assert step(idle(*later, since=1000.0), 1240.0) == "nudge"
+    assert step(idle(*later, since=1000.0), 1240.0) == "reminder"
     over = [*sent, Moment(900.0, "over")]
     assert step(idle(*over, since=950.0), 90_000.0) is None
-    assert step(idle(*over, Moment(1000.0, "other"), since=1100.0), 1220.0) == "nudge"
+    assert step(idle(*over, Moment(1000.0, "other"), since=1100.0), 1220.0) == "reminder"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_count_starts_anew_when_something_else_set_it_going() -> None:
     ],
 )  # fmt: skip
 def test_only_who_is_idle_for_no_reason_is_reminded(reason: Reason, *, due: bool) -> None:
-    assert (step(idle(reason=reason), 1e6) == "nudge") is due
+    assert (step(idle(reason=reason), 1e6) == "reminder") is due
 
 
 rests = st.builds(
@@ -88,7 +88,9 @@ rests = st.builds(
     root=st.booleans(),
     expects=st.booleans(),
     moments=st.lists(
-        st.builds(Moment, at=st.floats(0, 1e6), what=st.sampled_from(["nudge", "over", "other"])),
+        st.builds(
+            Moment, at=st.floats(0, 1e6), what=st.sampled_from(["reminder", "over", "other"])
+        ),
         max_size=8,
     ),
 )
@@ -106,16 +108,16 @@ def test_nobody_is_reminded_who_is_busy_or_expects_something_or_is_a_root(
     assert not rest.root
     assert not rest.expects
     assert now - rest.since >= FIRST
-    tried = nudges.streak(rest.moments)
-    assert all(one.what == "nudge" for one in tried)
-    assert len(tried) < most if due == "nudge" else len(tried) >= most > 0
+    tried = reminders.streak(rest.moments)
+    assert all(one.what == "reminder" for one in tried)
+    assert len(tried) < most if due == "reminder" else len(tried) >= most > 0
 
 
 def test_the_words_fit_the_reason() -> None:
-    assert nudges.reminder(IDLE).startswith("You are idle and have not said that you are done.")
-    assert nudges.reminder(FAILED).startswith("Your turn ended by an error: 529. Go on;")
+    assert reminders.reminder(IDLE).startswith("You are idle and have not said that you are done.")
+    assert reminders.reminder(FAILED).startswith("Your turn ended by an error: 529. Go on;")
     for word in ("WAITING", "I HAVE COMPLETED THE GOAL"):
-        assert word in nudges.reminder(IDLE)
-    told = nudges.unmoved(an_agent("fox"), 4)
+        assert word in reminders.reminder(IDLE)
+    told = reminders.unmoved(an_agent("fox"), 4)
     assert told.startswith("fox is idle and not done, and 4 reminders changed nothing.")
-    assert "1 reminder changed" in nudges.unmoved(an_agent("fox"), 1)
+    assert "1 reminder changed" in reminders.unmoved(an_agent("fox"), 1)
