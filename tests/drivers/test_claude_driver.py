@@ -108,9 +108,16 @@ def test_a_prompt_with_a_nul_is_refused(driver: Driver, request_: SessionRequest
 def test_a_resumed_session_goes_on_with_what_was_cut_off(
     driver: Driver, request_: SessionRequest
 ) -> None:
-    launch = driver.launch(replace(request_, resume=True, prompt=None))
+    launch = driver.launch(replace(request_, resume=True, was_cut_off=True, prompt=None))
     assert ("--resume", SESSION) in zip(launch.argv, launch.argv[1:], strict=False)
     assert launch.env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] == "1"
+
+
+def test_a_session_whose_turn_was_over_waits_when_it_is_resumed(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    launch = driver.launch(replace(request_, resume=True, was_cut_off=False, prompt=None))
+    assert "CLAUDE_CODE_RESUME_INTERRUPTED_TURN" not in launch.env
 
 
 def test_hooks_come_in_a_plugin_whose_port_is_filled_in_later(

@@ -145,7 +145,7 @@ def test_a_killed_session_is_resumed_by_itself(driver: Driver, request_: Session
     turns = [{"text": "a"}, {"crash": 9}, {"text": "b"}]
     asked = replace(request_, script=script(request_, {"turns": turns}))
     assert run(driver.launch(asked)).returncode == -9
-    done = run(driver.launch(replace(asked, resume=True, prompt=None)))
+    done = run(driver.launch(replace(asked, resume=True, was_cut_off=True, prompt=None)))
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[-1])["result"] == "b"
 

@@ -39,12 +39,12 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One session to start.
 
     `folder` is the agent's own (settings, prompt and conversation go there), `workspace` its
-    checkout of `repo`, below `trusted_root`; all are absolute. `prompt` is None when a resumed
-    session shall just go on. `fork_of` is the transcript of a conversation to begin with.
-    `options` are the driver's own configuration, `env` the environment to start from and
-    `extra_env` what wins over everything. A `boxed` session sees nothing of
-    the person's home. `rewake`, where given, is the argv of a hook that waits
-    while the session is idle and wakes it by exiting with 2.
+    checkout of `repo`, below `trusted_root`; all are absolute. A session that is to
+    `resume` goes on by itself with its last turn where that `was_cut_off`, and waits otherwise.
+    `fork_of` is the transcript of a conversation to begin with. `options` are the driver's own
+    configuration, `env` the environment to start from and `extra_env` what wins over everything. A
+    `boxed` session sees nothing of the person's home. `rewake`, where given, is the argv of a hook
+    that waits while the session is idle and wakes it by exiting with 2.
     """
 
     agent: str
@@ -56,6 +56,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     rewake: tuple[str, ...] = ()
     prompt: str | None = None
     resume: bool = False
+    was_cut_off: bool = False
     system_prompt_file: str | None = None
     model: str | None = None
     allow: tuple[str, ...] = ()

@@ -83,7 +83,8 @@ UNHEARD_AFTER = 10.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
 
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
-IDLE = frozenset({State.WAITING, State.COMPLETE})
+_REPORTS = (Source.HOOK, Source.OUTPUT)
+"""What the session itself says; everything else is seen from outside."""
 _FADING = _BUSY - {State.RATE_LIMITED}
 _SEEN_ONLY_ON_SCREEN = frozenset({State.RATE_LIMITED, State.COMPACTING, State.ASKING})
 """What no hook and no status file may tell of; only then is a mere picture believed over them."""
@@ -130,7 +131,7 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
     `current` is in order of time, so the last of a source is its latest word.
     """
     latest = {o.source: o for o in current}
-    told = [o for o in current if o.source in (Source.HOOK, Source.OUTPUT)]
+    told = [o for o in current if o.source in _REPORTS]
     winner = told[-1] if told else None
     for source in (Source.STATUS, Source.SCREEN):
         weaker = latest.get(source)
@@ -154,7 +155,7 @@ def _corrects(weaker: Observation, winner: Observation, *, told: bool) -> bool:
         return weaker.value is not winner.value
     if weaker.source is Source.SCREEN and told:
         return False
-    if winner.value is State.RATE_LIMITED and winner.source in (Source.HOOK, Source.OUTPUT):
+    if winner.value is State.RATE_LIMITED and winner.source in _REPORTS:
         return weaker.value is State.RUNNING  # a turn that a limit ended is idle, and says why
     return _kind(weaker.value) != _kind(winner.value)
 
@@ -185,3 +186,9 @@ def from_last_message(text: str) -> tuple[State, Reason]:
     if bare == WAITING_PHRASE:
         return State.WAITING, Reason(kind="claimed_waiting")
     return State.WAITING, Reason(kind="idle")
+
+
+def last_report(observations: Iterable[Observation], *, before: int) -> Observation | None:
+    """The last that the sessions before this one said of themselves."""
+    reports = [o for o in observations if o.source in _REPORTS and o.session < before]
+    return max(reports, key=lambda o: o.at, default=None)

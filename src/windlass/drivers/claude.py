@@ -352,6 +352,6 @@ def _environment(request: SessionRequest) -> dict[str, str]:
         env["CLAUDE_CODE_TMPDIR"] = temporary
     env["DISABLE_AUTOUPDATER"] = "1"  # a crew is upgraded by a person, between sessions
     env["WINDLASS_AGENT"] = request.agent
-    if request.resume and request.prompt is None:
+    if request.resume and request.was_cut_off:
         env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
     return {**env, **request.extra_env}

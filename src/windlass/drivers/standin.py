@@ -145,7 +145,7 @@ def _environment(request: SessionRequest) -> dict[str, str]:
     env = {key: value for key, value in request.env.items() if not FOREIGN.match(key)}
     env["CLAUDE_CONFIG_DIR"] = str(_config(request))
     env["WINDLASS_AGENT"] = request.agent
-    if request.resume and request.prompt is None:
+    if request.resume and request.was_cut_off:
         env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
     if request.yolo:
         # Without it the stand-in, like the real program, refuses to skip permissions as root.

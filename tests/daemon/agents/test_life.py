@@ -67,3 +67,25 @@ def test_an_agent_is_spawned_paused_resumed_and_ended_and_nothing_of_its_work_is
         1,
     )
     assert "says hello" in git(workshop.repo, "log", "--format=%s", kept["ref"])
+
+
+@pytest.mark.parametrize(
+    ("hook", "goes_on"), [("PreToolUse", True), ("Stop", False)], ids=["in a turn", "after one"]
+)
+def test_a_session_goes_on_by_itself_only_with_a_turn_that_was_not_over(
+    workshop: Workshop, hook: str, goes_on: bool
+) -> None:
+    made = workshop.ask("spawn", goal="say hello", name="fox", driver="standin", isolation="hooks")
+    fox = workshop.agent(made["uid"])
+    first = workshop.session(fox)
+    first.hook("SessionStart", source="startup", session_id=fox.conversation)
+    first.hook("UserPromptSubmit", prompt="say hello")
+    first.hook(hook, tool_name="Write", last_assistant_message="What now?")
+    workshop.state(fox)
+    workshop.converse(fox, "say hello")
+    first.end(0)
+    assert workshop.state(fox) is State.STOPPED
+    workshop.ask("resume", agent="fox")
+    second = workshop.session(fox)
+    assert second is not first
+    assert ("CLAUDE_CODE_RESUME_INTERRUPTED_TURN" in second.launch.env) is goes_on

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from windlass.core.reasons import Kind, Reason
-from windlass.core.states import IDLE, Observation, Source, State, from_last_message
+from windlass.core.states import IDLE, Observation, Source, State, from_last_message, last_report
 
 
 def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
@@ -93,9 +93,7 @@ def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
 
     It takes that turn up by itself; where it does not, its status says so.
     """
-    reports = (Source.HOOK, Source.OUTPUT)
-    told = [o for o in before if o.source in reports and o.session < seen.session]
-    last = max(told, key=lambda o: o.at, default=None)
+    last = last_report(before, before=seen.session)
     if seen.value is not State.WAITING or last is None or last.value in IDLE:
         return seen
     return msgspec.structs.replace(seen, value=State.CREATING, reason=Reason(kind="turn_taken_up"))

@@ -13,6 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass import drivers
+from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import SessionRequest
@@ -82,7 +83,10 @@ def start_session(context: Context, doors: AgentSockets, agent: Agent) -> None:
     if not context.sessions.begun(folder, session_name(agent)):
         decisions.write_policy_file(context, agent)
         instructions.write(context, agent)
-        request = session_request(context, agent, session)
+        request = msgspec.structs.replace(
+            session_request(context, agent, session),
+            was_cut_off=context.store.read(lambda c: _was_cut_off(c, agent, session)),
+        )
         driver = drivers.get(agent.driver)
         if request.resume and not _is_begun(driver.dialect, driver.transcript(request)):
             request = _anew(context, agent, request)
@@ -105,6 +109,15 @@ def start_session(context: Context, doors: AgentSockets, agent: Agent) -> None:
 
     context.store.write(change)
     context.look(agent.uid)  # it may have ended before it counted as started
+
+
+def _was_cut_off(connection: sa.Connection, agent: Agent, session: Session) -> bool:
+    """Whether its last turn may be unfinished.
+
+    A CLI that is stopped right at a tool call may say that the turn is over, and not write it down.
+    """
+    last = states.last_report(rows.observations(connection, agent.uid), before=session.number)
+    return last is None or last.value not in states.IDLE
 
 
 def _carried(marks: dict[str, Any]) -> dict[str, Any]:
