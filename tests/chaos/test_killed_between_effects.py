@@ -27,7 +27,7 @@ OPERATIONS = {
         Spawns(NOTHING, NOTHING).operation(),
         ENDING.operation(),
         Merges(NOTHING, ENDING).operation(),
-        *Restores(NOTHING, NOTHING).operations(),
+        Restores(NOTHING, NOTHING).operation(),
     )
 }
 HELLO = (

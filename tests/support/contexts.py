@@ -54,7 +54,7 @@ class Turned(SystemClock):
         return super().monotonic() + max(0.0, self.time - self._first)
 
 
-class NoDoors:
+class NoSockets:
     """Nobody comes in: there are no sessions."""
 
     def open(self, uid: Uid) -> None:

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.support.contexts import NoDoors
+from tests.support.contexts import NoSockets
 from tests.support.fake_sessions import FakeSession, FakeSessions
 
 from windlass.api.verbs import Caller
@@ -48,7 +48,7 @@ class Workshop:
         self.repo.mkdir()
         git(self.repo, "init", "-q", "-b", "main")
         git(self.repo, "commit", "-q", "--allow-empty", "-m", "first")
-        self.services = Services(context, NoDoors())
+        self.services = Services(context, NoSockets())
         budgets = Budgets(context, self.services.intents)
         sources = Sources(
             context,

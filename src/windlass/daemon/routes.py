@@ -37,8 +37,11 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             endings=services.endings,
             merges=services.merges,
             restores=services.restores,
+            undos=services.undos,
             pause_resume=services.pause_resume,
+            reassignments=services.reassignments,
             interrupts=services.interrupts,
+            notes=services.notes,
         ),
         views.routes(context, services.agent_views),
         person.routes(

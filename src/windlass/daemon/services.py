@@ -6,10 +6,13 @@ from windlass.core.ids import Uid
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
+from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.agents.reassign import Reassignments
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.mail import notices
@@ -30,14 +33,17 @@ from windlass.store.store import Writing
 class Services:
     """What answers the verbs, by name."""
 
-    def __init__(self, context: Context, doors: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self.context = context
-        self.spawns = Spawns(context, doors)
-        self.endings = Endings(context, doors)
+        self.spawns = Spawns(context, sockets)
+        self.endings = Endings(context, sockets)
         self.merges = Merges(context, self.endings)
-        self.restores = Restores(context, doors)
-        self.pause_resume = PauseResume(context, doors)
+        self.restores = Restores(context, sockets)
+        self.undos = Undos(context, self.restores)
+        self.pause_resume = PauseResume(context, sockets)
+        self.reassignments = Reassignments(context)
         self.interrupts = Interrupts(context)
+        self.notes = Notes(context)
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
@@ -54,9 +60,12 @@ class Services:
                 self.spawns.operation(),
                 self.endings.operation(),
                 self.merges.operation(),
-                *self.restores.operations(),
+                self.restores.operation(),
+                self.undos.operation(),
                 *self.pause_resume.operations(),
-                *self.interrupts.operations(),
+                self.reassignments.operation(),
+                self.interrupts.operation(),
+                self.notes.operation(),
                 self.sends.operation(),
                 self.acknowledgements.operation(),
                 self.questions.operation(),

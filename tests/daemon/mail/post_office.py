@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.contexts import OTHER, REPO, NoDoors
+from tests.support.contexts import OTHER, REPO, NoSockets
 from tests.support.replies import as_declared
 
 from windlass.api.verbs import Caller, refuse_stranger
@@ -43,7 +43,7 @@ class Post:
         self.context = context
         self.store = context.store
         self.shop, self.bank = (context.folders.home / name for name in ("shop", "bank"))
-        self.services = Services(context, NoDoors())
+        self.services = Services(context, NoSockets())
         self._table = routes(self.services)
         for name, more in CREW.items():
             self.put(an_agent(name, repo=REPO, **more))

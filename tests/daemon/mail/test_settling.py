@@ -14,7 +14,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail.reminders import TOPIC
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings, pause_resume
+from windlass.daemon.agents import endings, reassign
 from windlass.daemon.mail import receipts
 from windlass.daemon.states import observations, reminders
 from windlass.store import mailbox, noticeboard
@@ -109,7 +109,7 @@ def test_a_question_moves_with_who_asked_it(post: Post) -> None:
     assert post.ask("questions") == []
     assert notices(post) == []
     (third,) = post.ask("questions", "boss")
-    post.change(lambda w: pause_resume.reassign(w, Uid("ann"), Uid("boss")))
+    post.change(lambda w: reassign.reassign(w, Uid("ann"), Uid("boss")))
     assert [one["id"] for one in post.ask("questions", "boss")] == [third["id"]]
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
 from tests.support import whole_rows
-from tests.support.contexts import REPO, NoDoors
+from tests.support.contexts import REPO, NoSockets
 from tests.support.ground import until
 
 from windlass.core.crew import Agent, Limits
@@ -41,7 +41,7 @@ def running(bench: Bench, agent: Agent) -> Budgets:
 
 
 def judging(bench: Bench) -> Budgets:
-    steering = PauseResume(bench.context, NoDoors())
+    steering = PauseResume(bench.context, NoSockets())
     return Budgets(bench.context, Intents(bench.context, steering.operations()))
 
 

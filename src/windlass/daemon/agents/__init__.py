@@ -1,1 +1,1 @@
-"""What is done to agents: spawn, pause, resume, reassign, interrupt, merge, end, restore."""
+"""What is done to agents: spawn, pause, resume, reassign, note, interrupt, merge, end, undo."""

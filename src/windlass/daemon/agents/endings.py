@@ -40,9 +40,9 @@ from windlass.store.store import Writing
 class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
-    def __init__(self, context: Context, doors: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self._context = context
-        self._doors = doors
+        self._sockets = sockets
 
     def steps(self) -> tuple[Step, ...]:
         """The steps that end every agent named in `data["agents"]`."""
@@ -130,7 +130,7 @@ class Endings:
 
         self._context.store.write(change)
         for agent in live:
-            self._doors.close(agent.uid)
+            self._sockets.close(agent.uid)
             boxes.forget(self._context, agent)
 
     def result(self, work: RunningIntent) -> EndReply:
@@ -262,7 +262,9 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
     return orphans
 
 
-def dismantle(context: Context, doors: AgentSockets, agent: Agent, repo: Repo, *, how: str) -> None:
+def dismantle(
+    context: Context, sockets: AgentSockets, agent: Agent, repo: Repo, *, how: str
+) -> None:
     """Takes down an agent that never came to be, in the same order as every ending."""
     if agent.ended_at is not None:
         return
@@ -274,7 +276,7 @@ def dismantle(context: Context, doors: AgentSockets, agent: Agent, repo: Repo, *
     archive(context, agent, stamp=moment, how=how)
     ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
     context.store.write(lambda w: close(w, agent, ending))
-    doors.close(agent.uid)
+    sockets.close(agent.uid)
 
 
 def still_live(context: Context, uid: Uid) -> Agent:

@@ -8,7 +8,7 @@ from functools import partial
 
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
-from windlass.daemon.agents import restore
+from windlass.daemon.agents import undo
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import trash
@@ -61,7 +61,7 @@ class IntentRetention:
         return over
 
     def _has_trash(self, intent: Intent, kept: Mapping[str, TrashEntry]) -> bool:
-        return self._context.store.read(lambda c: restore.has_trash(c, intent, kept))
+        return self._context.store.read(lambda c: undo.has_trash(c, intent, kept))
 
     def _trash(self, repo: RepoId) -> Mapping[str, TrashEntry] | None:
         """What a repository's trash holds; None where that cannot be seen, and so all is kept."""

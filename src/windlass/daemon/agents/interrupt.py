@@ -1,4 +1,4 @@
-"""A note in an agent's log, and a stop to its present turn."""
+"""`wl interrupt`: a stop to an agent's present turn."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import InterruptReply, NoteReply, NoteRequest
+from windlass.api.wire.agents import InterruptReply
 from windlass.api.wire.request import AgentRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied
-from windlass.core.events import AgentInterrupted, Note
+from windlass.core.errors import Conflict
+from windlass.core.events import AgentInterrupted
 from windlass.core.ids import Uid
 from windlass.core.states import RESTING, State
 from windlass.daemon.agents import endings
@@ -19,35 +19,32 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import keyboard
 from windlass.store import rows
-from windlass.store.store import Writing
 
 _MOMENT = 5.0
 
 
 class Interrupts:
-    """The operations `note` and `interrupt`, and the requests that begin them."""
+    """The operation `interrupt`, and the request that begins it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def operations(self) -> tuple[Operation, ...]:
-        """A note is done when it is recorded; a turn may be stopped twice, which does no harm."""
-        return (
-            Operation("note", (), lambda _: [], _noted),
-            Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted),
-        )
+    def operation(self) -> Operation:
+        """Its one step may be done twice: to stop a turn that is over does no harm."""
+        return Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted)
 
-    def begin_interrupt(self, caller: Caller, request: AgentRequest) -> IntentDraft:
+    def begin(self, caller: Caller, request: AgentRequest) -> IntentDraft:
         """Finds whose turn is to be stopped."""
         scope = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, scope, request.get("agent"))
-        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="interrupt")
-        self._refuse_deaf(agent)
+        agent = lookup.reachable_agent(
+            self._context, scope, request.get("agent"), doing="interrupt"
+        )
+        self._require_open_session(agent)
         return IntentDraft(agent.repo, scope.caller_uid, lambda _: {"uid": agent.uid})
 
     def _interrupt(self, work: RunningIntent) -> None:
         agent = endings.still_live(self._context, Uid(work.data["uid"]))
-        number = self._refuse_deaf(agent)
+        number = self._require_open_session(agent)
         if agent.state in RESTING:
             return
         if agent.mode == "live":
@@ -71,23 +68,8 @@ class Interrupts:
                 return
             clock.sleep(0.05)
 
-    def begin_note(self, caller: Caller, request: NoteRequest) -> IntentDraft:
-        """Writes a line into an agent's log, in the transaction that records it."""
-        scope = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, scope, request.get("agent"))
-        if scope.caller is not None and scope.caller.uid != agent.uid:
-            raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
-        by = scope.caller.id if scope.caller else "user"
-
-        def prepare(writing: Writing) -> dict[str, Any]:
-            text = request["text"]
-            writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
-            return {"id": agent.id, "text": text}
-
-        return IntentDraft(agent.repo, scope.caller_uid, prepare)
-
-    def _refuse_deaf(self, agent: Agent) -> int:
-        """The number of the session that can hear, or why there is none."""
+    def _require_open_session(self, agent: Agent) -> int:
+        """Returns the number of the agent's open session; raises Conflict where it has none."""
         session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
         if session is not None and session.runs:
             return session.number
@@ -100,10 +82,6 @@ class Interrupts:
 def _interrupted(work: RunningIntent) -> InterruptReply:
     agent = endings.still_live(work.context, Uid(work.data["uid"]))
     return {"id": agent.id, "state": agent.state}
-
-
-def _noted(work: RunningIntent) -> NoteReply:
-    return {"agent": work.data["id"], "noted": work.data["text"]}
 
 
 def _uids(data: Any) -> list[Uid]:

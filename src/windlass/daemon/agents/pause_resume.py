@@ -1,4 +1,4 @@
-"""Pausing, resuming and reassigning agents that live."""
+"""`wl pause` and `wl resume`: an agent's session is stopped, and the next one started."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import msgspec
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import ReassignReply, ReassignRequest, ResumeRequest, SessionReply
+from windlass.api.wire.agents import ResumeRequest, SessionReply
 from windlass.api.wire.request import AgentRequest
-from windlass.core import crew
 from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
-from windlass.core.events import AgentLimited, AgentReassigned
+from windlass.core.events import AgentLimited
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
@@ -24,7 +23,6 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
 from windlass.daemon.launch import boxes, clones
-from windlass.daemon.mail import notices, receipts
 from windlass.daemon.spend import budgets
 from windlass.daemon.states import observations
 from windlass.store import rows
@@ -32,11 +30,11 @@ from windlass.store.store import Writing
 
 
 class PauseResume:
-    """The operations `pause`, `resume` and `reassign`, and the requests that begin them."""
+    """The operations `pause` and `resume`, and the requests that begin them."""
 
-    def __init__(self, context: Context, doors: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self._context = context
-        self._doors = doors
+        self._sockets = sockets
 
     def operations(self) -> tuple[Operation, ...]:
         """Pause stops the session and keeps everything; resume starts the next one."""
@@ -48,7 +46,6 @@ class PauseResume:
                 _uids,
                 self._result,
             ),
-            Operation("reassign", (), lambda _: [], _reassigned),
         )
 
     def begin(
@@ -56,8 +53,7 @@ class PauseResume:
     ) -> IntentDraft:
         """Finds the agent, and says where it stands already."""
         scope = lookup.scope(self._context, caller, request)
-        agent = lookup.agent(self._context, scope, request.get("agent"))
-        lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing=kind)
+        agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=kind)
         if kind == "pause" and scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
         limits = _limits(agent, request)
@@ -98,25 +94,6 @@ class PauseResume:
         request: AgentRequest = {"agent": agent.id, "cwd": root}
         intents.perform("resume", key, lambda: self.begin("resume", Caller(by), request))
 
-    def begin_reassign(self, caller: Caller, request: ReassignRequest) -> IntentDraft:
-        """Gives an agent another parent, or none, in the transaction that records it."""
-        scope = lookup.scope(self._context, caller, request)
-        live = lookup.live(self._context, scope)
-        agent = lookup.agent(self._context, scope, request["agent"])
-        lookup.require_reachable(scope, agent, live, doing="reassign")
-        wanted = request["parent"]
-        if scope.caller is not None and (wanted is None or scope.caller.uid == agent.uid):
-            raise Denied(
-                f"{scope.caller.id} may give those below it to each other, not itself or to nobody",
-                "ask the person",
-            )
-        parent = lookup.agent(self._context, scope, wanted) if wanted else None
-        if parent is not None:
-            lookup.require_reachable(scope, parent, live, doing="give agents to")
-        uid = scope.caller_uid
-        new = parent.uid if parent else None
-        return IntentDraft(agent.repo, uid, lambda w: reassign(w, agent.uid, new))
-
     def _pause(self, work: RunningIntent) -> None:
         agent = self._live(work)
         # The word first: between it and the end of the process the agent is not "stopped".
@@ -136,7 +113,7 @@ class PauseResume:
             )  # strays of a session that lost its holder
             agent = session_life.begin_session(self._context, agent)
         try:
-            session_life.start_session(self._context, self._doors, agent)
+            session_life.start_session(self._context, self._sockets, agent)
         except Exception as error:
             # Else it would be "creating" for ever, and nobody could resume it.
             why = error.message if isinstance(error, WindlassError) else str(error)
@@ -179,34 +156,6 @@ def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
         session=agent.session,
     )
     observations.observe(writing, agent, seen)
-
-
-def reassign(writing: Writing, uid: Uid, new: Uid | None) -> dict[str, Any]:
-    """Puts an agent under another, if both live and no cycle comes of it."""
-    agent = rows.agent(writing.connection, uid)
-    if agent is None or agent.ended_at is not None:
-        raise Conflict("that agent has ended meanwhile", "`wl trash list` has its work")
-    parent = rows.agent(writing.connection, new) if new else None
-    if new and (parent is None or parent.ended_at is not None):
-        raise Conflict("that manager has ended", "name another: wl reassign AGENT MANAGER")
-    if parent is not None:
-        crew.check_parent(agent, parent, live=rows.agents(writing.connection, repo=agent.repo))
-    moved = rows.change_agent(writing, uid, parent=new)
-    for question in receipts.readdress_questions(writing, moved):
-        notices.on_message(writing, question)
-    why = f"to {parent.id}" if parent else "to nobody"
-    writing.emit(AgentReassigned(id=agent.id, why=why), repo=agent.repo, agent=uid)
-    return {
-        "agent": uid,
-        "id": agent.id,
-        "was": agent.parent,
-        "now": new,
-        "parent": parent.id if parent else None,
-    }
-
-
-def _reassigned(work: RunningIntent) -> ReassignReply:
-    return {"id": work.data["id"], "parent": work.data["parent"]}
 
 
 def _uids(data: Any) -> list[Uid]:

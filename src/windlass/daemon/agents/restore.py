@@ -1,4 +1,4 @@
-"""Bringing back: trash restored, endings and reassignments undone.
+"""`wl trash restore`: an ended agent is brought back with its work; `wl undo` begins with it, too.
 
 What is restored is the agent itself where its name is free again, with its history and its
 conversation; else a new agent with a name like it. Nothing that exists is ever overwritten.
@@ -12,57 +12,47 @@ import stat
 import uuid
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import RestoredAgent, RestoreReply
-from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.trash import EmptyReply, TrashRequest
+from windlass.api.wire.agents import RestoreReply
+from windlass.api.wire.trash import TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Internal, NotFound, UserError
-from windlass.core.events import AgentReassigned, AgentRestored, TrashEmptied
+from windlass.core.errors import Conflict, Internal, UserError
+from windlass.core.events import AgentRestored
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents.pause_resume import reassign
 from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
-from windlass.daemon.kernel.lookup import Scope
-from windlass.daemon.kernel.requests import own_key
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
-from windlass.store.rows import Intent
 from windlass.store.store import Writing
-
-UNDOABLE = ("end", "merge", "reassign")
 
 
 class Restores:
-    """The operation `restore`, and the requests that begin it.
+    """The operation `restore`, and the request that begins it.
 
     The agent's row is alive again from the first transaction on, which reserves its name and slot;
     if the rest fails, it ends as it had.
     """
 
-    def __init__(self, context: Context, doors: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self._context = context
-        self._doors = doors
+        self._sockets = sockets
 
-    def operations(self) -> tuple[Operation, ...]:
-        """Of an ending: files, the agent's folder, its sockets. Of a reassignment: none."""
-        return self._restore(), Operation("reassign-undo", (), lambda _: [], _reassigned_back)
-
-    def _restore(self) -> Operation:
+    def operation(self) -> Operation:
+        """The steps of a restoration: the agent's files, its folder, its sockets."""
         return Operation(
             kind="restore",
             steps=(
@@ -87,58 +77,13 @@ class Restores:
         taken = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            lost = _Lost(_row_of(entry), entry)
-            return {"agents": [self._reserve(writing, lost, taken, name)]}
+            lost = LostAgent(_row_of(entry), entry)
+            return {"agents": [self.reserve(writing, lost, taken, name)]}
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
 
-    def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
-        """Reverses the last ending or reassignment of this caller that can be reversed."""
-        scope = lookup.scope(self._context, caller, request)
-        repo = scope.require_repo()
-        kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
-        key = own_key(caller, request) or str(uuid.uuid4())
-        last = self._context.store.read(
-            lambda c: _last_undoable(c, repo.id, scope.caller_uid, kept)
-        )
-        if last is not None and last.kind == "reassign":
-            back = last
-            done = intents.perform(
-                "reassign-undo", key, lambda: _begin_back(repo.id, scope, back, key)
-            )
-            return cast("RestoreReply", done)
-        taken = repos.agent_branches(repos.git(repo))
-
-        def begin() -> IntentDraft:
-            if last is None:
-                raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
-            return IntentDraft(
-                repo.id, scope.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
-            )
-
-        return cast("RestoreReply", intents.perform("restore", key, begin))
-
-    def _take_back(
-        self,
-        writing: Writing,
-        last: Intent,
-        key: str,
-        kept: Mapping[str, TrashEntry],
-        taken: set[str],
-    ) -> dict[str, Any]:
-        lost = _lost(writing.connection, last, kept)
-        if not lost:
-            raise Conflict("that was undone already", "`wl list` shows who is there")
-        _mark(writing, last.id, key)
-        plans = [self._reserve(writing, agent, taken, None) for agent in lost]
-        for child, parent in last.data.get("orphans", {}).items():
-            _reattach(writing, Uid(child), Uid(parent))
-        for plan in plans:
-            _drop_dead_parent(writing, Uid(plan["uid"]))
-        return {"agents": plans, "undoes": last.id, "how": last.data["how"]}
-
-    def _reserve(
-        self, writing: Writing, lost: _Lost, taken: set[str], name: AgentId | None
+    def reserve(
+        self, writing: Writing, lost: LostAgent, taken: set[str], name: AgentId | None
     ) -> dict[str, Any]:
         """Brings the agent's row back to life, under its own name where that is free."""
         known = rows.agent(writing.connection, lost.row.uid)
@@ -174,7 +119,7 @@ class Restores:
             new = {"uid": self._context.new_uid(), "conversation": str(uuid.uuid4()), "session": 0}
             agent = msgspec.structs.replace(was, **alive, **new)
             rows.add_agent(writing, agent)
-        _drop_dead_parent(writing, agent.uid)
+        drop_dead_parent(writing, agent.uid)
         source = lost.entry.id if lost.entry else "its ending"
         seen = Observation(
             source=Source.PROCESS,
@@ -232,7 +177,7 @@ class Restores:
 
     def _open(self, work: RunningIntent) -> None:
         for plan in work.data["agents"]:
-            self._doors.open(Uid(plan["uid"]))
+            self._sockets.open(Uid(plan["uid"]))
             self._context.store.write(partial(_bring_back_mail, plan=plan))
 
     def _give_up(self, work: RunningIntent) -> None:
@@ -244,7 +189,7 @@ class Restores:
                 if rows.agent(writing.connection, uid) is not None:
                     rows.change_agent(writing, uid, archive=plan["archive"], **plan["was"])
             if "undoes" in work.data:
-                _mark(writing, work.data["undoes"], None)
+                mark_undone(writing, work.data["undoes"], None)
 
         self._context.store.write(change)
 
@@ -257,7 +202,7 @@ def _bring_back_mail(writing: Writing, *, plan: Mapping[str, Any]) -> None:
             notices.on_message(writing, message)
 
 
-class _Lost(NamedTuple):
+class LostAgent(NamedTuple):
     """An ended agent that can come back: its row, and its work where it had a workspace."""
 
     row: Agent
@@ -271,41 +216,8 @@ def _row_of(entry: TrashEntry) -> Agent:
     return shapes.convert(row, Agent)
 
 
-def _archive_of(lost: _Lost) -> str | None:
+def _archive_of(lost: LostAgent) -> str | None:
     return f"{lost.entry.stamp}-{lost.entry.agent}" if lost.entry else None
-
-
-def _last_undoable(
-    connection: sa.Connection, repo: RepoId, caller: Uid | None, kept: Mapping[str, TrashEntry]
-) -> Intent | None:
-    """The newest that still has something to reverse; what has not is passed over."""
-    for intent in rows.undoable(connection, repo=repo, kinds=UNDOABLE, caller=caller):
-        if intent.kind == "reassign":
-            if _can_go_back(connection, intent):
-                return intent
-        elif _lost(connection, intent, kept):
-            return intent
-    return None
-
-
-def has_trash(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> bool:
-    """Whether the trash still holds the work of somebody whom an ending ended."""
-    return any(lost.entry is not None for lost in _lost(connection, ending, kept))
-
-
-def _lost(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> list[_Lost]:
-    """Whom an ending really ended and nobody brought back yet, as far as they can be."""
-    lost = []
-    for uid in ending.data.get("closed", []):
-        row = rows.agent(connection, Uid(uid))
-        if row is None or row.ended_at is None:
-            continue
-        salvaged = ending.data.get("trash", {}).get(uid)
-        if salvaged is None and row.branch is None:
-            lost.append(_Lost(row, None))
-        elif salvaged is not None and salvaged["id"] in kept:
-            lost.append(_Lost(row, kept[salvaged["id"]]))
-    return lost
 
 
 def _restored(work: RunningIntent) -> RestoreReply:
@@ -316,53 +228,8 @@ def _restored(work: RunningIntent) -> RestoreReply:
     }
 
 
-def _reassigned_back(work: RunningIntent) -> RestoreReply:
-    agent: RestoredAgent = {
-        "id": work.data["id"],
-        "uid": work.data["agent"],
-        "parent": work.data["parent"],
-    }
-    return {"restored": [agent], "notes": [], "undoes": "reassign"}
-
-
-def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
-    agent = rows.agent(connection, Uid(intent.data["agent"]))
-    was = intent.data["was"]
-    above = rows.agent(connection, Uid(was)) if was else None
-    if agent is None or agent.ended_at is not None or agent.parent != intent.data["now"]:
-        return False
-    return was is None or (above is not None and above.ended_at is None)
-
-
-def _begin_back(repo: RepoId, scope: Scope, last: Intent, key: str) -> IntentDraft:
-    def prepare(writing: Writing) -> dict[str, Any]:
-        was = last.data["was"]
-        _mark(writing, last.id, key)
-        return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
-
-    return IntentDraft(repo, scope.caller_uid, prepare)
-
-
-def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply:
-    """Deletes trash entries for good."""
-    scope = lookup.scope(context, caller, request)
-    git = repos.git(scope.require_repo())
-    if wanted := request.get("entries"):
-        chosen = [trash.find(git, name) for name in wanted]
-    else:
-        chosen = trash.entries(git)
-    older = request.get("older_than")
-    if older is not None:
-        limit = context.clock.now() - older
-        chosen = [entry for entry in chosen if entry.time < limit]
-    trash.empty(git, chosen)
-    gone = [entry.id for entry in chosen]
-    repo = scope.require_repo().id
-    context.store.write(lambda w: w.emit(TrashEmptied(entries=gone), repo=repo))
-    return {"emptied": gone}
-
-
-def _drop_dead_parent(writing: Writing, uid: Uid) -> None:
+def drop_dead_parent(writing: Writing, uid: Uid) -> None:
+    """Makes an agent a root if its parent has ended."""
     agent = rows.agent(writing.connection, uid)
     if agent is None or agent.parent is None:
         return
@@ -371,21 +238,8 @@ def _drop_dead_parent(writing: Writing, uid: Uid) -> None:
         rows.change_agent(writing, uid, parent=None)
 
 
-def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
-    agent, manager = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
-    if (
-        agent is None
-        or manager is None
-        or agent.ended_at is not None
-        or manager.ended_at is not None
-    ):
-        return
-    rows.change_agent(writing, child, parent=parent)
-    event = AgentReassigned(id=agent.id, why=f"its manager {manager.id} is back")
-    writing.emit(event, repo=agent.repo, agent=child)
-
-
-def _mark(writing: Writing, undone: str, key: str | None) -> None:
+def mark_undone(writing: Writing, undone: str, key: str | None) -> None:
+    """Records which intent undid another; None where it is to be undone again."""
     condition = tables.intents.c.id == undone
     writing.connection.execute(sa.update(tables.intents).where(condition).values(undone_by=key))
 

@@ -8,13 +8,16 @@ from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import agents as wire
 from windlass.api.wire.request import AgentRequest, AnyRequest
 from windlass.api.wire.trash import EmptyReply, TrashRequest
-from windlass.daemon.agents import restore
+from windlass.daemon.agents import trash
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
+from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.agents.reassign import Reassignments
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
@@ -31,8 +34,11 @@ def routes(
     endings: Endings,
     merges: Merges,
     restores: Restores,
+    undos: Undos,
     pause_resume: PauseResume,
+    reassignments: Reassignments,
     interrupts: Interrupts,
+    notes: Notes,
 ) -> dict[str, Verb | Wait]:
     """Verb by verb."""
     does = partial(IntentVerb, intents)
@@ -41,7 +47,7 @@ def routes(
         "interrupt": Verb(
             AgentRequest,
             wire.InterruptReply,
-            does("interrupt", interrupts.begin_interrupt),
+            does("interrupt", interrupts.begin),
             callers="both",
         ),
         "merge": Verb(
@@ -50,9 +56,7 @@ def routes(
         "merge-check": Verb(
             wire.MergeRequest, wire.MergeCheckReply, merges.preview, callers="both"
         ),
-        "note": Verb(
-            wire.NoteRequest, wire.NoteReply, does("note", interrupts.begin_note), callers="both"
-        ),
+        "note": Verb(wire.NoteRequest, wire.NoteReply, does("note", notes.begin), callers="both"),
         "pause": Verb(
             AgentRequest,
             wire.SessionReply,
@@ -62,7 +66,7 @@ def routes(
         "reassign": Verb(
             wire.ReassignRequest,
             wire.ReassignReply,
-            does("reassign", pause_resume.begin_reassign),
+            does("reassign", reassignments.begin),
             callers="both",
         ),
         "resume": Verb(
@@ -75,12 +79,10 @@ def routes(
             wire.SpawnRequest, wire.SpawnReply, does("spawn", spawns.begin), callers="both"
         ),
         "trash.empty": Verb(
-            TrashRequest, EmptyReply, partial(restore.empty, context), refusal=_EMPTY
+            TrashRequest, EmptyReply, partial(trash.empty, context), refusal=_EMPTY
         ),
         "trash.restore": Verb(
             TrashRequest, wire.RestoreReply, does("restore", restores.begin), refusal=_RESTORE
         ),
-        "undo": Verb(
-            AnyRequest, wire.RestoreReply, partial(restores.undo, intents), callers="both"
-        ),
+        "undo": Verb(AnyRequest, wire.RestoreReply, partial(undos.undo, intents), callers="both"),
     }

@@ -1,7 +1,7 @@
 """The life of an agent's session: recorded before it starts, started, stopped, or given up.
 
 What a session is started with is `launch.session_request`'s. The daemon's main module opens sockets
-on the event loop; services ask for it through `Doors`.
+on the event loop; services ask for it through `AgentSockets`.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def begin_session(context: Context, agent: Agent) -> Agent:
     return context.store.write(change)
 
 
-def start_session(context: Context, doors: AgentSockets, agent: Agent) -> None:
+def start_session(context: Context, sockets: AgentSockets, agent: Agent) -> None:
     """Starts the session that was recorded last; does nothing if it runs already."""
     session = context.store.read(lambda c: _begun(c, agent))
     folder = context.folders.session(agent.uid, session.number)
-    doors.open(agent.uid)
+    sockets.open(agent.uid)
     # The files of a session that runs already are its own: they hold the port of its receiver.
     if not context.sessions.begun(folder, session_name(agent)):
         decisions.write_policy_file(context, agent)

@@ -41,9 +41,9 @@ from windlass.store.store import Writing
 class Spawns:
     """The operation `spawn` and the request that begins it."""
 
-    def __init__(self, context: Context, doors: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self._context = context
-        self._doors = doors
+        self._sockets = sockets
 
     def operation(self) -> Operation:
         """The steps of a spawn."""
@@ -266,12 +266,12 @@ class Spawns:
         agent, _ = self._agent(work)
         if agent.session == 0:
             agent = session_life.begin_session(self._context, agent)
-        session_life.start_session(self._context, self._doors, agent)
+        session_life.start_session(self._context, self._sockets, agent)
 
     def _abandon(self, work: RunningIntent) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""
         agent, repo = self._agent(work)
-        endings.dismantle(self._context, self._doors, agent, repo, how="spawn failed")
+        endings.dismantle(self._context, self._sockets, agent, repo, how="spawn failed")
 
     def _result(self, work: RunningIntent) -> SpawnReply:
         agent, _ = self._agent(work)

@@ -1,0 +1,44 @@
+"""`wl note`: a line that somebody writes into an agent's log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.agents import NoteReply, NoteRequest
+from windlass.core.errors import Denied
+from windlass.core.events import Note
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.store.store import Writing
+
+
+class Notes:
+    """The operation `note`, and the request that begins it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operation(self) -> Operation:
+        """A note has no steps: it is done when it is recorded."""
+        return Operation("note", (), lambda _: [], _noted)
+
+    def begin(self, caller: Caller, request: NoteRequest) -> IntentDraft:
+        """Writes a line into an agent's log, in the transaction that records it."""
+        scope = lookup.scope(self._context, caller, request)
+        agent = lookup.agent(self._context, scope, request.get("agent"))
+        if scope.caller is not None and scope.caller.uid != agent.uid:
+            raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
+        by = scope.caller.id if scope.caller else "user"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            text = request["text"]
+            writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
+            return {"id": agent.id, "text": text}
+
+        return IntentDraft(agent.repo, scope.caller_uid, prepare)
+
+
+def _noted(work: RunningIntent) -> NoteReply:
+    return {"agent": work.data["id"], "noted": work.data["text"]}

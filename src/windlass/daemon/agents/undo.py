@@ -1,0 +1,165 @@
+"""`wl undo`: the last ending or reassignment is reversed.
+
+What an ending took is brought back as the trash is restored; what nobody can reverse any more is
+passed over.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.agents import RestoredAgent, RestoreReply
+from windlass.api.wire.request import AnyRequest
+from windlass.core.errors import Conflict, NotFound
+from windlass.core.events import AgentReassigned
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.agents.reassign import reassign
+from windlass.daemon.agents.restore import LostAgent, Restores, drop_dead_parent, mark_undone
+from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent
+from windlass.daemon.kernel.lookup import Scope
+from windlass.daemon.kernel.requests import own_key
+from windlass.git import trash
+from windlass.git.trash import TrashEntry
+from windlass.store import rows
+from windlass.store.rows import Intent
+from windlass.store.store import Writing
+
+UNDOABLE = ("end", "merge", "reassign")
+
+
+class Undos:
+    """The operation `reassign-undo`, and the request that begins it or a restoration."""
+
+    def __init__(self, context: Context, restores: Restores) -> None:
+        self._context = context
+        self._restores = restores
+
+    def operation(self) -> Operation:
+        """The way back of a reassignment has no steps: it is done when it is recorded."""
+        return Operation("reassign-undo", (), lambda _: [], _reassigned_back)
+
+    def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
+        """Reverses the last ending or reassignment of this caller that can be reversed."""
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.require_repo()
+        kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
+        key = own_key(caller, request) or str(uuid.uuid4())
+        last = self._context.store.read(
+            lambda c: _last_undoable(c, repo.id, scope.caller_uid, kept)
+        )
+        if last is not None and last.kind == "reassign":
+            back = last
+            done = intents.perform(
+                "reassign-undo", key, lambda: _begin_back(repo.id, scope, back, key)
+            )
+            return cast("RestoreReply", done)
+        taken = repos.agent_branches(repos.git(repo))
+
+        def begin() -> IntentDraft:
+            if last is None:
+                raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
+            return IntentDraft(
+                repo.id, scope.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
+            )
+
+        return cast("RestoreReply", intents.perform("restore", key, begin))
+
+    def _take_back(
+        self,
+        writing: Writing,
+        last: Intent,
+        key: str,
+        kept: Mapping[str, TrashEntry],
+        taken: set[str],
+    ) -> dict[str, Any]:
+        lost = _lost(writing.connection, last, kept)
+        if not lost:
+            raise Conflict("that was undone already", "`wl list` shows who is there")
+        mark_undone(writing, last.id, key)
+        plans = [self._restores.reserve(writing, agent, taken, None) for agent in lost]
+        for child, parent in last.data.get("orphans", {}).items():
+            _reattach(writing, Uid(child), Uid(parent))
+        for plan in plans:
+            drop_dead_parent(writing, Uid(plan["uid"]))
+        return {"agents": plans, "undoes": last.id, "how": last.data["how"]}
+
+
+def has_trash(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> bool:
+    """Whether the trash still holds the work of somebody whom an ending ended."""
+    return any(lost.entry is not None for lost in _lost(connection, ending, kept))
+
+
+def _lost(
+    connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]
+) -> list[LostAgent]:
+    """Whom an ending really ended and nobody brought back yet, as far as they can be."""
+    lost = []
+    for uid in ending.data.get("closed", []):
+        row = rows.agent(connection, Uid(uid))
+        if row is None or row.ended_at is None:
+            continue
+        salvaged = ending.data.get("trash", {}).get(uid)
+        if salvaged is None and row.branch is None:
+            lost.append(LostAgent(row, None))
+        elif salvaged is not None and salvaged["id"] in kept:
+            lost.append(LostAgent(row, kept[salvaged["id"]]))
+    return lost
+
+
+def _last_undoable(
+    connection: sa.Connection, repo: RepoId, caller: Uid | None, kept: Mapping[str, TrashEntry]
+) -> Intent | None:
+    """The newest that still has something to reverse; what has not is passed over."""
+    for intent in rows.undoable(connection, repo=repo, kinds=UNDOABLE, caller=caller):
+        if intent.kind == "reassign":
+            if _can_go_back(connection, intent):
+                return intent
+        elif _lost(connection, intent, kept):
+            return intent
+    return None
+
+
+def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
+    """Whether a reassigned agent is still where it was put, and whose it was still lives."""
+    agent = rows.agent(connection, Uid(intent.data["agent"]))
+    was = intent.data["was"]
+    above = rows.agent(connection, Uid(was)) if was else None
+    if agent is None or agent.ended_at is not None or agent.parent != intent.data["now"]:
+        return False
+    return was is None or (above is not None and above.ended_at is None)
+
+
+def _begin_back(repo: RepoId, scope: Scope, last: Intent, key: str) -> IntentDraft:
+    def prepare(writing: Writing) -> dict[str, Any]:
+        was = last.data["was"]
+        mark_undone(writing, last.id, key)
+        return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
+
+    return IntentDraft(repo, scope.caller_uid, prepare)
+
+
+def _reassigned_back(work: RunningIntent) -> RestoreReply:
+    agent: RestoredAgent = {
+        "id": work.data["id"],
+        "uid": work.data["agent"],
+        "parent": work.data["parent"],
+    }
+    return {"restored": [agent], "notes": [], "undoes": "reassign"}
+
+
+def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
+    agent, manager = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
+    if agent is None or agent.ended_at is not None:
+        return
+    if manager is None or manager.ended_at is not None:
+        return
+    rows.change_agent(writing, child, parent=parent)
+    event = AgentReassigned(id=agent.id, why=f"its manager {manager.id} is back")
+    writing.emit(event, repo=agent.repo, agent=child)
