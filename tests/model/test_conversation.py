@@ -7,7 +7,7 @@ import json
 from tests.model.rig import text
 
 from windlass.core.script.format import Pause, Text, parse
-from windlass.model.conversation import Conversation
+from windlass.model.conversation import ScriptedConversation
 from windlass.model.reading import Asked, read
 
 TOOLS = [{"name": "Bash"}]
@@ -18,8 +18,8 @@ def asked(*said: str) -> Asked:
     return read(json.dumps({"messages": messages, "tools": TOOLS}).encode(), {})
 
 
-def conversation(*turns: object) -> Conversation:
-    return Conversation(parse(json.dumps({"turns": turns})), begun=False, salt="")
+def conversation(*turns: object) -> ScriptedConversation:
+    return ScriptedConversation(parse(json.dumps({"turns": turns})), begun=False, salt="")
 
 
 def test_a_reply_that_broke_off_goes_on_there_with_the_next_message() -> None:

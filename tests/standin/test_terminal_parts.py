@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from windlass.standin.draft import Draft
 from windlass.standin.keys import Decoder, Key
-from windlass.standin.permissions import Policy, Verdict, decide
+from windlass.standin.permissions import PermissionRules, Verdict, decide
 from windlass.standin.screen import clean, cut, width, wrap
 
 
@@ -100,28 +100,38 @@ def test_cleaned_text_holds_no_control_characters(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "tool", "given_input", "verdict"),
+    ("rules", "tool", "given_input", "verdict"),
     [
-        (Policy(), "Read", {}, "allow"),
-        (Policy(), "Write", {"file_path": "/w/a"}, "ask"),
-        (Policy("acceptEdits"), "Edit", {"file_path": "/w/a"}, "allow"),
-        (Policy("acceptEdits"), "Bash", {"command": "ls"}, "ask"),
-        (Policy("dontAsk"), "Bash", {"command": "ls"}, "deny"),
-        (Policy("bypassPermissions"), "Bash", {"command": "ls"}, "allow"),
-        (Policy("bypassPermissions", deny=["Bash(rm:*)"]), "Bash", {"command": "rm x"}, "deny"),
-        (Policy(allow=["Bash(git log:*)"]), "Bash", {"command": "git log -1"}, "allow"),
-        (Policy(allow=["Bash(git log:*)"]), "Bash", {"command": "git logout"}, "ask"),
-        (Policy(allow=["Bash(ls *)"]), "Bash", {"command": "ls -l"}, "allow"),
-        (Policy(allow=["Bash(ls:*)"]), "Bash", {"command": "ls && rm x"}, "ask"),
-        (Policy(allow=["Bash(ls:*)"]), "Bash", {"command": "ls `rm x`"}, "ask"),
-        (Policy(allow=["Bash"]), "Bash", {"command": "ls `rm x`"}, "allow"),
-        (Policy(deny=["Bash(rm:*)"], allow=["Bash"]), "Bash", {"command": "ls; rm x"}, "deny"),
-        (Policy(allow=["Write(src/*)"]), "Write", {"file_path": "/w/src/a"}, "allow"),
-        (Policy(allow=["Write(src/*)"]), "Write", {"file_path": "/w/doc/a"}, "ask"),
-        (Policy(ask=["Read"]), "Read", {}, "ask"),
+        (PermissionRules(), "Read", {}, "allow"),
+        (PermissionRules(), "Write", {"file_path": "/w/a"}, "ask"),
+        (PermissionRules("acceptEdits"), "Edit", {"file_path": "/w/a"}, "allow"),
+        (PermissionRules("acceptEdits"), "Bash", {"command": "ls"}, "ask"),
+        (PermissionRules("dontAsk"), "Bash", {"command": "ls"}, "deny"),
+        (PermissionRules("bypassPermissions"), "Bash", {"command": "ls"}, "allow"),
+        (
+            PermissionRules("bypassPermissions", deny=["Bash(rm:*)"]),
+            "Bash",
+            {"command": "rm x"},
+            "deny",
+        ),
+        (PermissionRules(allow=["Bash(git log:*)"]), "Bash", {"command": "git log -1"}, "allow"),
+        (PermissionRules(allow=["Bash(git log:*)"]), "Bash", {"command": "git logout"}, "ask"),
+        (PermissionRules(allow=["Bash(ls *)"]), "Bash", {"command": "ls -l"}, "allow"),
+        (PermissionRules(allow=["Bash(ls:*)"]), "Bash", {"command": "ls && rm x"}, "ask"),
+        (PermissionRules(allow=["Bash(ls:*)"]), "Bash", {"command": "ls `rm x`"}, "ask"),
+        (PermissionRules(allow=["Bash"]), "Bash", {"command": "ls `rm x`"}, "allow"),
+        (
+            PermissionRules(deny=["Bash(rm:*)"], allow=["Bash"]),
+            "Bash",
+            {"command": "ls; rm x"},
+            "deny",
+        ),
+        (PermissionRules(allow=["Write(src/*)"]), "Write", {"file_path": "/w/src/a"}, "allow"),
+        (PermissionRules(allow=["Write(src/*)"]), "Write", {"file_path": "/w/doc/a"}, "ask"),
+        (PermissionRules(ask=["Read"]), "Read", {}, "ask"),
     ],
 )
 def test_rules_and_modes_decide(
-    policy: Policy, tool: str, given_input: dict[str, str], verdict: Verdict
+    rules: PermissionRules, tool: str, given_input: dict[str, str], verdict: Verdict
 ) -> None:
-    assert decide(policy, tool, given_input) == verdict
+    assert decide(rules, tool, given_input) == verdict

@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     event = json.loads(recording.read_all()[0])
     if event.get("agent_id") is not None or not _may_wait():
         return 0
-    waiter = Waiter(socket, cwd=event["cwd"], session=event["session_id"])
+    waiter = NoticeWait(socket, cwd=event["cwd"], session=event["session_id"])
     try:
         notices = waiter.wait()
         waiter.require_reader()
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     return WAKE
 
 
-class Waiter:
+class NoticeWait:
     """The waiting of one session, known by its id: a later one of the same takes its place."""
 
     def __init__(self, socket: str, *, cwd: str, session: str) -> None:

@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     api, session = arguments
     while posix.read(0, _CHUNK):
         pass
-    watch = _Watch()
+    watch = _Reader()
     arm = f"{posix.getpid()}-{time.time_ns()}"
     body = b'{"session": %d, "arm": "%b"}' % (int(session), arm.encode())
     pause = _SHORTEST
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     return _SILENT
 
 
-class _Watch:
+class _Reader:
     """Whether the session is still there: its process is our parent, and reads our stderr.
 
     A hook that was started as its session died has another parent from the first: measured.
@@ -79,7 +79,7 @@ def _wake(answer: bytes) -> int:
     return _WAKES
 
 
-def _asked(path: str, body: bytes, watch: _Watch) -> bytes | None:
+def _asked(path: str, body: bytes, watch: _Reader) -> bytes | None:
     """The daemon's answer, whole; None where there is no daemon, or none any more."""
     parts: list[bytes] = []
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)

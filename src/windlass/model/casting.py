@@ -10,7 +10,7 @@ import msgspec
 
 from windlass.core.errors import UserError
 from windlass.core.script.format import Script, default_script, parse
-from windlass.model.conversation import Conversation
+from windlass.model.conversation import ScriptedConversation
 from windlass.model.reading import Asked
 
 Playable: TypeAlias = Script | Mapping[str, Any]
@@ -32,7 +32,7 @@ class Casting:
         self.sessions: dict[str, Script] = {}
         self._prompts: list[tuple[re.Pattern[str], Script]] = []
         self._salt = salt
-        self._conversations: dict[tuple[str, str], Conversation] = {}
+        self._conversations: dict[tuple[str, str], ScriptedConversation] = {}
 
     def add_prompt(self, pattern: str, script: Script) -> None:
         """Lets conversations whose first prompt matches play this script; later ones come first."""
@@ -41,7 +41,7 @@ class Casting:
         except re.error as error:
             raise UserError(f"bad regular expression {pattern!r}: {error}") from None
 
-    def conversation(self, asked: Asked) -> Conversation:
+    def conversation(self, asked: Asked) -> ScriptedConversation:
         """Returns the conversation of a request, begun with the script that it should play.
 
         A script given to a session that is under way begins with its next message.
@@ -55,11 +55,11 @@ class Casting:
             known.begin(given)
         return known
 
-    def known(self, asked: Asked) -> Conversation | None:
+    def known(self, asked: Asked) -> ScriptedConversation | None:
         """Returns the conversation of a request, if it has begun."""
         return self._conversations.get((asked.session, asked.subagent))
 
-    def _begin(self, asked: Asked) -> Conversation:
+    def _begin(self, asked: Asked) -> ScriptedConversation:
         """A subagent plays a script of its own, or the rules of its session's script."""
         script = self.sessions.get(asked.session) if not asked.subagent else None
         prompt = first_message(asked)
@@ -68,18 +68,18 @@ class Casting:
         if script is None and asked.subagent:
             above = self._conversations.get((asked.session, ""))
             rules = Script((), above.script.on if above else ())
-            return Conversation(rules, begun=True, salt=self._salt)
+            return ScriptedConversation(rules, begun=True, salt=self._salt)
         script = script or self.default or default_script(prompt, asked.agent or "agent")
-        return Conversation(script, begun=False, salt=self._salt)
+        return ScriptedConversation(script, begun=False, salt=self._salt)
 
 
 def first_message(asked: Asked) -> str:
     """Returns the prompt that begins a conversation: what is said first after any history."""
-    fresh = Conversation(Script(()), begun=False, salt="")
+    fresh = ScriptedConversation(Script(()), begun=False, salt="")
     return _message(fresh, asked)
 
 
-def _message(conversation: Conversation, asked: Asked) -> str:
+def _message(conversation: ScriptedConversation, asked: Asked) -> str:
     """Returns the first message that a request brings, or nothing."""
     said = (item.text for item in conversation.news(asked) if item.kind == "message")
     return next(said, "")

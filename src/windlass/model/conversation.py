@@ -24,7 +24,7 @@ from windlass.core.script.format import (
     Text,
     Thinking,
     Tool,
-    Usage,
+    UsageEntry,
     fill,
 )
 from windlass.model.reading import Asked, Item
@@ -52,7 +52,7 @@ class Reply(msgspec.Struct, frozen=True):
     again: bool = False
 
 
-class Place(msgspec.Struct, frozen=True):
+class ScriptPlace(msgspec.Struct, frozen=True):
     """Where a conversation is in its script, and what it still has to report and to fill in."""
 
     cursor: Cursor = Cursor()
@@ -62,14 +62,14 @@ class Place(msgspec.Struct, frozen=True):
     agent: str = "agent"
 
 
-class Conversation:
+class ScriptedConversation:
     """Plays one script to one client, request by request."""
 
     def __init__(self, script: Script, *, begun: bool, salt: str) -> None:
         self.script = script
         self._salt = salt
         self._items: tuple[Item, ...] = ()
-        self._before = Place(Cursor(begun=begun))
+        self._before = ScriptPlace(Cursor(begun=begun))
         self._place = self._before
         self._call: tuple[str, Cursor] | None = None
         self._passed = 0
@@ -113,10 +113,10 @@ class Conversation:
     def begin(self, script: Script) -> None:
         """Plays another script from its beginning, with the next message."""
         self.script = script
-        self._place = Place()
+        self._place = ScriptPlace()
         self._call = None
 
-    def _hear(self, news: tuple[Item, ...], agent: str) -> Place:
+    def _hear(self, news: tuple[Item, ...], agent: str) -> ScriptPlace:
         place, cursor = self._place, self._place.cursor
         begun = cursor.begun
         kinds = {item.kind for item in news}
@@ -139,9 +139,9 @@ class Conversation:
                 message = play.message(item.text) if messages.bodies(item.text) else message
             elif item.kind == "interrupt":
                 cursor = play.rest(cursor)
-        return Place(cursor, place.owed, goal, message, agent or place.agent)
+        return ScriptPlace(cursor, place.owed, goal, message, agent or place.agent)
 
-    def _play(self, place: Place) -> Reply:
+    def _play(self, place: ScriptPlace) -> Reply:
         """Plays up to and including the next tool call, or to the end of the turn."""
         playing = _Playing(place, self._passed, self._name)
         while playing.goes_on(self.script):
@@ -167,7 +167,7 @@ class Conversation:
 class _Playing:
     """A reply in the making. `trail` keeps where the script was before each step."""
 
-    def __init__(self, place: Place, passed: int, name: Any) -> None:
+    def __init__(self, place: ScriptPlace, passed: int, name: Any) -> None:
         self._place = place
         self._passed = passed
         self._name = name
@@ -198,7 +198,7 @@ class _Playing:
             case Pause() as pause:
                 self._step(pause)
                 self.cursor = play.advance(self.cursor)
-            case Usage(tokens=tokens):
+            case UsageEntry(tokens=tokens):
                 self._add(self.owed, tokens)
                 self.cursor = play.advance(self.cursor)
             case Await():

@@ -14,7 +14,7 @@ from windlass.model.reading import Asked, Item, Kind
 KEPT = 10_000
 
 
-class Result(msgspec.Struct, frozen=True):
+class LoggedResult(msgspec.Struct, frozen=True):
     """What a tool gave."""
 
     id: str
@@ -36,14 +36,14 @@ class Request(msgspec.Struct, frozen=True):
     model: str = ""
     texts: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
-    results: tuple[Result, ...] = ()
+    results: tuple[LoggedResult, ...] = ()
     status: int = 200
     tool: str = ""
     again: bool = False
     outcome: Literal["answering", "answered", "broken", "crashed"] = "answering"
 
 
-class Log:
+class RequestLog:
     """The requests in the order in which they came; may be used from any thread."""
 
     def __init__(self, told: Callable[[Request], None] | None) -> None:
@@ -74,7 +74,9 @@ class Log:
                 texts=tuple(item.text for item in news if item.kind == "message"),
                 contexts=tuple(item.text for item in news if item.kind == "context"),
                 results=tuple(
-                    Result(item.id, item.text, item.error) for item in news if item.kind == "result"
+                    LoggedResult(item.id, item.text, item.error)
+                    for item in news
+                    if item.kind == "result"
                 ),
                 status=status,
                 tool="".join(calls),

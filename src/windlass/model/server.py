@@ -17,8 +17,8 @@ from windlass.core.errors import Unavailable
 from windlass.core.script.format import Text
 from windlass.model import wire
 from windlass.model.casting import Casting, Playable, as_script
-from windlass.model.conversation import Conversation, Reply
-from windlass.model.log import Log, Request
+from windlass.model.conversation import Reply, ScriptedConversation
+from windlass.model.log import Request, RequestLog
 from windlass.model.reading import Asked
 from windlass.model.serving import Handler
 
@@ -44,7 +44,7 @@ class Model:
     ) -> None:
         default = None if script is None else as_script(script)
         self._casting = Casting(default, salt=os.urandom(8).hex())
-        self.log = Log(told)
+        self.log = RequestLog(told)
         self._playing = threading.Lock()
         try:
             self._server = _Server(self, port)
@@ -105,7 +105,7 @@ class Model:
         with self._playing:
             self._casting.add_prompt(pattern, as_script(script))
 
-    def answer(self, asked: Asked) -> tuple[int, Reply, Conversation | None]:
+    def answer(self, asked: Asked) -> tuple[int, Reply, ScriptedConversation | None]:
         """Decides what to answer, and records it."""
         with self._playing:
             if asked.kind == "side":
@@ -122,7 +122,7 @@ class Model:
             number = self.log.add(asked.kind, asked=asked, status=status, news=news, reply=reply)
             return number, reply, conversation
 
-    def broke_off(self, conversation: Conversation | None, reply: Reply, done: int) -> None:
+    def broke_off(self, conversation: ScriptedConversation | None, reply: Reply, done: int) -> None:
         """Says that a reply was not delivered to its end."""
         with self._playing:
             if conversation is not None:

@@ -14,7 +14,7 @@ import msgspec
 from windlass.core.errors import WindlassError
 from windlass.core.script.format import Crash, Pause
 from windlass.model import wire
-from windlass.model.conversation import Conversation, Reply
+from windlass.model.conversation import Reply, ScriptedConversation
 from windlass.model.peer import signal_peer
 from windlass.model.reading import Asked, Malformed, decoded, read
 
@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._model.log.end(number, "answered")
 
-    def _reply(self, asked: Asked, reply: Reply, conversation: Conversation | None) -> None:
+    def _reply(self, asked: Asked, reply: Reply, conversation: ScriptedConversation | None) -> None:
         if reply.error:
             body = wire.failure(reply.error.status, reply.error.message)
             self._send(reply.error.status, body, wire.retry_after(reply.error))

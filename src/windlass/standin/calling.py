@@ -9,8 +9,8 @@ from typing import Any
 from windlass.core.script import cursor as play
 from windlass.core.script.format import Tool
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Answer, Call, Interrupted
-from windlass.standin.files import TOOLS, Result, failed, missing
+from windlass.standin.face import Answer, HookedCall, Interrupted
+from windlass.standin.files import TOOLS, ToolResult, failed, missing
 from windlass.standin.permissions import decide
 
 REJECTED = (
@@ -27,7 +27,7 @@ class Rejected(Interrupted):
 
 def call_tool(talk: Conversation, entry: Tool) -> None:
     """Plays a tool entry: asks, acts, records the result, tells the hooks."""
-    call = Call("toolu_" + os.urandom(12).hex(), entry.name, _absolute(talk, entry))
+    call = HookedCall("toolu_" + os.urandom(12).hex(), entry.name, _absolute(talk, entry))
     talk.say({"type": "tool_use", "id": call.id, "name": call.tool, "input": call.input})
     talk.check_budget()
     started = monotonic()
@@ -36,20 +36,20 @@ def call_tool(talk: Conversation, entry: Tool) -> None:
         started = monotonic()
         result = refusal or _act(talk, call)
     except Interrupted:
-        _settle(talk, call, Result(REJECTED, error=True, interrupted=True))
+        _settle(talk, call, ToolResult(REJECTED, error=True, interrupted=True))
         raise Rejected from None
     _settle(talk, call, result)
     if refusal is None:
         _tell(talk, call, result, started=started)
 
 
-def _settle(talk: Conversation, call: Call, result: Result) -> None:
+def _settle(talk: Conversation, call: HookedCall, result: ToolResult) -> None:
     talk.cursor = play.advance(talk.cursor)
     talk.result(call, result)
     talk.add_contexts("PreToolUse", call.contexts)
 
 
-def _tell(talk: Conversation, call: Call, result: Result, *, started: float) -> None:
+def _tell(talk: Conversation, call: HookedCall, result: ToolResult, *, started: float) -> None:
     took = int((monotonic() - started) * 1000)
     fields: dict[str, Any] = {"tool_name": call.tool, "tool_input": call.input}
     if result.error:
@@ -74,7 +74,7 @@ def _tell(talk: Conversation, call: Call, result: Result, *, started: float) -> 
     talk.add_contexts(event, [*feedback, *outcome.contexts])
 
 
-def _refusal(talk: Conversation, call: Call) -> Result | None:
+def _refusal(talk: Conversation, call: HookedCall) -> ToolResult | None:
     """Returns why the call must not run, or None when it may; may rewrite its input."""
     if call.tool != "Bash" and call.tool not in TOOLS:
         problem = f"Error: No such tool available: {call.tool}"
@@ -89,7 +89,7 @@ def _refusal(talk: Conversation, call: Call) -> Result | None:
         erred = f"PreToolUse:{call.tool} hook error: " if outcome.erred else ""
         reason = outcome.reason or f"Hook PreToolUse:{call.tool} denied this tool"
         return _denied(talk, call, erred + reason)
-    ruled = decide(talk.policy, call.tool, call.input)
+    ruled = decide(talk.rules, call.tool, call.input)
     if ruled == "deny":
         command = f" with command {call.input.get('command')}" if call.tool == "Bash" else ""
         return _denied(talk, call, f"Permission to use {call.tool}{command} has been denied.")
@@ -98,7 +98,7 @@ def _refusal(talk: Conversation, call: Call) -> Result | None:
     return _asked(talk, call)
 
 
-def _asked(talk: Conversation, call: Call) -> Result | None:
+def _asked(talk: Conversation, call: HookedCall) -> ToolResult | None:
     suggestions = _suggestions(talk, call)
 
     def hooks() -> Answer | None:
@@ -115,7 +115,7 @@ def _asked(talk: Conversation, call: Call) -> Result | None:
 
     answer = talk.face.ask(call, suggestions, hooks)
     if answer.always:
-        talk.policy.allow.append(call.tool)
+        talk.rules.allow.append(call.tool)
     if answer.allowed:
         call.input = answer.updated_input or call.input
         return None
@@ -125,7 +125,7 @@ def _asked(talk: Conversation, call: Call) -> Result | None:
     return _denied(talk, call, said)
 
 
-def _suggestions(talk: Conversation, call: Call) -> list[dict[str, Any]]:
+def _suggestions(talk: Conversation, call: HookedCall) -> list[dict[str, Any]]:
     """Returns what a person could allow from now on, in the order of the real program."""
     folder = {"type": "addDirectories", "directories": [str(talk.cwd)], "destination": "session"}
     mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
@@ -140,14 +140,14 @@ def _suggestions(talk: Conversation, call: Call) -> list[dict[str, Any]]:
     return [rule, folder, mode]
 
 
-def _denied(talk: Conversation, call: Call, reason: str) -> Result:
+def _denied(talk: Conversation, call: HookedCall, reason: str) -> ToolResult:
     talk.turn.denials.append(
         {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.input}
     )
     return failed(reason)
 
 
-def _act(talk: Conversation, call: Call) -> Result:
+def _act(talk: Conversation, call: HookedCall) -> ToolResult:
     problem = missing(call.input, ("command",) if call.tool == "Bash" else TOOLS[call.tool][1])
     if problem:
         return failed(problem)

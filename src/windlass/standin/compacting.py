@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Message
+from windlass.standin.face import UserMessage
 
 COMMAND = "/compact"
 SUMMARY = (
@@ -12,12 +12,12 @@ SUMMARY = (
 )
 
 
-def is_command(message: Message) -> bool:
+def is_command(message: UserMessage) -> bool:
     """Says whether a message is one that the program obeys and the model never hears."""
     return message.origin == "prompt" and message.text.split(maxsplit=1)[:1] == [COMMAND]
 
 
-def compact(talk: Conversation, message: Message) -> bool:
+def compact(talk: Conversation, message: UserMessage) -> bool:
     """Sums the conversation up; returns False when there is nothing to sum up."""
     talk.new_prompt()
     wishes = message.text.removeprefix(COMMAND).strip()

@@ -18,11 +18,11 @@ from windlass.core.mail import messages
 from windlass.core.script import cursor as play
 from windlass.core.script.cursor import Cursor
 from windlass.core.script.format import Entry, Script, Text, Thinking, Tool, default_script, fill
-from windlass.standin.face import Call, Face, Limit, Message, Turn, no_tokens
-from windlass.standin.files import Result
-from windlass.standin.hooks import Hooks, Outcome
+from windlass.standin.face import Face, HookedCall, Limit, Turn, UserMessage, no_tokens
+from windlass.standin.files import ToolResult
+from windlass.standin.hooks import HookRunner, Outcome
 from windlass.standin.loop import Loop
-from windlass.standin.permissions import Policy
+from windlass.standin.permissions import PermissionRules
 from windlass.standin.price import cost
 from windlass.standin.shell import Shell
 from windlass.standin.transcript import History, Transcript, new_id
@@ -41,11 +41,11 @@ class Conversation:
         loop: Loop,
         script: Script | None,
         transcript: Transcript,
-        policy: Policy,
+        rules: PermissionRules,
         cwd: Path,
         model: str,
         agent: str,
-        inbox: deque[Message],
+        inbox: deque[UserMessage],
         max_turns: int | None = None,
         max_usd: float | None = None,
     ) -> None:
@@ -53,14 +53,14 @@ class Conversation:
         self.script = script or Script(())
         self._improvises = script is None
         self.transcript = transcript
-        self.policy = policy
+        self.rules = rules
         self.cwd = cwd
         self.model = model
         self.agent = agent
         self.inbox = inbox
         self._max_turns = max_turns
         self._max_usd = max_usd
-        self.hooks: Hooks
+        self.hooks: HookRunner
         self.shell: Shell
         self.face: Face
         self.cursor = Cursor()
@@ -91,7 +91,7 @@ class Conversation:
         if self.prompt_id:
             payload["prompt_id"] = self.prompt_id
         if event not in CALM and event != "StopFailure":
-            payload["permission_mode"] = self.policy.mode
+            payload["permission_mode"] = self.rules.mode
         if event not in EFFORTLESS:
             payload["effort"] = EFFORT
         return self.hooks.fire(event, {**payload, "hook_event_name": event, **fields})
@@ -101,7 +101,7 @@ class Conversation:
         names = {"MESSAGE": self.message, "AGENT": self.agent, "GOAL": self.goal}
         return fill(value, names)
 
-    def hear(self, message: Message, *, meta: bool = False) -> None:
+    def hear(self, message: UserMessage, *, meta: bool = False) -> None:
         """Takes a message into the conversation: the script reacts, the transcript keeps it."""
         if not self.cursor.begun:
             self.set_goal(message.text)
@@ -115,7 +115,7 @@ class Conversation:
             self.turn.answered += 1
             self.face.interjected({**self._line("user", said, uuid), "isSynthetic": True})
 
-    def slip_in(self, message: Message) -> None:
+    def slip_in(self, message: UserMessage) -> None:
         """Takes a message in the middle of a turn, which the real program keeps as an extra."""
         self._react(message)
         queued = {"type": "queued_command", "prompt": message.said(), "commandMode": "prompt"}
@@ -130,7 +130,7 @@ class Conversation:
         self.turn.answered += 1
         self.face.interjected(self._line("user", said, uuid))
 
-    def _react(self, message: Message) -> None:
+    def _react(self, message: UserMessage) -> None:
         self.cursor = play.hear(self.script, self.cursor, message.text)
         self.message = play.message(message.text)
 
@@ -234,7 +234,7 @@ class Conversation:
             "uuid": uuid,
         }
 
-    def result(self, call: Call, result: Result) -> None:
+    def result(self, call: HookedCall, result: ToolResult) -> None:
         """Records what a tool gave; from here on the call counts as done."""
         self._reply = None
         block: dict[str, Any] = {
@@ -280,7 +280,7 @@ class Conversation:
         return msgspec.to_builtins(self.cursor, str_keys=True)
 
 
-def _used(result: Result) -> Any:
+def _used(result: ToolResult) -> Any:
     if result.interrupted:
         return "User rejected tool use"
     if not result.error:

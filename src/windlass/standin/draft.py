@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from windlass.standin.face import Message
+from windlass.standin.face import UserMessage
 
 LONG_LINES = 3
 LONG_CHARACTERS = 800
@@ -57,7 +57,7 @@ class Draft:
         self.text = ""
         self._pastes.clear()
 
-    def take(self) -> Message | None:
+    def take(self) -> UserMessage | None:
         """Empties the box and returns what it meant; None if there was nothing but blanks."""
         shown, pastes = self.text, dict(self._pastes)
         self.clear()
@@ -66,4 +66,4 @@ class Draft:
             lambda found: pastes.get(found[0], found[0]),
             shown,
         )
-        return Message(text.strip(), shown=shown.strip()) if text.strip() else None
+        return UserMessage(text.strip(), shown=shown.strip()) if text.strip() else None

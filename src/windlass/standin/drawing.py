@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from windlass.standin.face import Call
-from windlass.standin.files import Result
+from windlass.standin.face import HookedCall
+from windlass.standin.files import ToolResult
 from windlass.standin.screen import clean, cut, width, wrap
 
 NAME = "Stand-in agent"
@@ -65,7 +65,7 @@ def prompt_box(text: str, *, columns: int, most: int) -> list[str]:
     return [rule, f"{POINTER}{HARD_SPACE}{lines[0]}", *(f"  {line}" for line in lines[1:]), rule]
 
 
-def dialog(call: Call, *, columns: int, selected: int) -> list[str]:
+def dialog(call: HookedCall, *, columns: int, selected: int) -> list[str]:
     """Returns the question whether a tool may run."""
     subject = clean(str(call.input.get("command") or call.input.get("file_path") or call.input))
     title = "Bash command" if call.tool == "Bash" else call.tool
@@ -86,7 +86,7 @@ def dialog(call: Call, *, columns: int, selected: int) -> list[str]:
     ]
 
 
-def titled(call: Call, cwd: str) -> str:
+def titled(call: HookedCall, cwd: str) -> str:
     """Returns a call as `Tool(what it is about)`."""
     given: dict[str, Any] = call.input
     subject = given.get("command") or given.get("file_path") or given.get("pattern") or ""
@@ -94,7 +94,7 @@ def titled(call: Call, cwd: str) -> str:
     return f"{call.tool}({short[0]}{'…' if len(short) > 1 else ''})"
 
 
-def outcome(call: Call, result: Result) -> str:
+def outcome(call: HookedCall, result: ToolResult) -> str:
     """Returns what came of a call, indented below it; long output is cut."""
     if result.interrupted:
         return INTERRUPTED

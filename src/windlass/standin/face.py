@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from windlass.core.script.format import TOKEN_KINDS, ApiError
-from windlass.standin.files import Result
+from windlass.standin.files import ToolResult
 
 Origin = Literal["prompt", "task", "rewake"]
 
@@ -26,7 +26,7 @@ class Ended(Exception):
         self.reason = reason
 
 
-class Message(msgspec.Struct):
+class UserMessage(msgspec.Struct):
     """Something that came in: what was said, and how it looks where it is long."""
 
     text: str
@@ -40,7 +40,7 @@ class Message(msgspec.Struct):
         return self.text if self.content is None else self.content
 
 
-class Call(msgspec.Struct):
+class HookedCall(msgspec.Struct):
     """One call of a tool, with what hooks added to it."""
 
     id: str
@@ -107,16 +107,16 @@ class Face(Protocol):
 
     live: bool
 
-    def begun(self, prompt: Message) -> None:
+    def begun(self, prompt: UserMessage) -> None:
         """A message starts a turn."""
 
-    def slipped_in(self, message: Message) -> None:
+    def slipped_in(self, message: UserMessage) -> None:
         """A message was taken in the middle of a turn."""
 
     def said(self, block: dict[str, Any], line: dict[str, Any]) -> None:
         """The model produced a block of content."""
 
-    def acted(self, call: Call, result: Result, line: dict[str, Any]) -> None:
+    def acted(self, call: HookedCall, result: ToolResult, line: dict[str, Any]) -> None:
         """A tool gave its result."""
 
     def retrying(self, error: ApiError, attempt: int) -> None:
@@ -128,7 +128,7 @@ class Face(Protocol):
     def interjected(self, line: dict[str, Any]) -> None:
         """The program said something to the model in the user's name."""
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+    def ask(self, call: HookedCall, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
         """Asks whether a tool may run; the hooks of the event may answer instead."""
 
     def finished(self, turn: Turn) -> None:

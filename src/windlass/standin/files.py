@@ -13,7 +13,7 @@ LIMIT = 30_000
 MATCHES = 100
 
 
-class Result(msgspec.Struct):
+class ToolResult(msgspec.Struct):
     """What a tool call came to: text for the model, data for hooks."""
 
     content: str
@@ -22,9 +22,9 @@ class Result(msgspec.Struct):
     interrupted: bool = False
 
 
-def failed(problem: str) -> Result:
+def failed(problem: str) -> ToolResult:
     """Returns a result that says what went wrong."""
-    return Result(problem, error=True)
+    return ToolResult(problem, error=True)
 
 
 def clipped(text: str) -> str:
@@ -35,7 +35,7 @@ def clipped(text: str) -> str:
     return f"{text[:half]}\n\n... [{len(text) - LIMIT} characters truncated] ...\n\n{text[-half:]}"
 
 
-def write(given: dict[str, Any], cwd: Path) -> Result:
+def write(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Creates or replaces a file, with the folders above it."""
     path = cwd / given["file_path"]
     before = _text(path) if path.is_file() else None
@@ -43,7 +43,7 @@ def write(given: dict[str, Any], cwd: Path) -> Result:
     path.write_text(given["content"], encoding="utf-8", newline="")
     kind = "create" if before is None else "update"
     said = "created successfully at" if before is None else "updated successfully:"
-    return Result(
+    return ToolResult(
         f"File {said} {path}",
         {
             "type": kind,
@@ -56,13 +56,13 @@ def write(given: dict[str, Any], cwd: Path) -> Result:
     )
 
 
-def edit(given: dict[str, Any], cwd: Path) -> Result:
+def edit(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Replaces one string in a file, or all of them."""
     path = cwd / given["file_path"]
     return _edited(path, [given], given)
 
 
-def multi_edit(given: dict[str, Any], cwd: Path) -> Result:
+def multi_edit(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Makes several replacements in a file, all or none."""
     edits = given["edits"]
     if not isinstance(edits, list) or not all(isinstance(item, dict) for item in edits):
@@ -70,7 +70,7 @@ def multi_edit(given: dict[str, Any], cwd: Path) -> Result:
     return _edited(cwd / given["file_path"], edits, given)
 
 
-def read(given: dict[str, Any], cwd: Path) -> Result:
+def read(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Reads a file with numbered lines."""
     path = cwd / given["file_path"]
     if path.is_dir():
@@ -88,18 +88,18 @@ def read(given: dict[str, Any], cwd: Path) -> Result:
         "startLine": first,
         "totalLines": len(lines),
     }
-    return Result(clipped(content), {"type": "text", "file": file})
+    return ToolResult(clipped(content), {"type": "text", "file": file})
 
 
-def glob(given: dict[str, Any], cwd: Path) -> Result:
+def glob(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Finds files by a pattern."""
     found = sorted(str(path) for path in _root(given, cwd).glob(given["pattern"]))[:MATCHES]
-    return Result(
+    return ToolResult(
         "\n".join(found) or "No files found", {"filenames": found, "numFiles": len(found)}
     )
 
 
-def grep(given: dict[str, Any], cwd: Path) -> Result:
+def grep(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Finds the files in which a pattern occurs."""
     try:
         wanted = re.compile(given["pattern"])
@@ -112,29 +112,29 @@ def grep(given: dict[str, Any], cwd: Path) -> Result:
         for path in paths
         if path.is_file() and ".git" not in path.parts and wanted.search(_text(path))
     ][:MATCHES]
-    return Result(
+    return ToolResult(
         f"Found {len(found)} files\n" + "\n".join(found) if found else "No files found",
         {"mode": "files_with_matches", "filenames": found, "numFiles": len(found)},
     )
 
 
-def listing(given: dict[str, Any], cwd: Path) -> Result:
+def listing(given: dict[str, Any], cwd: Path) -> ToolResult:
     """Lists a folder."""
     root = _root(given, cwd)
     if not root.is_dir():
         return failed(f"{root} is not a directory")
     names = sorted(path.name + "/" * path.is_dir() for path in root.iterdir())
-    return Result("\n".join(names) or "(empty)", "\n".join(names))
+    return ToolResult("\n".join(names) or "(empty)", "\n".join(names))
 
 
-def todo_write(given: dict[str, Any], _cwd: Path) -> Result:
+def todo_write(given: dict[str, Any], _cwd: Path) -> ToolResult:
     """Takes note of a list of things to do."""
-    return Result(
+    return ToolResult(
         "Todos have been modified successfully.", {"oldTodos": [], "newTodos": given["todos"]}
     )
 
 
-def _edited(path: Path, edits: list[dict[str, Any]], given: dict[str, Any]) -> Result:
+def _edited(path: Path, edits: list[dict[str, Any]], given: dict[str, Any]) -> ToolResult:
     if not path.is_file():
         return failed("File does not exist.")
     before = after = _text(path)
@@ -149,7 +149,7 @@ def _edited(path: Path, edits: list[dict[str, Any]], given: dict[str, Any]) -> R
             )
         after = after.replace(old, new)
     path.write_text(after, encoding="utf-8", newline="")
-    return Result(
+    return ToolResult(
         f"The file {path} has been updated successfully.",
         {
             "filePath": str(path),
@@ -172,7 +172,7 @@ def _text(path: Path) -> str:
         return file.read()
 
 
-FileTool = Callable[[dict[str, Any], Path], Result]
+FileTool = Callable[[dict[str, Any], Path], ToolResult]
 TOOLS: dict[str, tuple[FileTool, tuple[str, ...]]] = {
     "Write": (write, ("file_path", "content")),
     "Edit": (edit, ("file_path", "old_string", "new_string")),

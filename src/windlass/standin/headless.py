@@ -13,8 +13,8 @@ from windlass import __version__
 from windlass.core.script.format import ApiError
 from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Answer, Call, Ended, Hooked, Interrupted, Message, Turn
-from windlass.standin.files import TOOLS, Result
+from windlass.standin.face import Answer, Ended, Hooked, HookedCall, Interrupted, Turn, UserMessage
+from windlass.standin.files import TOOLS, ToolResult
 from windlass.standin.flags import MODES, Flags
 from windlass.standin.player import play_turn
 from windlass.standin.results import result_line
@@ -46,7 +46,7 @@ class Headless:
         if not self.eof:
             self._talk.loop.on_readable(sys.stdin.fileno(), self._read)
         if prompt:
-            self._talk.inbox.append(Message(prompt))
+            self._talk.inbox.append(UserMessage(prompt))
         elif goes_on:
             self._turn(None)
         while self._more():
@@ -64,7 +64,7 @@ class Headless:
                 "tools": ["Bash", *TOOLS],
                 "mcp_servers": [],
                 "model": self._talk.model,
-                "permissionMode": self._talk.policy.mode,
+                "permissionMode": self._talk.rules.mode,
                 "slash_commands": ["exit"],
                 "apiKeySource": "none",
                 "claude_code_version": __version__,
@@ -76,11 +76,11 @@ class Headless:
             }
         )
 
-    def begun(self, prompt: Message) -> None:
+    def begun(self, prompt: UserMessage) -> None:
         """Echoes the message that starts a turn."""
         self._replay(prompt)
 
-    def slipped_in(self, message: Message) -> None:
+    def slipped_in(self, message: UserMessage) -> None:
         """Echoes a message taken in the middle of a turn."""
         self._replay(message)
 
@@ -89,7 +89,7 @@ class Headless:
         del block
         self._emit(line)
 
-    def acted(self, call: Call, result: Result, line: dict[str, Any]) -> None:
+    def acted(self, call: HookedCall, result: ToolResult, line: dict[str, Any]) -> None:
         """Prints a tool's result."""
         del call, result
         self._emit(line)
@@ -118,7 +118,7 @@ class Headless:
         """Prints what the program said in the user's name."""
         self._emit(line)
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+    def ask(self, call: HookedCall, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
         """Asks over standard output, if somebody said that they would answer.
 
         Hooks are asked at the same time; whoever is first decides, as in the real program.
@@ -164,7 +164,7 @@ class Headless:
         else:
             _print(b"Execution error")
 
-    def _turn(self, message: Message | None) -> None:
+    def _turn(self, message: UserMessage | None) -> None:
         self.busy = True
         if message and is_command(message):
             self.finished(self._compacted(message))
@@ -174,7 +174,7 @@ class Headless:
         if self._leaving:
             raise Ended(0)
 
-    def _compacted(self, message: Message) -> Turn:
+    def _compacted(self, message: UserMessage) -> Turn:
         self._system("status", status="compacting")
         done = compact(self._talk, message)
         self._system("status", status=None, compact_result="success" if done else "failed")
@@ -201,7 +201,7 @@ class Headless:
         if self.busy:
             raise Interrupted
 
-    def _replay(self, message: Message) -> None:
+    def _replay(self, message: UserMessage) -> None:
         if not self._flags.replay_user_messages or message.origin != "prompt":
             return
         content = [{"type": "text", "text": message.text}]
@@ -247,7 +247,7 @@ class Headless:
             content = _part(data, "message").get("content", "")
             blocks = content if isinstance(content, list) else None
             self._talk.inbox.append(
-                Message(_text_of(content), uuid=data.get("uuid"), content=blocks)
+                UserMessage(_text_of(content), uuid=data.get("uuid"), content=blocks)
             )
         elif kind == "control_request":
             self._control(str(data.get("request_id", "")), _part(data, "request"))
@@ -262,7 +262,7 @@ class Headless:
             response["response"] = {"commands": [], "output_style": "default", "models": []}
         elif subtype == "set_permission_mode":
             mode = request.get("mode")
-            self._talk.policy.mode = mode if mode in MODES else self._talk.policy.mode
+            self._talk.rules.mode = mode if mode in MODES else self._talk.rules.mode
             response["response"] = {"mode": mode}
         elif subtype != "interrupt":
             problem = f"Unsupported control request subtype: {subtype}"

@@ -16,7 +16,7 @@ import msgspec
 from windlass.standin.children import Child, Children
 from windlass.standin.permissions import matches
 from windlass.standin.posting import PostError, post
-from windlass.standin.settings import Hook
+from windlass.standin.settings import ConfiguredHook
 
 SUBJECTS = {
     "SessionStart": "source",
@@ -45,17 +45,17 @@ class Outcome(msgspec.Struct):
 _RANK = {"deny": 3, "ask": 2, "allow": 1}
 
 
-class Hooks:
+class HookRunner:
     """The hooks of a session; `woken` is called with the text of a rewake hook."""
 
     def __init__(
         self,
-        hooks: Sequence[Hook],
+        hooks: Sequence[ConfiguredHook],
         *,
         children: Children,
         cwd: str,
         env: Mapping[str, str],
-        woken: Callable[[Hook, str], None],
+        woken: Callable[[ConfiguredHook, str], None],
     ) -> None:
         self._hooks = hooks
         self._children = children
@@ -91,7 +91,7 @@ class Hooks:
                 child.end()
         return outcome
 
-    def _start(self, hook: Hook, body: bytes) -> Child | None:
+    def _start(self, hook: ConfiguredHook, body: bytes) -> Child | None:
         env = {**self._env, "CLAUDE_PLUGIN_ROOT": hook.plugin} if hook.plugin else self._env
         command = hook.command.replace("${CLAUDE_PLUGIN_ROOT}", hook.plugin or "")
         argv = ["/bin/sh", "-c", command] if hook.args is None else [command, *hook.args]
@@ -110,7 +110,7 @@ class Hooks:
             child.on_exit = finished
         return child
 
-    def _post(self, hook: Hook, body: bytes, outcome: Outcome) -> None:
+    def _post(self, hook: ConfiguredHook, body: bytes, outcome: Outcome) -> None:
         headers = {key: self._expanded(value, hook) for key, value in hook.headers.items()}
         loop = self._children.loop
         try:
@@ -120,7 +120,7 @@ class Hooks:
         if 200 <= status < 300 and answer.lstrip().startswith(b"{"):
             _fold_json(outcome, hook.event, answer)
 
-    def _expanded(self, value: str, hook: Hook) -> str:
+    def _expanded(self, value: str, hook: ConfiguredHook) -> str:
         def replaced(found: re.Match[str]) -> str:
             return self._env.get(found[1], "") if found[1] in hook.allowed_env else ""
 
@@ -130,7 +130,7 @@ class Hooks:
 class _Hashed:
     """A hook seen by what it runs: the same command twice runs once."""
 
-    def __init__(self, hook: Hook) -> None:
+    def __init__(self, hook: ConfiguredHook) -> None:
         self.hook = hook
         self._key = (hook.command, hook.args, hook.url, hook.background)
 
@@ -141,7 +141,7 @@ class _Hashed:
         return isinstance(other, _Hashed) and self._key == other._key
 
 
-def _concerns(hook: Hook, event: str, payload: Mapping[str, Any]) -> bool:
+def _concerns(hook: ConfiguredHook, event: str, payload: Mapping[str, Any]) -> bool:
     if hook.event != event:
         return False
     tool = payload.get("tool_name")
@@ -160,7 +160,7 @@ def _concerns(hook: Hook, event: str, payload: Mapping[str, Any]) -> bool:
         return False
 
 
-def _fold(outcome: Outcome, hook: Hook, child: Child) -> None:
+def _fold(outcome: Outcome, hook: ConfiguredHook, child: Child) -> None:
     if child.returncode == 2:
         outcome.blocked = outcome.erred = True
         outcome.reason = outcome.reason or f"[{hook.command}]: {_text(child.stderr)}"

@@ -16,10 +16,10 @@ from windlass.standin import drawing
 from windlass.standin.compacting import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.draft import Draft
-from windlass.standin.face import Answer, Call, Ended, Hooked, Interrupted, Message, Turn
-from windlass.standin.files import Result
+from windlass.standin.face import Answer, Ended, Hooked, HookedCall, Interrupted, Turn, UserMessage
+from windlass.standin.files import ToolResult
 from windlass.standin.keys import Decoder, Key
-from windlass.standin.loop import Timer
+from windlass.standin.loop import LoopTimer
 from windlass.standin.player import play_turn
 from windlass.standin.screen import Screen, width
 from windlass.standin.status import StatusFile
@@ -44,13 +44,13 @@ class Live:
         self._keys = Decoder()
         self._draft = Draft()
         self._before: list[Any] | None = None
-        self._escape: Timer | None = None
+        self._escape: LoopTimer | None = None
         self._busy_since: float | None = None
         self._verb = drawing.WORKING
-        self._prompt: Message | None = None
+        self._prompt: UserMessage | None = None
         self._doing: list[str] = []
         self._hint = ""
-        self._question: Call | None = None
+        self._question: HookedCall | None = None
         self._selected = 1
         self._answer: Answer | None = None
 
@@ -87,19 +87,19 @@ class Live:
         """Takes messages until the person leaves."""
         self._draw()
         if prompt:
-            self._talk.inbox.append(Message(prompt))
+            self._talk.inbox.append(UserMessage(prompt))
         elif goes_on:
             self._turn(None)
         while True:
             self._await_message()
             self._turn(self._talk.inbox.popleft())
 
-    def begun(self, prompt: Message) -> None:
+    def begun(self, prompt: UserMessage) -> None:
         """Shows a message that starts a turn."""
         self._prompt = prompt
         self._show_message(prompt)
 
-    def slipped_in(self, message: Message) -> None:
+    def slipped_in(self, message: UserMessage) -> None:
         """Shows a message taken in the middle of a turn."""
         self._show_message(message)
 
@@ -112,12 +112,12 @@ class Live:
         elif block["type"] == "thinking":
             self._screen.say("  Thought for 1s (ctrl+o to expand)\n")
         elif block["type"] == "tool_use":
-            call = Call(block["id"], block["name"], block["input"])
+            call = HookedCall(block["id"], block["name"], block["input"])
             title = drawing.titled(call, str(self._talk.cwd))
             self._doing = [f"  {title}", "  ⎿  Running…"]
         self._draw()
 
-    def acted(self, call: Call, result: Result, line: dict[str, Any]) -> None:
+    def acted(self, call: HookedCall, result: ToolResult, line: dict[str, Any]) -> None:
         """Shows what came of a tool call."""
         del line
         self._doing = []
@@ -139,7 +139,7 @@ class Live:
     def interjected(self, line: dict[str, Any]) -> None:
         """Shows nothing: what happened is on the screen already."""
 
-    def ask(self, call: Call, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
+    def ask(self, call: HookedCall, suggestions: list[dict[str, Any]], hooks: Hooked) -> Answer:
         """Opens the dialog, unless hooks answer, and waits for a key."""
         del suggestions
         hooked = hooks()
@@ -172,7 +172,7 @@ class Live:
             self._screen.say(f"✻ Worked for {turn.duration_ms // 1000}s{still}\n")
         self._prompt = None
 
-    def _turn(self, message: Message | None) -> None:
+    def _turn(self, message: UserMessage | None) -> None:
         self._busy_since = monotonic()
         self._draw()
         try:
@@ -184,7 +184,7 @@ class Live:
             self._busy_since = None
         self._draw()
 
-    def _compact(self, message: Message) -> None:
+    def _compact(self, message: UserMessage) -> None:
         self._show_message(message)
         self._verb = drawing.COMPACTING
         self._draw()
@@ -310,7 +310,7 @@ class Live:
         self._draw()
         self._screen.redraw()
 
-    def _show_message(self, message: Message) -> None:
+    def _show_message(self, message: UserMessage) -> None:
         if message.origin == "prompt":
             self._screen.say(f"{drawing.POINTER} {message.shown or message.text}\n")
         else:
@@ -342,7 +342,7 @@ class Live:
         text = self._draft.text
         shown = text or ("Press up to edit queued messages" if queued and busy else "")
         box = drawing.prompt_box(shown, columns=columns, most=max(1, self._screen.lines // 2 - 2))
-        foot = drawing.footer(self._talk.policy.mode, busy=busy, shells=shells, hint=self._hint)
+        foot = drawing.footer(self._talk.rules.mode, busy=busy, shells=shells, hint=self._hint)
         row = len(above) + len(box) - 2
         column = width(box[-2]) if text else 2
         self._screen.show([*above, *box, foot], (row, column))

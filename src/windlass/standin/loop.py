@@ -21,7 +21,7 @@ from typing import TypeAlias
 Callback: TypeAlias = Callable[[], None]
 
 
-class Timer:
+class LoopTimer:
     """A call that is still to come."""
 
     def __init__(self, callback: Callback) -> None:
@@ -45,7 +45,7 @@ class Loop:
         self._readers: dict[int, Callback] = {}
         self._writers: dict[int, Callback] = {}
         self._signals: dict[int, Callback] = {}
-        self._timers: list[tuple[float, int, Timer]] = []
+        self._timers: list[tuple[float, int, LoopTimer]] = []
         self._order = count()
         self._wake, wakened = os.pipe()
         for end in (self._wake, wakened):
@@ -71,9 +71,9 @@ class Loop:
         self._signals[number] = callback
         signal.signal(number, _taken)
 
-    def later(self, seconds: float, callback: Callback) -> Timer:
+    def later(self, seconds: float, callback: Callback) -> LoopTimer:
         """Calls back once, after a time."""
-        timer = Timer(callback)
+        timer = LoopTimer(callback)
         heapq.heappush(self._timers, (monotonic() + seconds, next(self._order), timer))
         return timer
 

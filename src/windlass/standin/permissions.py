@@ -24,7 +24,7 @@ _JOINTS = re.compile(r"&&|\|\||[;|&\n]")
 _HIDDEN = re.compile(r"\$\(|`|<\(|>\(")
 
 
-class Policy(msgspec.Struct):
+class PermissionRules(msgspec.Struct):
     """The rules of a session; answers "always" add to `allow` while it runs."""
 
     mode: str = "default"
@@ -33,19 +33,19 @@ class Policy(msgspec.Struct):
     ask: list[str] = []
 
 
-def decide(policy: Policy, tool: str, given: dict[str, Any]) -> Verdict:
+def decide(rules: PermissionRules, tool: str, given: dict[str, Any]) -> Verdict:
     """Says what the rules make of a call; hooks have spoken before."""
-    if any(matches(rule, tool, given, every=False) for rule in policy.deny):
+    if any(matches(rule, tool, given, every=False) for rule in rules.deny):
         return "deny"
-    if policy.mode == "bypassPermissions":
+    if rules.mode == "bypassPermissions":
         return "allow"
-    if any(matches(rule, tool, given, every=False) for rule in policy.ask):
+    if any(matches(rule, tool, given, every=False) for rule in rules.ask):
         return "ask"
-    if _allowed(policy.allow, tool, given):
+    if _allowed(rules.allow, tool, given):
         return "allow"
-    if tool in READING or (tool in EDITING and policy.mode == "acceptEdits"):
+    if tool in READING or (tool in EDITING and rules.mode == "acceptEdits"):
         return "allow"
-    return "deny" if policy.mode == "dontAsk" else "ask"
+    return "deny" if rules.mode == "dontAsk" else "ask"
 
 
 def matches(rule: str, tool: str, given: dict[str, Any], *, every: bool = True) -> bool:

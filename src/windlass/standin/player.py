@@ -16,12 +16,12 @@ from windlass.core.script.format import (
     Text,
     Thinking,
     Tool,
-    Usage,
+    UsageEntry,
 )
 from windlass.standin.calling import Rejected, call_tool
 from windlass.standin.compacting import is_command
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Interrupted, Limit, Message, Turn
+from windlass.standin.face import Interrupted, Limit, Turn, UserMessage
 from windlass.standin.transcript import INTERRUPTED
 
 BLOCK_CAP = 8
@@ -40,7 +40,7 @@ OVERLOADED = (
 )
 
 
-def play_turn(talk: Conversation, message: Message | None) -> Turn:
+def play_turn(talk: Conversation, message: UserMessage | None) -> Turn:
     """Plays until the turn ends; without a message it goes on with one that was cut off."""
     talk.turn = Turn(origin=message.origin if message else "prompt")
     talk.new_prompt()
@@ -58,7 +58,7 @@ def play_turn(talk: Conversation, message: Message | None) -> Turn:
     return talk.turn
 
 
-def _accept(talk: Conversation, message: Message) -> bool:
+def _accept(talk: Conversation, message: UserMessage) -> bool:
     talk.face.begun(message)
     contexts = _submitted(talk, message.text)
     if contexts is None:
@@ -125,7 +125,7 @@ def _blocked(talk: Conversation, *, again: bool) -> bool:
     if outcome.ended or not outcome.blocked:
         return False
     talk.face.noted("Stop hook feedback")
-    talk.hear(Message(f"Stop hook feedback:\n{outcome.reason}"), meta=True)
+    talk.hear(UserMessage(f"Stop hook feedback:\n{outcome.reason}"), meta=True)
     return True
 
 
@@ -144,7 +144,7 @@ def _perform(talk: Conversation, entry: Entry) -> None:
         case Pause(seconds=seconds):
             talk.loop.wait(lambda: False, seconds)
             talk.cursor = play.advance(talk.cursor)
-        case Usage(tokens=tokens):
+        case UsageEntry(tokens=tokens):
             talk.owe(tokens)
             talk.cursor = play.advance(talk.cursor)
         case Await():

@@ -27,7 +27,7 @@ from windlass.standin.startup import (
     config_folder,
     equip,
     find_script,
-    make_policy,
+    make_rules,
     open_transcript,
     restore,
 )
@@ -58,7 +58,7 @@ def _run(flags: Flags) -> int:
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     flags.print = flags.print or not interactive
     settings = load_settings(flags.settings, flags.plugin_dirs)
-    policy = make_policy(flags, settings)
+    rules = make_rules(flags, settings)
     cwd = Path.cwd().resolve()
     script = find_script(flags.script, cwd, os.environ)
     check_system_prompt(flags)
@@ -68,7 +68,7 @@ def _run(flags: Flags) -> int:
         loop=loop,
         script=script,
         transcript=transcript,
-        policy=policy,
+        rules=rules,
         cwd=cwd,
         model=flags.model or MODEL,
         agent=os.environ.get("WINDLASS_AGENT") or "agent",

@@ -14,7 +14,7 @@ DEFAULT_TIMEOUT = 60.0
 IDLE_NOTICE_MS = 60_000
 
 
-class Hook(msgspec.Struct, frozen=True, kw_only=True):
+class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
     """One hook; `command` or `url` says which type it is."""
 
     event: str
@@ -34,7 +34,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What settings and plugins amount to."""
 
-    hooks: tuple[Hook, ...] = ()
+    hooks: tuple[ConfiguredHook, ...] = ()
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def _object(data: bytes, name: str) -> dict[str, Any]:
     return found
 
 
-def _hooks(table: Any, *, plugin: str | None) -> list[Hook]:
+def _hooks(table: Any, *, plugin: str | None) -> list[ConfiguredHook]:
     """Flattens event -> matchers -> hooks; what is not understood is left out."""
     found = []
     for event, groups in table.items() if isinstance(table, dict) else ():
@@ -100,9 +100,9 @@ def _hooks(table: Any, *, plugin: str | None) -> list[Hook]:
     return found
 
 
-def _hook(entry: dict[str, Any], event: str, matcher: str, plugin: str | None) -> Hook:
+def _hook(entry: dict[str, Any], event: str, matcher: str, plugin: str | None) -> ConfiguredHook:
     args = entry.get("args")
-    return Hook(
+    return ConfiguredHook(
         event=event,
         matcher=matcher,
         command=str(entry.get("command", "")) if entry["type"] == "command" else "",

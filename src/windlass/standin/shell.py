@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from windlass.standin.children import Child, Children
-from windlass.standin.files import Result, clipped, failed
+from windlass.standin.files import ToolResult, clipped, failed
 
 TIMEOUT_MS = 120_000
 
@@ -44,7 +44,7 @@ class Shell:
         self._ended = ended
         self.tasks: dict[str, Task] = {}
 
-    def run(self, given: dict[str, Any], call: str) -> Result:
+    def run(self, given: dict[str, Any], call: str) -> ToolResult:
         """Runs a command; a failing one is a result too."""
         if given.get("run_in_background"):
             return self._start(given, call)
@@ -62,7 +62,7 @@ class Shell:
         if child.returncode:
             code = child.returncode if child.returncode > 0 else 128 - child.returncode
             return failed(f"Exit code {code}\n{both}".rstrip())
-        return Result(both, _response(out, err))
+        return ToolResult(both, _response(out, err))
 
     def running(self) -> list[dict[str, str]]:
         """Lists the background commands as hooks are told of them."""
@@ -76,7 +76,7 @@ class Shell:
             for task in self.tasks.values()
         ]
 
-    def _start(self, given: dict[str, Any], call: str) -> Result:
+    def _start(self, given: dict[str, Any], call: str) -> ToolResult:
         name = "b" + os.urandom(4).hex()
         self._outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._outputs / f"{name}.output"
@@ -92,7 +92,7 @@ class Shell:
         task = Task(name, call, description, str(path), child)
         self.tasks[name] = task
         child.on_exit = lambda _: self._exited(task)
-        return Result(
+        return ToolResult(
             f"Command running in background with ID: {name}. Output is being written to: {path}",
             {**_response("", ""), "backgroundTaskId": name},
         )

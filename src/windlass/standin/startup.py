@@ -10,11 +10,11 @@ from windlass.core.errors import UserError
 from windlass.core.script.format import Script, parse
 from windlass.standin.children import Children
 from windlass.standin.conversation import Conversation
-from windlass.standin.face import Message
+from windlass.standin.face import UserMessage
 from windlass.standin.flags import Flags, UsageError
-from windlass.standin.hooks import Hooks
-from windlass.standin.permissions import Policy
-from windlass.standin.settings import Hook, Settings
+from windlass.standin.hooks import HookRunner
+from windlass.standin.permissions import PermissionRules
+from windlass.standin.settings import ConfiguredHook, Settings
 from windlass.standin.shell import Shell, Task, notification
 from windlass.standin.transcript import Transcript, new_id, read_history, transcript_path
 
@@ -23,7 +23,7 @@ class NoConversation(UsageError):
     """There is no session of that id to go on with."""
 
 
-def make_policy(flags: Flags, settings: Settings) -> Policy:
+def make_rules(flags: Flags, settings: Settings) -> PermissionRules:
     """Returns the rules of the session; as root it refuses to do without any."""
     mode = flags.permission_mode or settings.mode or "default"
     if flags.skip_permissions:
@@ -33,7 +33,7 @@ def make_policy(flags: Flags, settings: Settings) -> Policy:
             "--dangerously-skip-permissions cannot be used with root/sudo privileges "
             "for security reasons"
         )
-    return Policy(
+    return PermissionRules(
         mode,
         [*flags.allowed_tools, *settings.allow],
         [*flags.disallowed_tools, *settings.deny],
@@ -123,19 +123,21 @@ def equip(talk: Conversation, settings: Settings, children: Children) -> None:
     }
     tools.setdefault("EMAIL", f"{talk.agent}@standin.invalid")
 
-    def woken(hook: Hook, text: str) -> None:
+    def woken(hook: ConfiguredHook, text: str) -> None:
         words = (
             "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n"
             f'<system-reminder>\nStop hook blocking error from command "{hook.event}": '
             f"{text}\n</system-reminder>"
         )
-        talk.inbox.append(Message(words, "rewake", shown="Stop hook feedback"))
+        talk.inbox.append(UserMessage(words, "rewake", shown="Stop hook feedback"))
 
     def ended(task: Task) -> None:
         words = notification(task)
         shown = words.partition("<summary>")[2].partition("</summary>")[0]
-        talk.inbox.append(Message(words, "task", shown=shown))
+        talk.inbox.append(UserMessage(words, "task", shown=shown))
 
-    talk.hooks = Hooks(settings.hooks, children=children, cwd=str(talk.cwd), env=env, woken=woken)
+    talk.hooks = HookRunner(
+        settings.hooks, children=children, cwd=str(talk.cwd), env=env, woken=woken
+    )
     outputs = config_folder() / "tasks" / talk.session
     talk.shell = Shell(children, cwd=talk.cwd, env=tools, outputs=outputs, ended=ended)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.support.settings_files import EVENTS, settings_file
 
 from windlass.core.claude import hook_settings
-from windlass.core.claude.hook_settings import Hook, Unusable
+from windlass.core.claude.hook_settings import HookProgram, Unusable
 
-HOOK = Hook(("/opt/my python", "-I", "-S", "/lib/hooks/primary.py"), ("/run/s", "/lib/x.md"))
-OLDER = Hook(("/old/python", "-I", "-S", "/old/primary.py"), ("/run/s",))
+HOOK = HookProgram(("/opt/my python", "-I", "-S", "/lib/hooks/primary.py"), ("/run/s", "/lib/x.md"))
+OLDER = HookProgram(("/old/python", "-I", "-S", "/old/primary.py"), ("/run/s",))
 SEEDS = st.integers(0, 2**32)
 
 

@@ -20,7 +20,7 @@ from windlass.core.script.format import (
     Text,
     Thinking,
     Tool,
-    Usage,
+    UsageEntry,
     default_script,
     fill,
     parse,
@@ -166,7 +166,7 @@ def test_every_kind_of_entry_is_read() -> None:
         Tool("Bash", {"command": "ls"}),
         Pause(1.0),
         Crash(9),
-        Usage({"input_tokens": 3}),
+        UsageEntry({"input_tokens": 3}),
         Await(),
         ApiError(529, 2.0),
     )

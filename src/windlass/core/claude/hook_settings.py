@@ -40,7 +40,7 @@ class Unusable(Exception):
     """Why a text is no settings file that hooks could be put into."""
 
 
-class Hook(NamedTuple):
+class HookProgram(NamedTuple):
     """What is run: the program up to its own name, and what it is told behind marker and mode."""
 
     program: tuple[str, ...]
@@ -87,7 +87,7 @@ class _Style(NamedTuple):
     flat: bool
 
 
-def install(text: str | None, hook: Hook, *, folder: bool = False) -> str:
+def install(text: str | None, hook: HookProgram, *, folder: bool = False) -> str:
     """Puts our hooks in, in place of older ones; `folder` says that it is made along with them."""
     if text is not None:
         text, made = take_out(text)
@@ -106,7 +106,7 @@ def take_out(text: str) -> Bare:
     return Bare(None if gone else text, "d" in cut.letters)
 
 
-def refusal(text: str, hook: Hook) -> str | None:
+def refusal(text: str, hook: HookProgram) -> str | None:
     """Why `install` would not put a hook into a text; None where it would."""
     try:
         install(text, hook)
@@ -128,12 +128,12 @@ def found(text: str) -> dict[str, list[str]]:
     return commands
 
 
-def expected(hook: Hook) -> dict[str, list[str]]:
+def expected(hook: HookProgram) -> dict[str, list[str]]:
     """What `found` finds where exactly this hook is installed."""
     return {event: [hook.command(mode) for mode in modes] for event, modes in _MODES.items()}
 
 
-def _put_in(text: str, hook: Hook, letters: str) -> str:
+def _put_in(text: str, hook: HookProgram, letters: str) -> str:
     root = _root(text)
     style = _style(text, root)
     tables = [item for item in _items(text, root) if item.key == "hooks"]
@@ -159,12 +159,12 @@ def _put_in(text: str, hook: Hook, letters: str) -> str:
     return _insert(text, added)
 
 
-def _group(hook: Hook, event: str, letters: str) -> dict[str, Any]:
+def _group(hook: HookProgram, event: str, letters: str) -> dict[str, Any]:
     matcher = {"matcher": _MATCHERS[event]} if event in _MATCHERS else {}
     return {**matcher, "hooks": [_entry(hook, mode, letters) for mode in _MODES[event]]}
 
 
-def _entry(hook: Hook, mode: str, letters: str) -> dict[str, Any]:
+def _entry(hook: HookProgram, mode: str, letters: str) -> dict[str, Any]:
     entry = {"type": "command", "command": hook.command(mode, letters)}
     if mode == "wait":
         return {**entry, "asyncRewake": True, "timeout": _WAITS_AT_MOST}

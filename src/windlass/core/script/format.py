@@ -61,7 +61,7 @@ class Crash(Entry, frozen=True):
     signal: int
 
 
-class Usage(Entry, frozen=True):
+class UsageEntry(Entry, frozen=True):
     """The tokens that the next message reports."""
 
     tokens: dict[str, int]
@@ -247,9 +247,9 @@ def _tool(data: dict[str, Any], place: str) -> Tool:
     return Tool(_string(data["tool"], f"{place}.tool"), given)
 
 
-def _usage(data: Any, place: str) -> Usage:
+def _usage(data: Any, place: str) -> UsageEntry:
     _object(data, place, allowed=frozenset(TOKEN_KINDS))
-    return Usage({key: _whole(data[key], f"{place}.{key}", least=0) for key in data})
+    return UsageEntry({key: _whole(data[key], f"{place}.{key}", least=0) for key in data})
 
 
 def _await(data: Any, place: str) -> Await:

@@ -73,7 +73,7 @@ class _Walk:
     def __init__(self, reach: Reach, cwd: str, spelled: Callable[[Words], int]) -> None:
         self._reach = reach
         self._spelled = spelled
-        self._known = {"HOME": reach.home, "TMPDIR": reach.temp, **reach.told}
+        self._known = {"HOME": reach.home, "TMPDIR": reach.temp, **reach.variables}
         self._values = Values(Node("list"), self._known)
         self._steps = 0
         self._fine: set[str] = set()

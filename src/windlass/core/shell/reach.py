@@ -60,7 +60,7 @@ class Reach(NamedTuple):
     workspace: str = ""
     home: str = ""
     temp: str = ""
-    told: Mapping[str, str] = MappingProxyType({})
+    variables: Mapping[str, str] = MappingProxyType({})
     """Variables that every agent has from us, which say where what is not its own lies."""
     boxed: bool = False
     """Whether a box hides what is not the agent's: lines may go wherever they find a way then."""

@@ -46,7 +46,7 @@ class AgentSession(NamedTuple):
         return self.session.runs
 
 
-class _Watch:
+class _ConversationWatch:
     """What is known so far of the conversations that may tell of an agent's messages."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Confirmation:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._watches: dict[Uid, _Watch] = context.memory.per_agent()
+        self._watches: dict[Uid, _ConversationWatch] = context.memory.per_agent()
         self._paths: dict[Uid, tuple[tuple[int, str], str]] = context.memory.per_agent()
 
     def path(self, agent: Agent) -> str:
@@ -90,7 +90,7 @@ class Confirmation:
             self._watches.pop(agent.uid, None)
             return []
         numbers = {one.id for one in watched}
-        watch = self._watches.setdefault(agent.uid, _Watch())
+        watch = self._watches.setdefault(agent.uid, _ConversationWatch())
         told_now = self._news(agent, watch, watched)
         if told_now:
             watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
@@ -105,7 +105,9 @@ class Confirmation:
             watch.forget(number)
         return left
 
-    def _news(self, agent: Agent, watch: _Watch, watched: list[Message]) -> list[TranscriptLine]:
+    def _news(
+        self, agent: Agent, watch: _ConversationWatch, watched: list[Message]
+    ) -> list[TranscriptLine]:
         """Lines that were not looked at, of every conversation that may tell of these."""
         begun = watch.read
         for offer in (one.offer for one in watched):
@@ -125,7 +127,7 @@ class Confirmation:
         return found
 
     def _note_results(
-        self, watch: _Watch, watched: list[Message], found: list[TranscriptLine]
+        self, watch: _ConversationWatch, watched: list[Message], found: list[TranscriptLine]
     ) -> None:
         """Notes whose call of a tool is over, and then whether the model went on without it.
 
@@ -139,7 +141,7 @@ class Confirmation:
                 elif line.answers and one.id in watch.over:
                     watch.passed.setdefault(one.id, self._context.clock.unscaled.monotonic())
 
-    def _lost(self, recipient: AgentSession, watch: _Watch, message: Message) -> str:
+    def _lost(self, recipient: AgentSession, watch: _ConversationWatch, message: Message) -> str:
         """Why a message that is under way will not arrive; empty while it may."""
         offer = message.offer
         if offer is None:

@@ -49,7 +49,7 @@ _STARTING = 10.0
 _END: MailReply = {"text": None}
 
 
-class _Waiter(NamedTuple):
+class _WaitingHook(NamedTuple):
     """A hook that waits for mail, and where its answer goes."""
 
     session: int
@@ -68,7 +68,7 @@ class Delivery:
         self._working: dict[Uid, bool] = {}
         self._locks = KeyedLocks()
         self._guard = threading.Lock()
-        self._waiting: dict[Uid, _Waiter] = {}
+        self._waiting: dict[Uid, _WaitingHook] = {}
         self._closed = threading.Event()
 
     def open(self) -> None:
@@ -155,7 +155,7 @@ class Delivery:
         session, arm = request["session"], request["arm"]
         if not await self._context.pools.run("wait", self._may_wait, uid, session, arm):
             return _END
-        waiter = _Waiter(session, arm, self._loop.create_future())
+        waiter = _WaitingHook(session, arm, self._loop.create_future())
         self._release(uid)
         self._waiting[uid] = waiter
         self.stir(uid)
@@ -282,7 +282,7 @@ class Delivery:
             return False  # it has ended: the next session gets it
         return True
 
-    def _by_hook(self, recipient: AgentSession, batch: list[Message], waiter: _Waiter) -> bool:
+    def _by_hook(self, recipient: AgentSession, batch: list[Message], waiter: _WaitingHook) -> bool:
         text = messages.together(self._offer(recipient, batch, "rewake", arm=waiter.arm))
         if not text:
             return False
@@ -353,7 +353,7 @@ class Delivery:
         return [one for one in found if one.offer is None]
 
 
-async def _give(waiter: _Waiter, text: str) -> bool:
+async def _give(waiter: _WaitingHook, text: str) -> bool:
     if waiter.answer.done():
         return False
     waiter.answer.set_result({"text": text})

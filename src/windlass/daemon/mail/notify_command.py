@@ -35,7 +35,7 @@ _KEPT_LINES = 8
 _KEPT_BYTES = 4000
 
 
-class Ended(NamedTuple):
+class CommandOutcome(NamedTuple):
     """How the command ended; without a code it was ended by us, or never began."""
 
     code: int | None
@@ -73,17 +73,17 @@ class NotifyCommand:
             command = settings.load(self._context.folders.home, None).notify.command
             if not command:
                 return
-            left_out = Ended(None, f"left out: {MOST_WAITING} notices wait for it")
+            left_out = CommandOutcome(None, f"left out: {MOST_WAITING} notices wait for it")
             ended = left_out if full else self._ended(command, event)
         except (WindlassError, OSError, ValueError) as error:
-            ended = Ended(None, f"could not be run: {error}")
+            ended = CommandOutcome(None, f"could not be run: {error}")
         finally:
             with self._guard:
                 self._waiting -= 1
         if ended.code != 0:
             self._complain(event, ended)
 
-    def _ended(self, command: str, event: Event) -> Ended:
+    def _ended(self, command: str, event: Event) -> CommandOutcome:
         notice = events.read(NoticePosted, event)
         at = datetime.fromtimestamp(event.at).astimezone()
         line = notices.line(at=at, sender=notice.sender, type=notice.type, text=notice.text)
@@ -108,7 +108,7 @@ class NotifyCommand:
                     os.killpg(program.pid, signal.SIGKILL)
                 program.wait()
                 code, how = None, f"took longer than {self._limit:g} s"
-            return Ended(code, how, _tail(said))
+            return CommandOutcome(code, how, _tail(said))
 
     def _folder(self) -> str:
         home = self._context.env.get("HOME", "/")
@@ -126,7 +126,7 @@ class NotifyCommand:
         }
         return {name: text.replace("\0", "") for name, text in told.items()}
 
-    def _complain(self, event: Event, ended: Ended) -> None:
+    def _complain(self, event: Event, ended: CommandOutcome) -> None:
         number = events.read(NoticePosted, event).number
         told = NotifyFailed(notice=number, code=ended.code, how=ended.how, tail=ended.tail)
         self._context.store.write(lambda w: w.emit(told, repo=event.repo))

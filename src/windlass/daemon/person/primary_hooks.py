@@ -18,7 +18,7 @@ from windlass.api import places
 from windlass.api.verbs import Caller
 from windlass.api.wire.person import ChangedFile, HooksPlace, HooksReply, HooksRequest
 from windlass.core.claude import hook_settings
-from windlass.core.claude.hook_settings import Hook
+from windlass.core.claude.hook_settings import HookProgram
 from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.person import briefing, marked_block
 from windlass.daemon.kernel import lookup, person_files, repos
@@ -121,11 +121,11 @@ def _shipped(name: str) -> str:
     return (resources.files("windlass.data") / name).read_text("utf-8")
 
 
-def hook() -> Hook:
+def hook() -> HookProgram:
     """The hook of this version, on this machine."""
     program = str(resources.files("windlass.hooks") / hook_settings.PROGRAM)
     told = str(resources.files("windlass.data") / "primary.md")
-    return Hook((sys.executable, "-I", "-S", program), (places.person_socket(), told))
+    return HookProgram((sys.executable, "-I", "-S", program), (places.person_socket(), told))
 
 
 def _install_hooks(path: Path) -> ChangedFile:

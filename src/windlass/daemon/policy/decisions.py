@@ -121,7 +121,7 @@ def _decide(
         workspace=workspace,
         home=home,
         temp=temp,
-        told=variables,
+        variables=variables,
         boxed=level == "box",
         real=os.path.normpath if level == "box" else os.path.realpath,
     )
