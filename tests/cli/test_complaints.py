@@ -11,7 +11,7 @@ import pytest
 
 from windlass.cli import main as entry
 from windlass.cli.commands import version
-from windlass.cli.index import Entry
+from windlass.cli.index import CommandEntry
 from windlass.cli.main import main
 from windlass.core.errors import WindlassError
 
@@ -122,7 +122,7 @@ def test_options_alone_run_the_home_screen(
 ) -> None:
     ran = []
 
-    def command(found: Entry, rest: list[str]) -> int:
+    def command(found: CommandEntry, rest: list[str]) -> int:
         ran.append((found.name, rest))
         return 0
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from windlass.core import pricing
-from windlass.core.config import Budget
+from windlass.core.config import BudgetSettings
 from windlass.core.errors import ConfigError
 from windlass.core.pricing import Exceeded, Figures, Table
 from windlass.core.usage import Usage, UsageReport
@@ -113,41 +113,41 @@ def test_a_table_that_is_wrong_is_refused_with_the_place(text: bytes, place: str
 
 
 def judge(
-    budget: Budget, *, limit: float | None = None, name: str | None = "fox", **spent: float
+    budget: BudgetSettings, *, limit: float | None = None, name: str | None = "fox", **spent: float
 ) -> list[Exceeded]:
     figures = Figures(**{"agent": 0.0, "repo": 0.0, "day": 0.0, **spent})
     return pricing.judge(figures, budget, agent=name, own=limit, repo="shop")
 
 
 def test_a_spent_budget_says_who_how_much_and_how_to_raise_it() -> None:
-    (one,) = judge(Budget(), agent=10.12)
+    (one,) = judge(BudgetSettings(), agent=10.12)
     assert one.sentence == "agent fox has spent 10.12 of 10.00 USD (budget.agent)"
     assert one.hint == "raise it: wl config set budget.agent 20"
 
 
 def test_every_budget_that_is_spent_is_named_and_no_other() -> None:
-    budget = Budget(agent=10, day=50, repo=100)
+    budget = BudgetSettings(agent=10, day=50, repo=100)
     assert judge(budget, agent=9.99, day=49.99, repo=99.99) == []
     found = judge(budget, agent=10, day=50, repo=100)
     assert [one.budget for one in found] == ["budget.agent", "budget.repo", "budget.day"]
 
 
 def test_zero_and_unset_are_no_limit() -> None:
-    assert judge(Budget(agent=0, day=0), agent=1e6, day=1e6, repo=1e6) == []
+    assert judge(BudgetSettings(agent=0, day=0), agent=1e6, day=1e6, repo=1e6) == []
 
 
 def test_a_limit_of_its_own_stands_instead_of_the_common_one() -> None:
-    assert judge(Budget(), limit=20, agent=15) == []
-    (one,) = judge(Budget(), limit=2, agent=3)
+    assert judge(BudgetSettings(), limit=20, agent=15) == []
+    (one,) = judge(BudgetSettings(), limit=2, agent=3)
     assert one.sentence.endswith("3.00 of 2.00 USD (--max-budget)")
     assert "--max-budget" in one.hint
 
 
 def test_without_an_agent_only_common_budgets_are_judged() -> None:
-    assert judge(Budget(), name=None, agent=99) == []
-    assert [one.budget for one in judge(Budget(), name=None, day=60)] == ["budget.day"]
+    assert judge(BudgetSettings(), name=None, agent=99) == []
+    assert [one.budget for one in judge(BudgetSettings(), name=None, day=60)] == ["budget.day"]
 
 
 def test_the_limit_that_is_advised_would_be_enough() -> None:
-    (one,) = judge(Budget(agent=1), agent=9)
+    (one,) = judge(BudgetSettings(agent=1), agent=9)
     assert one.hint.endswith("budget.agent 16")

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driver_request import Hooks, SessionRequest
+from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.ports import Driver
 from windlass.core.session_launch import HOOK_PORT
@@ -34,7 +34,7 @@ def request_(tmp_path: Path) -> SessionRequest:
     program = tmp_path / "bin/claude"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    hooks = Hooks(
+    hooks = HookChannels(
         observe=("observe",),
         policy=("policy", "a b"),
         url=f"http://127.0.0.1:{HOOK_PORT}/hook",

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driver_request import Hooks, SessionRequest
+from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.core.errors import DriverError, UserError
 from windlass.core.ports import Driver
 from windlass.core.session_launch import Launch
@@ -66,7 +66,7 @@ def request_(tmp_path: Path, receiver: str) -> SessionRequest:
         workspace=str(workspace),
         session_id=SESSION,
         mode="headless",
-        hooks=Hooks(
+        hooks=HookChannels(
             observe=(str(hook),),
             policy=(str(hook),),
             url=receiver,

@@ -37,7 +37,7 @@ class Available(NamedTuple):
     why: str = ""
 
 
-class _Place(NamedTuple):
+class _GroupFolder(NamedTuple):
     """Where groups with these limits are made."""
 
     folder: Path
@@ -103,7 +103,7 @@ def forget() -> None:
     _places.cache_clear()
 
 
-def _door(group: Path, place: _Place) -> Path:
+def _door(group: Path, place: _GroupFolder) -> Path:
     # Of the old kind the one for single threads: the other waits for the whole machine.
     return group / ("cgroup.procs" if place.version == 2 else "tasks")
 
@@ -121,7 +121,7 @@ def _line(group: Path, door: Path, limits: dict[str, int]) -> str:
     )
 
 
-def _limits(place: _Place, quota: Quota) -> dict[str, int]:
+def _limits(place: _GroupFolder, quota: Quota) -> dict[str, int]:
     values: dict[str, int] = {}
     if quota.processes and "pids" in place.controllers:
         values["pids.max"] = quota.processes
@@ -143,7 +143,7 @@ def _set(group: Path, limits: dict[str, int]) -> None:
 
 
 @cache
-def _places() -> tuple[list[_Place], str]:
+def _places() -> tuple[list[_GroupFolder], str]:
     """Those that work, and why one does not. It holds for as long as we live: so tried twice."""
     works, reasons = [], []
     for place in _candidates():
@@ -157,7 +157,7 @@ def _places() -> tuple[list[_Place], str]:
     return works, "; ".join(reasons)
 
 
-def _try(place: _Place) -> str:
+def _try(place: _GroupFolder) -> str:
     """Why no group with limits can be made and entered there; nothing if it can."""
     group = place.folder / f"{_NAME}trial-{secrets.token_hex(8)}"
     try:
@@ -174,7 +174,7 @@ def _try(place: _Place) -> str:
     return (done.stderr.strip() or f"ended with {done.returncode}") if done.returncode else ""
 
 
-def _candidates() -> list[_Place]:
+def _candidates() -> list[_GroupFolder]:
     """Where this process's own groups are: children keep the limits of their parents."""
     mounts = list(_mounts())
     places = []
@@ -185,11 +185,11 @@ def _candidates() -> list[_Place]:
             if number == "0" and kind == "cgroup2":
                 places += _delegated(folder, path)
             elif held and kind == "cgroup" and held <= set(options.split(",")):
-                places.append(_Place(folder / path.strip("/"), held, 1))
+                places.append(_GroupFolder(folder / path.strip("/"), held, 1))
     return places
 
 
-def _delegated(mount: Path, path: str) -> list[_Place]:
+def _delegated(mount: Path, path: str) -> list[_GroupFolder]:
     """The nearest group above us that gives its children these controllers, if it is ours."""
     folder = mount / path.strip("/")
     while folder != mount.parent:
@@ -197,7 +197,7 @@ def _delegated(mount: Path, path: str) -> list[_Place]:
             given = frozenset((folder / "cgroup.subtree_control").read_text().split())
             held = given & frozenset(_WANTED)
             if held and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
-                return [_Place(folder, held, 2)]
+                return [_GroupFolder(folder, held, 2)]
         folder = folder.parent
     return []
 

@@ -42,7 +42,7 @@ def offers(words: list[str]) -> list[str]:
     return [offer for offer in _possible(place, typed) if offer.startswith(typed)]
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Where the words before the last have led."""
 
     parser: ArgumentParser
@@ -56,8 +56,8 @@ class _Place(NamedTuple):
     """What there is of the last word."""
 
 
-def _place(parser: ArgumentParser, words: Iterable[str]) -> _Place:
-    place = _Place(parser, None, [], plain=False)
+def _place(parser: ArgumentParser, words: Iterable[str]) -> _Position:
+    place = _Position(parser, None, [], plain=False)
     for word in words:
         if place.option is not None and not word.startswith("-"):
             place = place._replace(option=None)
@@ -67,7 +67,7 @@ def _place(parser: ArgumentParser, words: Iterable[str]) -> _Place:
             place = place._replace(option=_valued(place.parser, word))
         elif isinstance(below := _positional(place), SubCommands):
             into = below.choices.get(word)
-            place = _Place(into or ArgumentParser(add_help=False), None, [], plain=place.plain)
+            place = _Position(into or ArgumentParser(add_help=False), None, [], plain=place.plain)
         else:
             place = place._replace(before=[*place.before, word])
     return place
@@ -79,7 +79,7 @@ def _valued(parser: ArgumentParser, word: str) -> Action | None:
     return next(found, None)
 
 
-def _positional(place: _Place) -> Action | None:
+def _positional(place: _Position) -> Action | None:
     """The argument that comes next."""
     taken = len(place.before)
     for action in _actions(place.parser):
@@ -95,7 +95,7 @@ def _actions(parser: ArgumentParser) -> list[Action]:
     return parser._actions  # noqa: SLF001 - argparse has no public way
 
 
-def _possible(place: _Place, typed: str) -> list[str]:
+def _possible(place: _Position, typed: str) -> list[str]:
     if typed.startswith("-") and not place.plain:
         named = {name for action in _actions(place.parser) for name in action.option_strings}
         return sorted(named)
@@ -109,7 +109,7 @@ def _possible(place: _Place, typed: str) -> list[str]:
     return [offer for offer in dict.fromkeys(found) if offer not in place.before]
 
 
-def _values(action: Action, place: _Place) -> list[str]:
+def _values(action: Action, place: _Position) -> list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     if action.nargs == REMAINDER:  # somebody else's command
@@ -121,15 +121,15 @@ def _values(action: Action, place: _Place) -> list[str]:
     return []
 
 
-def _commands(_: _Place) -> list[str]:
+def _commands(_: _Position) -> list[str]:
     return [entry.name for entry in ALL]
 
 
-def _agents(_: _Place) -> list[str]:
+def _agents(_: _Position) -> list[str]:
     return [agent["id"] for agent in _asked("agents")]
 
 
-def _recipients(place: _Place) -> list[str]:
+def _recipients(place: _Position) -> list[str]:
     """Whom a message can go to; after a comma, somebody more."""
     agents = _asked("agents")
     words = ["all", "children", "user", *(["parent"] if _inside_an_agent() else [])]
@@ -140,7 +140,7 @@ def _recipients(place: _Place) -> list[str]:
     return [before + comma + word for word in offered if word not in named]
 
 
-def _subjects(place: _Place) -> list[str]:
+def _subjects(place: _Position) -> list[str]:
     """What `wl why` explains; messages are many, and only looked for where one may be meant."""
     agents = _agents(place)
     if any(name.startswith(place.typed) for name in agents):
@@ -148,18 +148,18 @@ def _subjects(place: _Place) -> list[str]:
     return _messages(place)
 
 
-def _messages(_: _Place) -> list[str]:
+def _messages(_: _Position) -> list[str]:
     """Messages that are not dealt with, to the caller or from it, the newest first."""
     found = [*_received(), *_asked("inbox", sent=True)]
     found.sort(key=lambda message: float(message["created_at"]), reverse=True)
     return [message["id"] for message in found if message["state"] in OPEN]
 
 
-def _received_ids(_: _Place) -> list[str]:
+def _received_ids(_: _Position) -> list[str]:
     return [message["id"] for message in _received()]
 
 
-def _questions(_: _Place) -> list[str]:
+def _questions(_: _Position) -> list[str]:
     """Open questions, and who asks one thing only."""
     asked = [one for one in _received() if one["kind"] == "question" and one["from"] != "user"]
     askers = [message["from"] for message in asked]
@@ -181,31 +181,31 @@ def _inside_an_agent() -> bool:
     return "WINDLASS_SOCKET" in os.environ
 
 
-def _roles(_: _Place) -> list[str]:
+def _roles(_: _Position) -> list[str]:
     return [role["name"] for role in _asked("roles")]
 
 
-def _archives(_: _Place) -> list[str]:
+def _archives(_: _Position) -> list[str]:
     return [archive["id"] for archive in _asked("archives")]
 
 
-def _drivers(_: _Place) -> list[str]:
+def _drivers(_: _Position) -> list[str]:
     return [driver["name"] for driver in _asked("drivers")]
 
 
-def _entries(_: _Place) -> list[str]:
+def _entries(_: _Position) -> list[str]:
     return [entry["id"] for entry in _asked("trash")]
 
 
-def _keys(_: _Place) -> list[str]:
+def _keys(_: _Position) -> list[str]:
     return list(_asked("config"))
 
 
-def _repos(_: _Place) -> list[str]:
+def _repos(_: _Position) -> list[str]:
     return [repo["id"] for repo in _asked("repos")]
 
 
-def _settings(place: _Place) -> list[str]:
+def _settings(place: _Position) -> list[str]:
     """What a key can be set to, or what its list holds."""
     key = place.before[0]
     if key.rpartition(".")[2] == "driver":
@@ -223,7 +223,7 @@ def _literals(key: str) -> list[str]:
     return list(get_args(kind)) if get_origin(kind) is Literal else []
 
 
-_KNOWN: dict[str, Callable[[_Place], list[str]]] = {
+_KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "AGENT": _agents,
     "PARENT": _agents,
     "QUESTION": _questions,

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from windlass.cli.call import Call, coloured, flush, write
-from windlass.cli.index import HOME, NAMES, Entry
+from windlass.cli.index import HOME, NAMES, CommandEntry
 from windlass.core.errors import Internal, UserError, WindlassError
 from windlass.core.printable import printable, printable_line
 
@@ -65,7 +65,7 @@ def _run(words: list[str]) -> int:
     return _command(entry, [*front, *rest])
 
 
-def _command(entry: Entry, rest: list[str]) -> int:
+def _command(entry: CommandEntry, rest: list[str]) -> int:
     module = import_module(entry.module)
     try:
         args = parsed(parser_of(entry, module), rest)
@@ -88,7 +88,7 @@ def parsed(parser: ArgumentParser, words: list[str]) -> Namespace:
     return parser.parse_intermixed_args(words) if left else read
 
 
-def parser_of(entry: Entry, module: Any) -> ArgumentParser:
+def parser_of(entry: CommandEntry, module: Any) -> ArgumentParser:
     """The parser of a command: its own arguments, and those that every command takes."""
     about, _, more = (module.__doc__ or "").partition("\n")
     parser = Parser(

@@ -33,7 +33,7 @@ class WorkspaceCommands(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     timeout: Seconds = 600.0
 
 
-class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BoxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What boxes show and reach beyond the workspace, and how much they may take; 0: no limit."""
 
     domains: list[str] = []
@@ -47,26 +47,26 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disk_mb: Size = 20480
 
 
-class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The commands that decide whether a tree is good."""
 
     commands: list[str] = []
 
 
-class Landing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What lands, and what only a person may let in."""
 
     protected: list[str] = []
 
 
-class Trash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TrashSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much of what git ignores is kept when work is salvaged."""
 
     ignored_mb: Annotated[int, msgspec.Meta(ge=0)] = 64
     ignored_files: Annotated[int, msgspec.Meta(ge=0)] = 10_000
 
 
-class Claude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClaudeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How Claude Code is configured and paid for in agents."""
 
     config: Literal["inherit", "own"] = "inherit"
@@ -74,7 +74,7 @@ class Claude(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key_file: str = ""
 
 
-class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many USD may be spent before agents are paused; 0 or None is no limit."""
 
     agent: Usd = 10.0
@@ -82,14 +82,14 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repo: Usd | None = None
 
 
-class Mail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be said: messages a minute of one sender, and messages that wait for one."""
 
     rate: Positive = 120
     inbox: Positive = 200
 
 
-class Nudges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NudgeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When an agent that is idle and not done is reminded; each time after twice as long.
 
     And whether one is told that calls its goal reached with uncommitted work.
@@ -100,13 +100,13 @@ class Nudges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uncommitted: bool = True
 
 
-class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is run for each notice to the person."""
 
     command: str = ""
 
 
-class StatusNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StatusNodeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The crew's status in the instructions file of the person's own agent."""
 
     enabled: bool = False
@@ -130,16 +130,16 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workspace: WorkspaceCommands = WorkspaceCommands()
     roles: dict[RoleName, RoleSettings] = {}
     permissions: dict[RoleName, Tools] = {}
-    box: Box = Box()
-    gate: Gate = Gate()
-    landing: Landing = Landing()
-    trash: Trash = Trash()
-    claude: Claude = Claude()
-    budget: Budget = Budget()
-    mail: Mail = Mail()
-    nudges: Nudges = Nudges()
-    notify: Notify = Notify()
-    status_node: StatusNode = StatusNode()
+    box: BoxSettings = BoxSettings()
+    gate: GateSettings = GateSettings()
+    landing: LandingSettings = LandingSettings()
+    trash: TrashSettings = TrashSettings()
+    claude: ClaudeSettings = ClaudeSettings()
+    budget: BudgetSettings = BudgetSettings()
+    mail: MailSettings = MailSettings()
+    nudges: NudgeSettings = NudgeSettings()
+    notify: NotifySettings = NotifySettings()
+    status_node: StatusNodeSettings = StatusNodeSettings()
 
 
 ABOUT = {

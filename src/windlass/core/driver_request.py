@@ -21,7 +21,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     limits: bool = False
 
 
-class Hooks(msgspec.Struct, frozen=True, kw_only=True):
+class HookChannels(msgspec.Struct, frozen=True, kw_only=True):
     """How a session reports and asks: absolute argv of command hooks, and an address for http ones.
 
     `observe` records any event; `policy` records a PreToolUse or PermissionRequest and prints what
@@ -52,7 +52,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     session_id: str
     mode: Mode
-    hooks: Hooks
+    hooks: HookChannels
     rewake: tuple[str, ...] = ()
     prompt: str | None = None
     resume: bool = False

@@ -13,7 +13,7 @@ import msgspec
 
 from windlass.core import shapes
 from windlass.core.claude.usage import canonical
-from windlass.core.config import Budget
+from windlass.core.config import BudgetSettings
 from windlass.core.errors import ConfigError
 from windlass.core.usage import Usage, UsageReport
 
@@ -135,7 +135,7 @@ class Exceeded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(
-    figures: Figures, budget: Budget, *, agent: str | None, own: float | None, repo: str
+    figures: Figures, budget: BudgetSettings, *, agent: str | None, own: float | None, repo: str
 ) -> list[Exceeded]:
     """Lists the budgets that are spent; zero is no limit.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from windlass.core.driver_request import Hooks
+from windlass.core.driver_request import HookChannels
 from windlass.core.session_launch import ReceiverSpec
 
 OVER_HTTP = (
@@ -33,12 +33,12 @@ _TIMEOUT = 20
 _WAITS_AT_MOST = 86_400
 
 
-def receiver(hooks: Hooks, path: Path) -> ReceiverSpec:
+def receiver(hooks: HookChannels, path: Path) -> ReceiverSpec:
     """Returns the listener for the hooks that `settings` put into that file."""
     return ReceiverSpec(token=hooks.token, events=hooks.events, files=(str(path),))
 
 
-def settings(hooks: Hooks, rewake: tuple[str, ...]) -> dict[str, Any]:
+def settings(hooks: HookChannels, rewake: tuple[str, ...]) -> dict[str, Any]:
     """Returns the `hooks` table of a settings or plugin file."""
     heard = {
         "type": "http",

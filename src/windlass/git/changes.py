@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from windlass.git.repository import Repository
-    from windlass.git.runner import Result
+    from windlass.git.runner import GitResult
 
-    _Git = Callable[..., Result]
+    _Git = Callable[..., GitResult]
 
 
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")

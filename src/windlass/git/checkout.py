@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from windlass.git.repository import Repository
-    from windlass.git.runner import Result
+    from windlass.git.runner import GitResult
 
 _TOKEN = b"windlass "
 _GUARD = "index.lock"
@@ -198,7 +198,7 @@ class Follower:
         self._publish()
         self.stuck = False
 
-    def _read_tree(self, old: str, new: str, *more: str) -> Result:
+    def _read_tree(self, old: str, new: str, *more: str) -> GitResult:
         return run(
             ["read-tree", *more, "-m", "-u", old, new],
             dirs=self._dirs,

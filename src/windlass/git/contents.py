@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git.walk import Entry, unlock
+from windlass.git.walk import WalkEntry, unlock
 
 if TYPE_CHECKING:
     from windlass.git.quarantine import Importer, Quarantine
@@ -93,7 +93,7 @@ def usual_modes(survey: Survey) -> Modes:
     return Modes(usual, usual_exec, odd)
 
 
-def _mode(entry: Entry) -> bytes:
+def _mode(entry: WalkEntry) -> bytes:
     if entry.kind == "link":
         return b"120000"
     return b"100755" if entry.info.st_mode & 0o100 else b"100644"
@@ -103,7 +103,7 @@ def _algorithm(inside: Quarantine) -> str:
     return "sha256" if inside.sha256 else "sha1"
 
 
-def _hash(top: bytes, entry: Entry, algorithm: str) -> str | None:
+def _hash(top: bytes, entry: WalkEntry, algorithm: str) -> str | None:
     path = os.path.join(top, entry.path)
     try:
         if entry.kind == "link":
@@ -143,7 +143,7 @@ def open_plain(path: bytes) -> IO[bytes]:
     return os.fdopen(handle, "rb")
 
 
-def _send(importer: Importer, top: bytes, entry: Entry) -> str:
+def _send(importer: Importer, top: bytes, entry: WalkEntry) -> str:
     path = os.path.join(top, entry.path)
     if entry.kind == "link":
         return importer.blob(os.readlink(path))

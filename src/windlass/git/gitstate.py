@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from windlass.git.contents import Tree
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.walk import Entry
-    from windlass.git.workspace_state import Place
+    from windlass.git.walk import WalkEntry
+    from windlass.git.workspace_state import WorkspacePlace
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
@@ -99,7 +99,7 @@ def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
     return known if came is None else known & came
 
 
-def keep_state(importer: Importer, place: Place) -> list[Dropped]:
+def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
     """Keeps the workspace's own git folder; a clone's objects come home another way."""
     if place.git_dir is None:
         return []
@@ -114,7 +114,7 @@ def keep_state(importer: Importer, place: Place) -> list[Dropped]:
 
 
 def keep_nested(
-    importer: Importer, repo: Repository, *, place: Place, entry: Entry, number: int
+    importer: Importer, repo: Repository, *, place: WorkspacePlace, entry: WalkEntry, number: int
 ) -> Nested:
     """Keeps a nested repository's `.git`, and what it points to where that is ours."""
     path = os.path.join(place.path, os.fsdecode(entry.path))
@@ -143,7 +143,7 @@ def keep_nested(
     )
 
 
-def named_by_nested(repo: Repository, *, place: Place, entry: Entry) -> set[str]:
+def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry) -> set[str]:
     """Gathers the ids that a nested repository's own files mention: it may borrow our objects."""
     inner = nested_place(repo, place, os.path.dirname(entry.path))
     if inner is None or inner.git_dir is None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
     from windlass.git.runner import Dirs
-    from windlass.git.workspace_state import Place
+    from windlass.git.workspace_state import WorkspacePlace
 
 _TRIES = 3
 
@@ -162,7 +162,9 @@ class Brought(NamedTuple):
     behind: list[str]
 
 
-def bring(repo: Repository, inside: Quarantine, *, place: Place, wanted: set[str]) -> Brought:
+def bring(
+    repo: Repository, inside: Quarantine, *, place: WorkspacePlace, wanted: set[str]
+) -> Brought:
     """Makes everything that `wanted` reaches available in the quarantine."""
     if place.git_dir is None:
         return Brought(set(), [])

@@ -19,7 +19,7 @@ import msgspec
 from windlass.core.errors import GitError
 from windlass.git.blobs import kinds
 from windlass.git.repository import object_format
-from windlass.git.runner import Dirs, Result, failed, start
+from windlass.git.runner import Dirs, GitResult, failed, start
 from windlass.git.workspace_state import OBJECTS_PREFIX, quoted_alternate
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class Importer:
     def _failure(self) -> GitError:
         code = self._git.wait()
         self._log.seek(0)
-        return failed(self._args, Result(code, b"", self._log.read()))
+        return failed(self._args, GitResult(code, b"", self._log.read()))
 
 
 def _quoted(path: bytes) -> bytes:

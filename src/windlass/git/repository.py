@@ -22,7 +22,7 @@ from windlass.git.runner import Dirs, run, user_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from windlass.git.runner import Result
+    from windlass.git.runner import GitResult
 
 
 _ON_BRANCH = b"ref: refs/heads/"
@@ -59,7 +59,7 @@ class Repository(msgspec.Struct, frozen=True):
                 ) from None
         return self.private
 
-    def git(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> Result:
+    def git(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> GitResult:
         """Runs git on refs and objects."""
         return run(args, dirs=self.dirs, stdin=stdin, ok=ok)
 
@@ -119,7 +119,7 @@ def _main_root(common: str) -> str:
     )
 
 
-def _line(result: Result) -> str:
+def _line(result: GitResult) -> str:
     return os.fsdecode(result.out.removesuffix(b"\n"))
 
 
@@ -295,7 +295,7 @@ def _update(verb: str, new: str, old: str | None) -> bytes:
     return os.fsencode(f"{verb} {new}" + (f" {old}" if old else "") + "\n")
 
 
-def _refuse(repo: Repository, ref: str, *, old: str | None, said: Result) -> None:
+def _refuse(repo: Repository, ref: str, *, old: str | None, said: GitResult) -> None:
     now = read_ref(repo, ref)
     if old is not None and (now or "0" * len(old)) != old:
         raise Conflict(

@@ -24,7 +24,7 @@ from windlass.git.walk import walk
 if TYPE_CHECKING:
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.workspace_state import Place
+    from windlass.git.workspace_state import WorkspacePlace
 
 _ID = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _LIMIT = 64 << 20
@@ -63,7 +63,7 @@ def branch_log(git_dir: str, ref: str) -> set[str]:
     return {match.decode() for match in _ID.findall(content)}
 
 
-def stashes(place: Place, *, branch: str | None) -> list[Stash]:
+def stashes(place: WorkspacePlace, *, branch: str | None) -> list[Stash]:
     """Lists the stashes that belong to the workspace, newest first.
 
     Linked worktrees share one stash: theirs are those made on their branch. Those made on no
@@ -84,7 +84,7 @@ def stashes(place: Place, *, branch: str | None) -> list[Stash]:
     return found[::-1]
 
 
-def private_refs(repo: Repository, place: Place) -> dict[str, str]:
+def private_refs(repo: Repository, place: WorkspacePlace) -> dict[str, str]:
     """Gives the refs that go away with the workspace, as they are written there."""
     if place.git_dir is None:
         return {}

@@ -79,7 +79,7 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """What git is started through, for what is safe only inside a box."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class GitResult(msgspec.Struct, frozen=True):
     """How one git call ended."""
 
     code: int
@@ -155,7 +155,7 @@ def run(
     keep: tuple[int, ...] = (),
     source: IO[bytes] | None = None,
     sink: IO[bytes] | None = None,
-) -> Result:
+) -> GitResult:
     """Runs git to its end; raises `GitError` when it ends with a code that is not in `ok`.
 
     The descriptors in `keep` stay open in git, so that a lock on them outlives a killed daemon.
@@ -185,7 +185,7 @@ def run(
             ) from error
         finally:
             _end(process)
-    result = Result(process.returncode, out or b"", err)
+    result = GitResult(process.returncode, out or b"", err)
     if result.code not in ok:
         raise failed(args, result)
     return result
@@ -225,7 +225,7 @@ def spell(args: Sequence[StrOrBytesPath]) -> str:
     return " ".join(["git", *(printable_line(os.fsdecode(arg)) for arg in args)])
 
 
-def failed(args: Sequence[StrOrBytesPath], result: Result) -> GitError:
+def failed(args: Sequence[StrOrBytesPath], result: GitResult) -> GitError:
     """Describes a failed git call."""
     argv = ["git", *(printable_line(os.fsdecode(arg)) for arg in args)]
     # What git repeats may be an agent's words.

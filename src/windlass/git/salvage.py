@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
     from windlass.git.runner import Dirs
-    from windlass.git.workspace_state import Place
+    from windlass.git.workspace_state import WorkspacePlace
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ def _time_of(stamp: str) -> int:
 class _Found(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen in a workspace before anything is written."""
 
-    place: Place
+    place: WorkspacePlace
     folder: bool
     branch: str | None
     tip: str | None
@@ -200,7 +200,7 @@ def _is_whole(dirs: Dirs, oid: str | None) -> bool:
     return run(walk, dirs=dirs, ok=range(256), timeout=LONG).code == 0
 
 
-def _own_branch(repo: Repository, place: Place) -> str | None:
+def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
     known = registered.branch_of(repo, place.path)
     if known is not None or place.git_dir is None:
         return known

@@ -13,7 +13,7 @@ from windlass.git import workspace_state
 from windlass.git.included import user_excludes
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.walk import walk
-from windlass.git.workspace_state import Operation, Place
+from windlass.git.workspace_state import Operation, WorkspacePlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def status(repo: Repository, path: str) -> WorkStatus:
     return _status(repo, place, config=user_excludes(repo))
 
 
-def _status(repo: Repository, place: Place, *, config: Mapping[str, str]) -> WorkStatus:
+def _status(repo: Repository, place: WorkspacePlace, *, config: Mapping[str, str]) -> WorkStatus:
     if not workspace_state.is_folder(place.path):
         ref, head = workspace_state.head_of(repo, place)
         return WorkStatus(exists=False, branch=_branch(ref), head=head)
@@ -127,7 +127,7 @@ def _empty_tree(dirs: Dirs) -> str:
 
 def _nested_work(
     repo: Repository,
-    place: Place,
+    place: WorkspacePlace,
     *,
     dirs: Dirs,
     ignored: set[bytes],
@@ -160,7 +160,12 @@ def _gitlinks(dirs: Dirs, paths: list[bytes]) -> dict[bytes, str]:
 
 
 def _is_untouched(
-    repo: Repository, place: Place, *, path: bytes, link: str | None, config: Mapping[str, str]
+    repo: Repository,
+    place: WorkspacePlace,
+    *,
+    path: bytes,
+    link: str | None,
+    config: Mapping[str, str],
 ) -> bool:
     """Says whether a nested repository is a submodule exactly as the index records it."""
     if link is None:
@@ -172,12 +177,12 @@ def _is_untouched(
     return state.head == link and state.clean
 
 
-def nested_place(repo: Repository, outer: Place, path: bytes) -> Place | None:
+def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> WorkspacePlace | None:
     """Finds the git folder of a nested repository if it lies where it may be read."""
     folder = os.path.join(outer.path, os.fsdecode(path))
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
-        return Place(path=folder, kind="clone", git_dir=own, common_dir=own)
+        return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own)
     pointer = workspace_state.read_small(own)
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
@@ -187,5 +192,5 @@ def nested_place(repo: Repository, outer: Place, path: bytes) -> Place | None:
     if not target.startswith((repo.git_dir + os.sep, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
-        return Place(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
-    return Place(path=folder, kind="clone", git_dir=target, common_dir=target)
+        return WorkspacePlace(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
+    return WorkspacePlace(path=folder, kind="clone", git_dir=target, common_dir=target)

@@ -19,13 +19,13 @@ from windlass.git import workspace_state
 from windlass.git.manifest import Dropped
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
-from windlass.git.walk import Entry, walk
+from windlass.git.walk import WalkEntry, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from windlass.git.repository import Repository
-    from windlass.git.workspace_state import Place
+    from windlass.git.workspace_state import WorkspacePlace
 
 # Folders that a tool makes again; kept last, when the cap has room.
 REBUILDABLE = frozenset(
@@ -40,8 +40,8 @@ _MANY = 200
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """What there is, sorted into what is kept and what is not."""
 
-    files: list[Entry]
-    dotgits: list[Entry]
+    files: list[WalkEntry]
+    dotgits: list[WalkEntry]
     empty: list[bytes]
     ignored: set[bytes]
     """The kept ones that git ignores."""
@@ -51,7 +51,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 class _Unit(msgspec.Struct, frozen=True):
     """An ignored thing that is kept or dropped as a whole."""
 
-    entry: Entry
+    entry: WalkEntry
     size: int
     count: int
 
@@ -61,7 +61,9 @@ class _Unit(msgspec.Struct, frozen=True):
         return rebuilt, self.size, self.entry.path
 
 
-def survey(repo: Repository, place: Place, dirs: Dirs, *, size_cap: int, count_cap: int) -> Survey:
+def survey(
+    repo: Repository, place: WorkspacePlace, dirs: Dirs, *, size_cap: int, count_cap: int
+) -> Survey:
     """Walks the folder once, asks git what is ignored, and chooses."""
     found = list(walk(place.path))
     rules = _ignored_by(dirs)
@@ -91,7 +93,7 @@ def survey(repo: Repository, place: Place, dirs: Dirs, *, size_cap: int, count_c
     )
 
 
-def _is_special(entry: Entry) -> bool:
+def _is_special(entry: WalkEntry) -> bool:
     mode = entry.info.st_mode
     return not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode))
 
@@ -105,7 +107,7 @@ def _ignored_by(dirs: Dirs) -> set[bytes]:
     return {name.rstrip(b"/") for name in said.out.split(b"\0") if name}
 
 
-def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes]:
+def _ignored_in_nested(repo: Repository, place: WorkspacePlace, path: bytes) -> set[bytes]:
     # Git does not look into a nested repository, so its own rules are asked there.
     inner = nested_place(repo, place, path)
     if inner is None:
@@ -114,7 +116,7 @@ def _ignored_in_nested(repo: Repository, place: Place, path: bytes) -> set[bytes
         return {path + b"/" + name for name in _ignored_by(dirs)}
 
 
-def _under(found: list[Entry], rules: set[bytes]) -> set[bytes]:
+def _under(found: list[WalkEntry], rules: set[bytes]) -> set[bytes]:
     """Spreads the rules to everything below an ignored folder; parents come before children."""
     ignored: set[bytes] = set()
     for entry in sorted(found, key=lambda entry: entry.path.count(b"/")):
@@ -123,7 +125,7 @@ def _under(found: list[Entry], rules: set[bytes]) -> set[bytes]:
     return ignored
 
 
-def _unit(place: Place, entry: Entry) -> _Unit:
+def _unit(place: WorkspacePlace, entry: WalkEntry) -> _Unit:
     if entry.kind != "dotgit" or not stat.S_ISDIR(entry.info.st_mode):
         return _Unit(entry, entry.info.st_size, 1)
     inner = list(walk(os.path.join(place.path, os.fsdecode(entry.path))))

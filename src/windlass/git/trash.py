@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
 
 __all__ = [
-    "Change",
     "Contents",
     "Restored",
+    "SalvagedChange",
     "TrashEntry",
     "empty",
     "entries",
@@ -57,7 +57,7 @@ class TrashEntry(msgspec.Struct, frozen=True, kw_only=True):
     meta: dict[str, object]
 
 
-class Change(msgspec.Struct, frozen=True):
+class SalvagedChange(msgspec.Struct, frozen=True):
     """One file that differed from HEAD: A, M, D or T, and its path."""
 
     letter: str
@@ -68,7 +68,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What is inside one salvage."""
 
     entry: TrashEntry
-    changes: list[Change]
+    changes: list[SalvagedChange]
     commits: list[Commit]
     stashes: list[Stash]
     nested: list[str]
@@ -140,7 +140,7 @@ def show(repo: Repository, entry: TrashEntry) -> Contents:
     )
 
 
-def _changes(repo: Repository, commit: str, about: Manifest) -> list[Change]:
+def _changes(repo: Repository, commit: str, about: Manifest) -> list[SalvagedChange]:
     if not about.folder:
         return []
     nothing = repo.git("hash-object", "-w", "-t", "tree", "--stdin").out.decode().strip()
@@ -150,7 +150,7 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[Change]:
     said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
     fields = said.out.split(b"\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    return [Change(letter.decode(), os.fsdecode(name)) for letter, name in pairs]
+    return [SalvagedChange(letter.decode(), os.fsdecode(name)) for letter, name in pairs]
 
 
 def restore(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Kind = Literal["file", "link", "folder", "dotgit", "special"]
 
 
-class Entry(NamedTuple):
+class WalkEntry(NamedTuple):
     """One thing found; `path` is relative to the walked root, in bytes, with `/` between names."""
 
     path: bytes
@@ -48,7 +48,7 @@ def kind_of(name: bytes, mode: int) -> Kind:
     return "special"
 
 
-def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Iterator[Entry]:
+def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Iterator[WalkEntry]:
     """Yields everything below `root` except `root/.git` itself; a folder comes before its content.
 
     Folders that `enter` refuses are yielded but not opened, and neither is a nested `.git`.
@@ -67,7 +67,7 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
                 pending.append(entry.path)
 
 
-def _children(top: bytes, folder: bytes) -> list[Entry]:
+def _children(top: bytes, folder: bytes) -> list[WalkEntry]:
     here = os.path.join(top, folder) if folder else top
     found = []
     for child in _scan(here):
@@ -76,7 +76,7 @@ def _children(top: bytes, folder: bytes) -> list[Entry]:
         except FileNotFoundError:
             continue
         path = folder + b"/" + child.name if folder else child.name
-        found.append(Entry(path, kind_of(child.name, info.st_mode), info))
+        found.append(WalkEntry(path, kind_of(child.name, info.st_mode), info))
     found.sort(key=lambda entry: entry.path)
     return found
 

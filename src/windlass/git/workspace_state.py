@@ -47,7 +47,7 @@ _OPERATIONS: tuple[tuple[str, Operation], ...] = (
 )
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class WorkspacePlace(msgspec.Struct, frozen=True, kw_only=True):
     """A workspace folder and the git folder that is truly its own, if there is one."""
 
     path: str
@@ -73,7 +73,7 @@ def quoted_alternate(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def lent_list(place: Place, lent: str) -> str:
+def lent_list(place: WorkspacePlace, lent: str) -> str:
     """Lists for git where a clone's objects are: the plain files lent of it, and its lender's.
 
     The main repository may have tidied away what a clone still borrows from the mirror.
@@ -81,7 +81,7 @@ def lent_list(place: Place, lent: str) -> str:
     return ":".join(quoted_alternate(path) for path in (lent, place.lender) if path is not None)
 
 
-def of_clone(place: Place, dirs: Dirs) -> Dirs:
+def of_clone(place: WorkspacePlace, dirs: Dirs) -> Dirs:
     """Narrows a look at a clone to the objects that its agent can see, where those are known.
 
     An agent can write down any id that it has heard of; what only the main repository has under
@@ -92,25 +92,25 @@ def of_clone(place: Place, dirs: Dirs) -> Dirs:
     return Dirs(git_dir=os.path.dirname(place.lender), objects=dirs.objects)
 
 
-def narrows(place: Place) -> bool:
+def narrows(place: WorkspacePlace) -> bool:
     """Whether it is a clone of which is known what its agent can see."""
     return place.lender is not None and is_folder(place.lender)
 
 
-def locate(repo: Repository, path: str) -> Place:
+def locate(repo: Repository, path: str) -> WorkspacePlace:
     """Finds the git state of the workspace at `path`, whether or not the folder still exists."""
     real = canonical(path)
     admin = find_admin(repo, real)
     if admin is not None:
         # The repository may have come to lie behind a link of the person's.
         own_dir = canonical(admin)
-        return Place(path=real, kind="worktree", git_dir=own_dir, common_dir=repo.git_dir)
+        return WorkspacePlace(path=real, kind="worktree", git_dir=own_dir, common_dir=repo.git_dir)
     own = os.path.join(real, ".git")
     if is_folder(own) and is_folder(os.path.join(own, "objects")):
         origin = registered.origin_of(repo, real)
         lender = os.path.join(origin, "objects") if origin is not None else None
-        return Place(path=real, kind="clone", git_dir=own, common_dir=own, lender=lender)
-    return Place(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir)
+        return WorkspacePlace(path=real, kind="clone", git_dir=own, common_dir=own, lender=lender)
+    return WorkspacePlace(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir)
 
 
 def canonical(path: str) -> str:
@@ -159,7 +159,7 @@ def read_person(path: str, *, limit: int = 65536) -> bytes:
 
 
 def head_of(
-    repo: Repository, place: Place, *, objects: str | None = None
+    repo: Repository, place: WorkspacePlace, *, objects: str | None = None
 ) -> tuple[str | None, str | None]:
     """Gives the ref that HEAD follows (None: detached) and HEAD's commit (None: unborn).
 
@@ -192,7 +192,7 @@ def _asked_head(git_dir: str, common_dir: str) -> tuple[str | None, str | None]:
     return ref or None, said.out.decode().strip() or None
 
 
-def operation_of(place: Place) -> Operation | None:
+def operation_of(place: WorkspacePlace) -> Operation | None:
     """Names what git is in the middle of there."""
     return operation_in(place.git_dir) if place.git_dir is not None else None
 
@@ -246,7 +246,9 @@ def locked_file(path: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def viewed(repo: Repository, place: Place, *, otherwise: str | None = None) -> Iterator[View]:
+def viewed(
+    repo: Repository, place: WorkspacePlace, *, otherwise: str | None = None
+) -> Iterator[View]:
     """Lends folders through which git sees the workspace's files and a copy of its index.
 
     Configuration comes from the main repository alone: the temporary git folder holds nothing but
@@ -265,7 +267,7 @@ def viewed(repo: Repository, place: Place, *, otherwise: str | None = None) -> I
 
 
 @contextlib.contextmanager
-def glanced(repo: Repository, place: Place) -> Iterator[View]:
+def glanced(repo: Repository, place: WorkspacePlace) -> Iterator[View]:
     """Lends the same for questions that read no object but HEAD's own.
 
     Those are mostly at home already, and then none of a clone's has to be lent.
@@ -286,7 +288,7 @@ def _write_head(dirs: Dirs, head: str | None) -> None:
 
 
 @contextlib.contextmanager
-def indexed(repo: Repository, place: Place) -> Iterator[Dirs]:
+def indexed(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
     """Lends the same without HEAD and objects, which is enough to ask what is ignored."""
     with scratch(repo) as folder:
         tree = place.path if is_folder(place.path) else folder

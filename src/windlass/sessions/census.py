@@ -30,7 +30,7 @@ class Identity(NamedTuple):
         return stat is not None and stat.start == self.start
 
 
-class Entry(NamedTuple):
+class ProcessEntry(NamedTuple):
     """A living process: who it is, its parent, its environment as NUL-separated assignments."""
 
     identity: Identity
@@ -47,13 +47,13 @@ class _Stat(NamedTuple):
     start: float
 
 
-def take() -> dict[int, Entry]:
+def take() -> dict[int, ProcessEntry]:
     """Looks at all processes, at the newest first; those that end meanwhile are left out."""
     found = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
     return {pid: entry for pid, entry in found if entry is not None}
 
 
-def newest(count: int = 64) -> Iterator[Entry]:
+def newest(count: int = 64) -> Iterator[ProcessEntry]:
     """Looks at the latest process numbers given out only, from the very latest down.
 
     A program that keeps replacing itself is always among them, and often gone before a look at
@@ -82,12 +82,12 @@ def identify(pid: int) -> Identity | None:
     return None if stat is None else Identity(pid, stat.start)
 
 
-def look(pid: int) -> Entry | None:
+def look(pid: int) -> ProcessEntry | None:
     """Looks at one process; an environment that may not be read counts as empty."""
     stat = _stat(pid)
     if stat is None:
         return None
-    return Entry(Identity(pid, stat.start), stat.parent, _environ(pid))
+    return ProcessEntry(Identity(pid, stat.start), stat.parent, _environ(pid))
 
 
 def _stat(pid: int) -> _Stat | None:

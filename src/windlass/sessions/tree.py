@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from windlass.core.sessions import StopReport
-from windlass.sessions.census import Entry, Identity, look, newest, take
+from windlass.sessions.census import Identity, ProcessEntry, look, newest, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,7 +146,7 @@ class Tree:
         self._living |= found
         return [*found]
 
-    def _chosen(self, census: dict[int, Entry]) -> set[int]:
+    def _chosen(self, census: dict[int, ProcessEntry]) -> set[int]:
         children: dict[int, list[int]] = {}
         for pid, entry in census.items():
             children.setdefault(entry.parent, []).append(pid)

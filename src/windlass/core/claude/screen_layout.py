@@ -41,7 +41,7 @@ _PALETTE = re.compile(r"[345]8;(?:5;\d+|2;\d+;\d+;\d+);?")
 """Numbers of colours, which look like attributes."""
 
 
-class Box(msgspec.Struct, frozen=True):
+class PromptBox(msgspec.Struct, frozen=True):
     """The prompt box: the lines of its edges, and what stands in it."""
 
     top: int
@@ -81,7 +81,7 @@ class Layout(msgspec.Struct, frozen=True):
     """A screen in parts. Without a box, everything is above."""
 
     lines: tuple[str, ...]
-    box: Box | None
+    box: PromptBox | None
     above: tuple[str, ...]
     below: tuple[str, ...]
     faint: bool = False
@@ -152,7 +152,7 @@ def is_edge(line: str) -> bool:
     return is_rule(line) or line[:1] in ("╭", "╰", "┌", "└")
 
 
-def _find_box(lines: Sequence[str]) -> Box | None:
+def _find_box(lines: Sequence[str]) -> PromptBox | None:
     """The lowest prompt between two rules, or in a frame as older versions draw it."""
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]
@@ -167,7 +167,7 @@ def _find_box(lines: Sequence[str]) -> Box | None:
         written = lines[number + 1 : bottom] if bottom is not None else ()
         if bottom is not None and (framed or all(line[:1] in ("", " ") for line in written)):
             text = _inside(lines[number:bottom], framed=framed)
-            return Box(top=max(number - 1, 0), bottom=bottom, text=text)
+            return PromptBox(top=max(number - 1, 0), bottom=bottom, text=text)
     return None
 
 
@@ -178,7 +178,7 @@ def _inside(lines: Sequence[str], *, framed: bool) -> str:
     return "\n".join([first[1:].strip(), *(line.removeprefix("  ") for line in rest)]).strip()
 
 
-def _is_faint(raw: Sequence[str], box: Box) -> bool:
+def _is_faint(raw: Sequence[str], box: PromptBox) -> bool:
     """Whether all but the character under the cursor is drawn faintly."""
     drawn = raw[box.top : box.bottom]
     line = next((one for one in drawn if _PROMPT.match(without_escapes(one))), "")

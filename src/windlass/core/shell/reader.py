@@ -12,7 +12,7 @@ from windlass.core.shell.tree import Broken, Node, Word
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-class Line(NamedTuple):
+class ShellLine(NamedTuple):
     """A line that could be read."""
 
     node: Node
@@ -22,7 +22,7 @@ class Line(NamedTuple):
     """The text without its here-documents, for a second reader."""
 
 
-def read(text: str) -> Line:
+def read(text: str) -> ShellLine:
     """Reads a line, which may be many; raises Broken."""
     if _CONTROL.search(text):
         raise Broken("it holds control characters")
@@ -35,7 +35,7 @@ def read(text: str) -> Line:
         raise Broken(f"{reader.peek()!r} where a command should be")
     reader.require_no_document()
     outline = "".join(text[start:end] for start, end in _kept(reader.cut, len(text)))
-    return Line(node, frozenset(reader.sums), outline)
+    return ShellLine(node, frozenset(reader.sums), outline)
 
 
 def word(text: str) -> Word | None:

@@ -17,7 +17,7 @@ from windlass.box import toolchains
 from windlass.core import crew
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.driver_request import Hooks, SessionRequest
+from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.core.errors import Conflict
 from windlass.core.session_launch import HOOK_PORT, Mode
 from windlass.daemon.kernel import repos, settings, untrusted_files
@@ -112,7 +112,7 @@ def draft(
     context: Context, driver: str, *, mode: Mode, root: str, config: Config, boxed: bool = False
 ) -> SessionRequest:
     """What is known of a session in or below `root` before there is an agent."""
-    nothing = Hooks(observe=(), policy=(), url="", token="", events="")
+    nothing = HookChannels(observe=(), policy=(), url="", token="", events="")
     return SessionRequest(
         agent="",
         folder=str(context.folders.home / "agents"),
@@ -193,14 +193,14 @@ def _written_out(context: Context, values: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _hooks(context: Context, agent: Agent, session: Session) -> Hooks:
+def _hooks(context: Context, agent: Agent, session: Session) -> HookChannels:
     events = str(context.folders.events(agent.uid, session.number))
     sockets = context.folders.sockets(agent.uid)
     wake, api = str(sockets / "wake"), str(sockets / "api")
     ours = resources.files("windlass.hooks")
     python = (sys.executable, "-I", "-S")
     policy = str(context.folders.policy(agent.uid))
-    return Hooks(
+    return HookChannels(
         observe=(*python, str(ours / "observe.py"), events, wake),
         policy=(*python, str(ours / "policy.py"), events, wake, api, policy),
         url=f"http://127.0.0.1:{HOOK_PORT}/hook",

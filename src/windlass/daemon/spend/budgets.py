@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from windlass.core import pricing
-from windlass.core.config import Budget
+from windlass.core.config import BudgetSettings
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, Conflict, Denied, WindlassError
 from windlass.core.events import BudgetExceeded, BudgetWarning
@@ -100,7 +100,9 @@ class Budgets:
         except ConfigError as error:
             # A broken file must not mean that anything may be spent.
             log.warning("judging %s by the default budgets: %s", agent.id, error.message)
-            exceeded = _judge(self._context, agent.repo, agent, Budget(), notional=not metered)
+            exceeded = _judge(
+                self._context, agent.repo, agent, BudgetSettings(), notional=not metered
+            )
         return _Judged(agent, number, bool(metered), exceeded)
 
     def _warn(self, judged: _Judged) -> None:
@@ -159,7 +161,7 @@ def _exceeded(
 
 
 def _judge(
-    context: Context, repo: RepoId, agent: Agent | None, budget: Budget, *, notional: bool
+    context: Context, repo: RepoId, agent: Agent | None, budget: BudgetSettings, *, notional: bool
 ) -> list[Exceeded]:
     today = costs.day_of(context.clock.now())
     figures = context.store.read(
@@ -175,7 +177,13 @@ def _judge(
 
 
 def _figures(
-    connection: Any, budget: Budget, repo: RepoId, agent: Agent | None, *, day: str, notional: bool
+    connection: Any,
+    budget: BudgetSettings,
+    repo: RepoId,
+    agent: Agent | None,
+    *,
+    day: str,
+    notional: bool,
 ) -> Figures:
     """Sums up what there is a limit for."""
     total = partial(spending.total, connection, notional=notional)

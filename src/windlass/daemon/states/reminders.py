@@ -13,7 +13,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from windlass.core import crew, events, reasons, states
-from windlass.core.config import Nudges
+from windlass.core.config import NudgeSettings
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.events import AgentState, Hook, NudgesOver
@@ -56,7 +56,7 @@ class Reminders:
         if self._context.store.read(lambda c: _step(c, agent.uid, configured, now)) is not None:
             self._context.store.write(partial(_take_step, uid=agent.uid, configured=configured))
 
-    def _configured(self, repo: RepoId) -> Nudges | None:
+    def _configured(self, repo: RepoId) -> NudgeSettings | None:
         try:
             root = repos.by_id(self._context, repo).root
             return settings.load(self._context.folders.home, root).nudges
@@ -107,7 +107,7 @@ def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
 
 
 def _step(
-    connection: sa.Connection, uid: Uid, configured: Nudges, now: float
+    connection: sa.Connection, uid: Uid, configured: NudgeSettings, now: float
 ) -> Literal["reminder", "over"] | None:
     agent = rows.agent(connection, uid)
     if agent is None or agent.ended_at is not None:
@@ -139,7 +139,7 @@ def _expects(connection: sa.Connection, agent: Agent) -> bool:
     return reports.at_work(crew.below(agent, rows.agents(connection, repo=agent.repo)))
 
 
-def _take_step(writing: Writing, *, uid: Uid, configured: Nudges) -> None:
+def _take_step(writing: Writing, *, uid: Uid, configured: NudgeSettings) -> None:
     """Does what is due now, which may be less than what was due before this transaction."""
     step = _step(writing.connection, uid, configured, writing.now)
     agent = rows.agent(writing.connection, uid)

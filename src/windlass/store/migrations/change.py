@@ -16,7 +16,7 @@ def counted(name: str) -> sa.Column[int]:
     return sa.Column(name, kind, primary_key=True, autoincrement=True)
 
 
-class Change:
+class SchemaChange:
     """One migration in its transaction. After each statement the process may die, under test.
 
     Until schema 5 migrations were in no transaction. One that was killed left empty tables and new

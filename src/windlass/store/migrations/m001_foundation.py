@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from windlass.store.migrations.change import Change, counted
+from windlass.store.migrations.change import SchemaChange, counted
 
 _metadata = sa.MetaData()
 
@@ -104,7 +104,7 @@ _intents = sa.Table(
 sa.Index("intents_by_status", _intents.c.status)
 
 
-def migrate(change: Change) -> None:
+def migrate(change: SchemaChange) -> None:
     """Makes the first tables."""
     for table in (_repos, _agents, _sessions, _observations, _events, _intents):
         change.add_table(table)

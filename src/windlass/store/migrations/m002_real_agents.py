@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from windlass.store.migrations.change import Change
+from windlass.store.migrations.change import SchemaChange
 
 _metadata = sa.MetaData()
 sa.Table("agents", _metadata, sa.Column("uid", sa.String(16), primary_key=True))
@@ -26,7 +26,7 @@ _usage = sa.Table(
 )
 
 
-def migrate(change: Change) -> None:
+def migrate(change: SchemaChange) -> None:
     """Adds the table of spending; agents and sessions of before have no options, limits, marks."""
     change.add_table(_usage)
     change.add_column("agents", sa.Column("options", sa.JSON, nullable=False, server_default="{}"))

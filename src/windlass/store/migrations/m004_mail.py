@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from windlass.store.migrations.change import Change, counted
+from windlass.store.migrations.change import SchemaChange, counted
 
 _metadata = sa.MetaData()
 
@@ -55,7 +55,7 @@ _notices = sa.Table(
 sa.Index("notices_of_a_repo", _notices.c.repo, _notices.c.taken_at, _notices.c.number)
 
 
-def migrate(change: Change) -> None:
+def migrate(change: SchemaChange) -> None:
     """Adds the tables of messages and of notices."""
     change.add_table(_messages)
     change.add_table(_notices)

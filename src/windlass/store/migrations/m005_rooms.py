@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from windlass.store.migrations.change import Change
+from windlass.store.migrations.change import SchemaChange
 
 _EVENTS_OF_A_SUBJECT = """
     CREATE INDEX events_of_a_subject ON events (subject, id) WHERE subject IS NOT NULL
@@ -16,7 +16,7 @@ _MESSAGES_BY_STATE = """
 """The first stores of schema 4 were made without it."""
 
 
-def migrate(change: Change) -> None:
+def migrate(change: SchemaChange) -> None:
     """Events of before have no subject; intents of before are of version 1 and count their steps.
 
     The index of intents by status alone goes, because the new one begins with the status. Of the

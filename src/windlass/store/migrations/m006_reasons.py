@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from windlass.store.migrations.change import Change
+from windlass.store.migrations.change import SchemaChange
 
 
-def migrate(change: Change) -> None:
+def migrate(change: SchemaChange) -> None:
     """Of what was seen before only the sentence is known."""
     change.add_column("observations", sa.Column("reason", sa.JSON))

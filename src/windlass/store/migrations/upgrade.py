@@ -18,9 +18,9 @@ from windlass.store.migrations import (
     m005_rooms,
     m006_reasons,
 )
-from windlass.store.migrations.change import Change
+from windlass.store.migrations.change import SchemaChange
 
-MIGRATIONS: tuple[Callable[[Change], None], ...] = (
+MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m001_foundation.migrate,
     m002_real_agents.migrate,
     m003_boxes.migrate,
@@ -65,7 +65,7 @@ def migrate(engine: sa.Engine, *, reached: Reached) -> None:
         with engine.begin() as connection:
             if version(connection) >= number:
                 continue
-            change = Change(connection, number, reached)
+            change = SchemaChange(connection, number, reached)
             change.reached("begin")
             step(change)
             VERSION.create(connection, checkfirst=True)
