@@ -20,7 +20,7 @@ from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
-from windlass.daemon.launch.clones import Homecomings
+from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
 from windlass.daemon.spend.budgets import Budgets
@@ -54,7 +54,7 @@ class Workshop:
             context,
             self.services.costs,
             budgets,
-            Homecomings(context),
+            CommitFetcher(context),
             self.services.delivery,
         )
         context.look = AgentWatcher(context, sources).look

@@ -40,7 +40,7 @@ from windlass.daemon.kernel.daemon_lock import Lock
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
-from windlass.daemon.launch.clones import Homecomings
+from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
@@ -72,9 +72,9 @@ class Daemon:
         loop.set_default_executor(NoDefault())
         self._services = Services(context, self)
         budgets = Budgets(context, self._services.intents)
-        self._homecomings = Homecomings(context)
+        self._fetcher = CommitFetcher(context)
         mail = self._services.delivery
-        sources = Sources(context, self._services.costs, budgets, self._homecomings, mail)
+        sources = Sources(context, self._services.costs, budgets, self._fetcher, mail)
         self._watcher = AgentWatcher(context, sources)
         context.look = self._watcher.try_to_look
         self._services.listeners.open()
@@ -114,7 +114,7 @@ class Daemon:
             Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
             Timer("states that fade", 60.0, self._watcher.refold),
-            Timer("clones and mirrors", 1.0, self._homecomings.keep_in_step),
+            Timer("clones and mirrors", 1.0, self._fetcher.keep_in_step),
             Timer("room on the disk", 15.0, Disk(context, services.intents).check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),

@@ -105,6 +105,6 @@ def test_what_fails_in_a_pool_while_nobody_waits_is_logged(
     def work() -> None:
         raise ValueError("a clone is broken")
 
-    pools.begin("homecoming", work)
+    pools.begin("fetch", work)
     pools.join()
     assert "a clone is broken" in caplog.text

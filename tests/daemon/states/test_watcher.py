@@ -120,15 +120,15 @@ def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_chang
     for second in range(300):
         clock.time = NOW + second
         clones.try_to_fetch_commits(context, fox)
-        if context.stuck[UID].at == clock.time:
+        if context.failed_fetches[UID].at == clock.time:
             tried.append(second)
     assert tried == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
     git_dir = Path(fox.workspace) / ".git"
     git_dir.mkdir()
     (git_dir / "packed-refs").touch()
     clones.try_to_fetch_commits(context, fox)
-    assert context.stuck[UID].at == clock.time
-    assert context.stuck[UID].pause == 1.0
+    assert context.failed_fetches[UID].at == clock.time
+    assert context.failed_fetches[UID].pause == 1.0
     told = context.store.read(lambda c: rows.events(c, kind="branch.stuck", limit=100))
     assert len(told) == 1  # always for the same reason
 

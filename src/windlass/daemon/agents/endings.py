@@ -105,7 +105,7 @@ class Endings:
             if agent.branch is None or repos.is_gone(repo):
                 continue
             try:
-                with clones.halted(self._context, agent):
+                with clones.fetching_halted(self._context, agent):
                     remove(agent, repo)
             except WindlassError as error:
                 kept = work.data.get("trash", {}).get(agent.uid)

@@ -83,7 +83,7 @@ class Merges:
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
-        self._come_home(agent, into)
+        self._fetch_both(agent, into)
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
@@ -134,7 +134,7 @@ class Merges:
     def _check(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
         into = work.data["into"]
-        self._come_home(agent, into)
+        self._fetch_both(agent, into)
         _refuse(git, agent, into)
         plan = _prepare(git, agent, into=into, time=work.data["time"])
         self._rehearse(git, plan, agent, into)
@@ -146,7 +146,7 @@ class Merges:
         agent, git = self._agent(work)
         into = work.data["into"]
         try:
-            self._come_home(agent, into)
+            self._fetch_both(agent, into)
             _refuse(git, agent, into)
             plan = _prepare(git, agent, into=into, time=work.data["time"])
             self._rehearse(git, plan, agent, into)
@@ -175,8 +175,8 @@ class Merges:
 
         self._context.store.write(change)
 
-    def _come_home(self, agent: Agent, into: str) -> None:
-        """Brings what both sides committed in boxes into the repository."""
+    def _fetch_both(self, agent: Agent, into: str) -> None:
+        """Fetches what both sides committed in boxes into the repository."""
         clones.fetch_commits(self._context, agent)
         if (target := self._boxed_on(agent, into)) is not None:
             clones.fetch_commits(self._context, target)
@@ -187,7 +187,7 @@ class Merges:
     def _box(self, agent: Agent, into: str) -> list[str]:
         """What moves the checkout of the target, if that is a clone."""
         target = self._boxed_on(agent, into)
-        return boxes.changing(self._context, target) if target is not None else []
+        return boxes.changing_prefix(self._context, target) if target is not None else []
 
     def _boxed_on(self, agent: Agent, branch: str) -> Agent | None:
         live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
@@ -270,7 +270,7 @@ def _refuse(git: Repository, agent: Agent, into: str) -> None:
 
 
 def _contains(git: Repository, tip: str, head: str) -> bool:
-    """Whether a branch has a workspace's HEAD; one that no branch brought home is not even here."""
+    """Whether a branch has a workspace's HEAD; a commit that was never fetched is not here."""
     return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
 
 

@@ -25,6 +25,7 @@ from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Runn
 from windlass.daemon.launch import boxes, clones
 from windlass.daemon.spend import budgets
 from windlass.daemon.states import observations
+from windlass.git import workspaces
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -103,7 +104,7 @@ class PauseResume:
 
     def _ensure(self, work: RunningIntent) -> None:
         agent = self._live(work)
-        clones.recreate_workspace(self._context, agent)
+        clones.make_workspace(self._context, agent, workspaces.ensure)
 
     def _resume(self, work: RunningIntent) -> None:
         agent = self._live(work)

@@ -252,7 +252,8 @@ class Spawns:
         if agent.branch is None:
             return
         git = repos.git(repo)
-        clones.create_workspace(self._context, agent)
+        create = partial(workspaces.create, base=agent.base)
+        clones.make_workspace(self._context, agent, create)
         workspaces.include(git, agent.workspace)
 
     def _setup(self, work: RunningIntent) -> None:

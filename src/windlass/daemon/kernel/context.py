@@ -88,8 +88,8 @@ class Folders:
         return self.home / "archive"
 
 
-class Stuck(NamedTuple):
-    """Why a clone's work does not come home, how the clone was then, and when to try again."""
+class FailedFetch(NamedTuple):
+    """Why a clone's commits could not be fetched, how the clone was then, and when to try again."""
 
     why: str
     seen: object
@@ -128,10 +128,10 @@ class Context:
         self.look: Callable[[Uid], None] = lambda _: None
         """Reads what is new about an agent, now; the daemon puts its eyes here."""
         self.memory = Memory(store)
-        self.brought: dict[Uid, object] = self.memory.per_agent()
-        """By what each clone was known when its work was brought home last."""
-        self.stuck: dict[Uid, Stuck] = self.memory.per_agent()
-        """Those whose work does not come home."""
+        self.fetched: dict[Uid, object] = self.memory.per_agent()
+        """The signature that each clone had when its commits were fetched last."""
+        self.failed_fetches: dict[Uid, FailedFetch] = self.memory.per_agent()
+        """The agents whose commits could not be fetched, and why."""
         self.locks = KeyedLocks()
         """Of agents, held by whoever ends, merges or steers them."""
 

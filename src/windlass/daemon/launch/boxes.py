@@ -89,10 +89,10 @@ def wrap(context: Context, agent: Agent, request: SessionRequest, launch: Launch
     folder = context.folders.session(agent.uid, agent.session)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     Path(request.hooks.events).touch(mode=0o600)
-    boxing = _boxing(
+    spec = _box_spec(
         context, agent, request, programs=(launch.argv[0],), more=(request.hooks.events,)
     )
-    return wrapper.wrap(launch, boxing, folder=folder, sockets=context.folders.sockets(agent.uid))
+    return wrapper.wrap(launch, spec, folder=folder, sockets=context.folders.sockets(agent.uid))
 
 
 def prefix(
@@ -106,7 +106,7 @@ def prefix(
         return []
     _require_still(agent)
     return wrapper.prefix(
-        _boxing(context, agent, request),
+        _box_spec(context, agent, request),
         folder=context.folders.boxes(agent.uid) / what,
         sockets=context.folders.sockets(agent.uid),
         env={**request.env, **request.extra_env},
@@ -154,12 +154,12 @@ def forget(context: Context, agent: Agent) -> None:
     shutil.rmtree(context.folders.boxes(agent.uid), ignore_errors=True)
 
 
-def reading(context: Context, agent: Agent) -> list[str]:
+def reading_prefix(context: Context, agent: Agent) -> list[str]:
     """What runs git to read an agent's clone: a box that shows that and what it borrows, alone."""
     return _around_clone(context, agent, "reading", readable=(agent.workspace,))
 
 
-def changing(context: Context, agent: Agent) -> list[str]:
+def changing_prefix(context: Context, agent: Agent) -> list[str]:
     """What runs git to change an agent's clone, in a box of the same kind."""
     return _around_clone(context, agent, "changing", writable=(agent.workspace,))
 
@@ -175,13 +175,13 @@ def _around_clone(
     _require_still(agent)
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
     config = _config(context, agent)
-    boxing = BoxSpec(
+    spec = BoxSpec(
         readable=(*borrowed, *readable),
         writable=writable,
         network="none" if probes.usable().full else "host",
         quota=_quota(config),
     )
-    return wrapper.prefix(boxing, folder=context.folders.boxes(agent.uid) / what)
+    return wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / what)
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:
@@ -216,7 +216,7 @@ def _require_usable(network: Network, *, before: str = "") -> None:
         raise ConfigError(before + usable.why, f"{usable.fix}; {more}" if usable.fix else more)
 
 
-def _boxing(
+def _box_spec(
     context: Context,
     agent: Agent,
     request: SessionRequest,

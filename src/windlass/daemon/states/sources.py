@@ -19,7 +19,7 @@ from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
-from windlass.daemon.launch.clones import Homecomings
+from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.policy.decisions import Decisions
 from windlass.daemon.spend.budgets import Budgets
@@ -38,14 +38,14 @@ class Sources:
         context: Context,
         costs: Costs,
         budgets: Budgets,
-        homing: Homecomings,
-        delivering: Delivery,
+        fetcher: CommitFetcher,
+        delivery: Delivery,
     ) -> None:
         self._context = context
         self._costs = costs
         self._budgets = budgets
-        self._homecomings = homing
-        self._delivery = delivering
+        self._fetcher = fetcher
+        self._delivery = delivery
         self._output_source = OutputSource(context, costs, self._decide)
         self._screen_source = ScreenSource(context)
         self._decisions = Decisions(context)
@@ -93,8 +93,8 @@ class Sources:
             self._budgets.judge(agent, session)
 
     def fetch_commits(self, agent: Agent) -> None:
-        """Has brought home what it has committed, without waiting for it."""
-        self._homecomings.begin(agent)
+        """Has its new commits fetched into the repository, without waiting for that."""
+        self._fetcher.begin(agent)
 
     def deliver_mail(self, agent: Agent) -> None:
         """Sees what became of its mail, and has more delivered, without waiting for it."""
