@@ -75,7 +75,7 @@ def message(number: int = 1, **more: Any) -> NodeMessage:
 
 
 def data(*roots: Root, messages: tuple[NodeMessage, ...] = (), **how: Any) -> dict[str, Any]:
-    return status_node.told(Status(roots=roots, messages=messages), now=NOW, **how)
+    return status_node.as_data(Status(roots=roots, messages=messages), now=NOW, **how)
 
 
 def renewed(text: bytes, told: dict[str, Any]) -> bytes:
@@ -218,14 +218,14 @@ def test_a_node_without_an_end_is_left_alone() -> None:
 
 def test_nothing_is_written_where_only_times_and_ages_have_changed() -> None:
     status = Status(roots=(root(),), messages=(message(body="a" * 900),))
-    first = status_node.told(status, now=NOW)
+    first = status_node.as_data(status, now=NOW)
     text, shown = renewed(BLOCK, first), status_node.renew_markdown(None, first).text
     for later in (NOW + 10, NOW + 47, NOW + 86400):
-        told = status_node.told(status, now=later)
+        told = status_node.as_data(status, now=later)
         assert status_node.same(first, told)
         assert status_node.renew(text, told) == (None, "")
         assert status_node.renew_markdown(shown, told) == (None, "")
-    other = status_node.told(Status(roots=(root(state=State.WAITING),)), now=NOW + 86400)
+    other = status_node.as_data(Status(roots=(root(state=State.WAITING),)), now=NOW + 86400)
     assert not status_node.same(first, other)
     assert read(renewed(text, other))["root_agents"][0]["age"] == "1d"
 

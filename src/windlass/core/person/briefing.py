@@ -1,7 +1,7 @@
 """What the person's own agent is told of the crew: one line an agent, and the open questions.
 
 Pure. What agents wrote is cut, and made safe to stand in a line. What it is told of Windlass itself
-is shipped as `data/primary*.md`, and somebody else reads that.
+is shipped as `data/primary*.md`, which `daemon.person.primary_hooks` reads.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Gist = tuple[tuple[str, ...], ...]
 
 
 def gist(agents: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]) -> Gist:
-    """What is worth telling again once it is different."""
+    """What a status says that is worth telling again once it is different."""
     return (
-        *((one["uid"], one["state"], one["parent"] or "") for one in agents),
-        *((_name(one), one["agent"], one["text"]) for one in questions),
+        *((agent["uid"], agent["state"], agent["parent"] or "") for agent in agents),
+        *((_name(question), question["agent"], question["text"]) for question in questions),
     )
 
 
@@ -42,37 +42,37 @@ def status(
         return f"[windlass] No agents are at work in {printable_line(root)}."
     many = "1 agent" if len(agents) == 1 else f"{len(agents)} agents"
     lines = [f"[windlass] Your crew in {printable_line(root)}, {many}:"]
-    lines += [_line(one) for one in agents[:_MOST]]
+    lines += [_agent_line(agent) for agent in agents[:_MOST]]
     if len(agents) > _MOST:
         lines.append(f"  … and {len(agents) - _MOST} more: `wl list` shows them")
     if questions:
         lines.append("Questions that wait for an answer:")
-        lines += [_asked(one) for one in questions[:_MOST]]
+        lines += [_question_line(question) for question in questions[:_MOST]]
     return "\n".join(lines)
 
 
 def with_section(text: str, section: str) -> str:
     """The text with a section in place of the one that has the same heading."""
     heading = section.partition("\n")[0]
-    before, found, rest = text.partition(f"\n{heading}\n")
-    if not found:
+    before, present, rest = text.partition(f"\n{heading}\n")
+    if not present:
         raise Internal(f"there is no section {heading!r} to replace", "this is a defect")
-    _, next_one, after = rest.partition("\n## ")
-    return f"{before}\n{section.strip()}\n{next_one}{after}"
+    _, next_heading, after = rest.partition("\n## ")
+    return f"{before}\n{section.strip()}\n{next_heading}{after}"
 
 
 def active(agents: Sequence[Mapping[str, Any]]) -> bool:
     """Whether there may be news: somebody is neither done nor stopped."""
-    return any(one["state"] not in SETTLED for one in agents)
+    return any(agent["state"] not in SETTLED for agent in agents)
 
 
-def _line(agent: Mapping[str, Any]) -> str:
+def _agent_line(agent: Mapping[str, Any]) -> str:
     above = f" (worker of {agent['parent']})" if agent["parent"] else ""
     since = age(agent["state_age"])
     return f"  {agent['id']}{above}: {agent['state']} for {since}. {_cut(agent['goal'], _GOAL)}"
 
 
-def _asked(question: Mapping[str, Any]) -> str:
+def _question_line(question: Mapping[str, Any]) -> str:
     name = f"{_name(question)} " if _name(question) else ""
     text = _cut(question["text"], _QUESTION)
     return f"  {name}{question['agent']} asks ({age(question['age'])}): {text}"

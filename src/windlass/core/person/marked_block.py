@@ -1,8 +1,8 @@
 """A block between two marks in a file of instructions: put in, and taken out again to the byte.
 
 It goes to the end of a file, behind one line end of its own, which goes with it; a file that begins
-with it was made for it. In a file that has one it is replaced where it stands. Nothing is said here
-of what stands in it.
+with it was made for it. In a file that has one it is replaced where it stands. What the block says
+is its caller's.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ def take(text: str) -> str | None:
 
 def block(text: str) -> re.Match[str] | None:
     """The first block of a text."""
-    found = _BLOCK.search(text)
-    if found is None and _BEGINS.search(text):
+    first = _BLOCK.search(text)
+    if first is None and _BEGINS.search(text):
         raise Unending(f"{BEGIN} has no {END} behind it")
-    return found
+    return first
 
 
-def says(text: str, said: str) -> bool:
+def says(text: str, body: str) -> bool:
     """Whether the block says this, whatever else is in it by now."""
-    found = block(text)
-    return found is not None and said.strip() in found[0].replace("\r\n", "\n")
+    present = block(text)
+    return present is not None and body.strip() in present[0].replace("\r\n", "\n")
 
 
 def _block(body: str, line_end: str) -> str:

@@ -89,13 +89,13 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Renewed(NamedTuple):
-    """What a file is to say; without a text it stays as it is, and `why` says what is amiss."""
+    """What a file is to say; without a text it stays as it is, and `why` says for what reason."""
 
     text: bytes | None
     why: str = ""
 
 
-def told(
+def as_data(
     status: Status, *, now: float, max_messages: int = 50, count_children: bool = True
 ) -> dict[str, Any]:
     """The status as data. Bodies are whole; of too many messages the oldest are left out.
@@ -108,13 +108,13 @@ def told(
         "root_agents": [_root(root, now=now, count=count_children) for root in status.roots],
         "messages": [
             {
-                "id": one.id,
-                "from": one.sender,
-                "timestamp": _time(one.at),
-                "type": one.kind if one.kind in TYPES else "status",
-                "content": printable(one.body),
+                "id": message.id,
+                "from": message.sender,
+                "timestamp": _time(message.at),
+                "type": message.kind if message.kind in TYPES else "status",
+                "content": printable(message.body),
             }
-            for one in newest
+            for message in newest
         ],
     }
 
@@ -130,12 +130,12 @@ def renew(text: bytes, data: dict[str, Any]) -> Renewed:
     if node is not None and same(_read(node[0]), _in_node(data)):
         return Renewed(None)
     line_end = b"\r\n" if b"\r\n" in block[0] else b"\n"
-    made = line_end.join(line.encode() for line in _lines(data))
+    fresh = line_end.join(line.encode() for line in _lines(data))
     if node is not None:
-        return Renewed(text[: node.start()] + made + text[node.end() :])
+        return Renewed(text[: node.start()] + fresh + text[node.end() :])
     at = block.start("end")
     before = b"" if text[:at].endswith(b"\n") else line_end
-    return Renewed(text[:at] + before + made + line_end + text[at:])
+    return Renewed(text[:at] + before + fresh + line_end + text[at:])
 
 
 def without(text: bytes) -> bytes:
@@ -198,7 +198,7 @@ def _root(root: Root, *, now: float, count: bool) -> dict[str, Any]:
 def _lines(data: dict[str, Any]) -> Iterable[str]:
     written = json.dumps(_in_node(data), ensure_ascii=False, indent=2)
     # Only texts have these in them, where JSON has another way to write them.
-    safe = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    safe = _UNSAFE.sub(lambda character: f"\\u{ord(character[0]):04x}", written)
     nobody = [] if data["root_agents"] else [NOBODY]
     comment = f"<!-- {_KEPT} Ages are those at last_updated. -->"
     return (_BEGIN.decode(), comment, *nobody, *safe.split("\n"), _END.decode())
@@ -208,16 +208,13 @@ def _in_node(data: dict[str, Any]) -> dict[str, Any]:
     return {
         **data,
         "root_agents": [
-            {key: held for key, held in root.items() if key != "started"}
+            {key: value for key, value in root.items() if key != "started"}
             for root in data["root_agents"]
         ],
-        "messages": [{**one, "content": _cut(one["content"])} for one in _sent(data)],
+        "messages": [
+            {**message, "content": _cut(message["content"])} for message in data["messages"]
+        ],
     }
-
-
-def _sent(data: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = data["messages"]
-    return found
 
 
 def _cut(content: str) -> str:
@@ -226,25 +223,25 @@ def _cut(content: str) -> str:
 
 
 def _read(node: bytes) -> Any:
-    found = _JSON.search(node)
+    written = _JSON.search(node)
     try:
-        return json.loads(found[0]) if found else None
+        return json.loads(written[0]) if written else None
     except ValueError:  # somebody has edited it: it is written again
         return None
 
 
 def _timeless_data(data: dict[str, Any]) -> dict[str, Any]:
-    found = _blanked(data, "last_updated")
-    roots = found.get("root_agents")
+    undated = _blanked(data, "last_updated")
+    roots = undated.get("root_agents")
     if not isinstance(roots, list):
-        return found
-    aged = [_blanked(one, "age") if isinstance(one, dict) else one for one in roots]
-    return {**found, "root_agents": aged}
+        return undated
+    ageless = [_blanked(root, "age") if isinstance(root, dict) else root for root in roots]
+    return {**undated, "root_agents": ageless}
 
 
-def _blanked(held: dict[str, Any], key: str) -> dict[str, Any]:
-    """The same without what stands there; that nothing stands there stays a difference."""
-    return {**held, key: ""} if key in held else held
+def _blanked(table: dict[str, Any], key: str) -> dict[str, Any]:
+    """The same with an empty text under a key; without that key it stays as it is."""
+    return {**table, key: ""} if key in table else table
 
 
 def _timeless(text: bytes) -> bytes:
@@ -252,10 +249,10 @@ def _timeless(text: bytes) -> bytes:
 
 
 def _item(root: dict[str, Any]) -> str:
-    said = f"- {_code(root['id'])}: {root['state']}, started {root['started']}"
+    line = f"- {_code(root['id'])}: {root['state']}, started {root['started']}"
     if root.get("children"):
-        said += f", {root['children']} below it, {root['children_complete']} of them complete"
-    return f"{said}. {_code(root['prompt'])}" if root["prompt"] else said
+        line += f", {root['children']} below it, {root['children_complete']} of them complete"
+    return f"{line}. {_code(root['prompt'])}" if root["prompt"] else line
 
 
 def _code(text: str) -> str:

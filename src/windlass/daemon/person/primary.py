@@ -35,7 +35,7 @@ _LONGEST = 20_000
 _NEWS_AT = ("UserPromptSubmit", "PostToolUse")
 
 
-class _Known(NamedTuple):
+class _CrewAsSeen(NamedTuple):
     """What a crew was like; true until there is an event newer than `event`."""
 
     event: int
@@ -57,8 +57,9 @@ class Primary:
         self._views = views
         self._questions = questions
         self._armed = armed
-        self._told: OrderedDict[tuple[str, RepoId], Gist] = OrderedDict()
-        self._known: dict[RepoId, _Known] = context.memory.per_repo()
+        self._last_told: OrderedDict[tuple[str, RepoId], Gist] = OrderedDict()
+        """What each session knows of a crew, the one that heard something last at the end."""
+        self._crews: dict[RepoId, _CrewAsSeen] = context.memory.per_repo()
         self._guard = threading.Lock()
 
     def answer(self, _caller: Caller, request: HookInput) -> HookOutput:
@@ -80,59 +81,60 @@ class Primary:
 
     def _welcome(self, session: str, repo: Repo | None, cwd: str) -> HookOutput:
         if repo is None:
-            return _context("SessionStart", primary_hooks.instructions()) if _has_ours(cwd) else {}
+            meant = _is_meant_for_windlass(cwd)
+            return _context("SessionStart", primary_hooks.instructions()) if meant else {}
         agents, questions = self._crew(repo)
-        self._is_news(session, repo, briefing.gist(agents, questions))
+        self._remember(session, repo, briefing.gist(agents, questions))
         status = briefing.status(repo.root, agents, questions)
         return _context("SessionStart", f"{primary_hooks.instructions()}\n{status}")
 
     def _news(self, event: str, session: str, repo: Repo) -> HookOutput:
         crew = self._glance(repo)
         texts = []
-        if self._is_news(session, repo, crew.gist):
+        if self._remember(session, repo, crew.gist) != crew.gist:
             texts.append(briefing.status(repo.root, *self._crew(repo)))
         if event == "PostToolUse" and crew.active and not self._armed(repo.id):
             texts.append(briefing.REMINDER)
         return _context(event, "\n".join(texts)) if texts else {}
 
-    def _glance(self, repo: Repo) -> _Known:
+    def _glance(self, repo: Repo) -> _CrewAsSeen:
         """The crew, looked at only where something has happened: this runs at every tool call."""
         latest = self._context.store.read(lambda c: rows.events(c, last=1))
         event = latest[-1].id if latest else 0
-        known = self._known.get(repo.id)
-        if known is None or known.event != event:
+        seen = self._crews.get(repo.id)
+        if seen is None or seen.event != event:
             agents, questions = self._crew(repo)
             gist = briefing.gist(agents, questions)
-            known = self._known[repo.id] = _Known(event, gist, briefing.active(agents))
-        return known
+            seen = self._crews[repo.id] = _CrewAsSeen(event, gist, briefing.active(agents))
+        return seen
 
     def _crew(self, repo: Repo) -> tuple[list[AgentView], list[QuestionView]]:
         agents = self._views.agents(_PERSON, {"cwd": repo.root})
         return agents, self._questions.listed(_PERSON, {"cwd": repo.root})
 
-    def _is_news(self, session: str, repo: Repo, gist: Gist) -> bool:
-        """Whether a session was told something else last; it is told this now."""
+    def _remember(self, session: str, repo: Repo, gist: Gist) -> Gist:
+        """Notes what a session is told of a crew now; returns what it was told before that."""
         key = (session, repo.id)
         with self._guard:
-            before = self._told.pop(key, ())
-            self._told[key] = gist
-            while len(self._told) > _MOST_SESSIONS:
-                self._told.popitem(last=False)
-        return gist != before
+            before = self._last_told.pop(key, ())
+            self._last_told[key] = gist
+            while len(self._last_told) > _MOST_SESSIONS:
+                self._last_told.popitem(last=False)
+        return before
 
     def _guarded(self, request: HookInput, cwd: str) -> HookOutput:
         """Denies going into the workspace of an agent, and says what does without."""
-        given = request.get("tool_input")
-        line = given.get("command") if isinstance(given, dict) else None
+        tool_input = request.get("tool_input")
+        line = tool_input.get("command") if isinstance(tool_input, dict) else None
         if request.get("tool_name") != "Bash" or not isinstance(line, str) or len(line) > _LONGEST:
             return {}
         home = self._context.folders.home
-        known = {"HOME": self._context.env.get("HOME", ""), "WINDLASS_HOME": str(home)}
-        found = cd.entered(line, cwd=cwd, known=known)
+        variables = {"HOME": self._context.env.get("HOME", ""), "WINDLASS_HOME": str(home)}
+        targets = cd.entered(line, cwd=cwd, known=variables)
         here = self._workspace(cwd)
-        entered = {self._workspace(folder) for folder in found.folders} - {here, None}
-        names = [self._whose(place) for place in sorted(entered, key=str) if place is not None]
-        names += sorted(found.agents)
+        entered = {self._workspace(folder) for folder in targets.folders} - {here, None}
+        names = [self._owner(path) for path in sorted(entered, key=str) if path is not None]
+        names += sorted(targets.agents)
         return _denial(names[0]) if names else {}
 
     def _workspace(self, folder: str) -> Path | None:
@@ -144,13 +146,14 @@ class Primary:
             return None
         return top.joinpath(*below[:2]) if len(below) >= 2 else None
 
-    def _whose(self, workspace: Path) -> str:
+    def _owner(self, workspace: Path) -> str:
+        """The agent whose workspace a folder is, or was."""
         live = self._context.store.read(rows.agents)
         owners = [a.id for a in live if os.path.realpath(a.workspace) == str(workspace)]
         return owners[0] if owners else workspace.name
 
 
-def _has_ours(cwd: str) -> bool:
+def _is_meant_for_windlass(cwd: str) -> bool:
     """Whether a folder is in a repository that is meant for Windlass, though nobody said so yet."""
     for folder in (Path(cwd), *Path(cwd).parents):
         if (folder / ".git").exists():
@@ -168,5 +171,5 @@ def _denial(name: str) -> HookOutput:
         f"`wl exec {name} -- COMMAND` runs a command in it, `wl path {name}` prints where it is, "
         f"`wl diff {name}` shows what it changed; files there may be read by their full path."
     )
-    said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}

@@ -31,7 +31,7 @@ INSTRUCTIONS = {"claude-md": "CLAUDE.md", "agents-md": "AGENTS.md"}
 
 
 class PrimaryHooks:
-    """Installs, uninstalls, and says what is installed where."""
+    """Puts hooks and instructions into files and takes them out; says what is installed where."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -70,22 +70,23 @@ class PrimaryHooks:
             paths = [top / name for name in INSTRUCTIONS.values()]
             blocks = [path for path in paths if not path.is_symlink()]
         with self._changing:
-            done = [_tried(_uninstall_hooks, settings)]
-            done += [_tried(_uninstall_block, path) for path in blocks]
-        files = [one for one in done if not isinstance(one, WindlassError)]
-        _raise_rest([one for one in done if isinstance(one, WindlassError)], files)
+            results = [_file_or_error(_uninstall_hooks, settings)]
+            results += [_file_or_error(_uninstall_block, path) for path in blocks]
+        files = [result for result in results if not isinstance(result, WindlassError)]
+        errors = [result for result in results if isinstance(result, WindlassError)]
+        _raise_together(errors, files)
         return {"files": [files[0], *(file for file in files[1:] if file["changed"])]}
 
     def status(self, caller: Caller, request: HooksRequest) -> list[HooksPlace]:
         """Every place where something of ours may be, and what is there."""
-        found = []
+        views = []
         top = self._known_top(caller, request)
         if top is not None:
-            found.append(_hooks_in("project", top / PROJECT_FILE))
-        found.append(_hooks_in("user", self._settings(caller, request, "user")))
+            views.append(_hooks_in("project", top / PROJECT_FILE))
+        views.append(_hooks_in("user", self._settings(caller, request, "user")))
         if top is not None:
-            found += [_block_in(name, top / file) for name, file in INSTRUCTIONS.items()]
-        return found
+            views += [_block_in(name, top / file) for name, file in INSTRUCTIONS.items()]
+        return views
 
     def _settings(self, caller: Caller, request: HooksRequest, where: str) -> Path:
         if where == "project":
@@ -124,8 +125,8 @@ def _shipped(name: str) -> str:
 def hook() -> HookProgram:
     """The hook of this version, on this machine."""
     program = str(resources.files("windlass.hooks") / hook_settings.PROGRAM)
-    told = str(resources.files("windlass.data") / "primary.md")
-    return HookProgram((sys.executable, "-I", "-S", program), (places.person_socket(), told))
+    texts = str(resources.files("windlass.data") / "primary.md")
+    return HookProgram((sys.executable, "-I", "-S", program), (places.person_socket(), texts))
 
 
 def _install_hooks(path: Path) -> ChangedFile:
@@ -136,7 +137,7 @@ def _install_hooks(path: Path) -> ChangedFile:
             with _explained(path):
                 return hook_settings.install(text, hook(), folder=made).encode()
 
-        return _told(path, person_files.change(path, edit))
+        return _changed_file(path, person_files.change(path, edit))
 
 
 def _uninstall_hooks(path: Path) -> ChangedFile:
@@ -154,7 +155,7 @@ def _uninstall_hooks(path: Path) -> ChangedFile:
     if changed and bare.text is None and bare.folder:
         with contextlib.suppress(OSError):  # something else is in it by now
             path.parent.rmdir()
-    return _told(path, changed)
+    return _changed_file(path, changed)
 
 
 @contextlib.contextmanager
@@ -189,7 +190,7 @@ def _install_block(path: Path) -> ChangedFile:
         with _explained(path):
             return marked_block.put(None if was is None else _text(path, was), body).encode()
 
-    return _told(path, person_files.change(path, edit))
+    return _changed_file(path, person_files.change(path, edit))
 
 
 def _uninstall_block(path: Path) -> ChangedFile:
@@ -200,20 +201,20 @@ def _uninstall_block(path: Path) -> ChangedFile:
             left = marked_block.take(_text(path, was))
         return None if left is None else left.encode()
 
-    return _told(path, person_files.change(path, edit))
+    return _changed_file(path, person_files.change(path, edit))
 
 
 def _hooks_in(name: str, path: Path) -> HooksPlace:
     def look(seen: HooksPlace, text: str) -> HooksPlace:
-        found = hook_settings.found(text)
-        current = found == hook_settings.expected(hook())
+        installed = hook_settings.found(text)
+        current = installed == hook_settings.expected(hook())
         why = hook_settings.refusal(text, hook())
         problem = None if why is None else _unusable(path, why)
         return {
             **seen,
-            "installed": bool(found),
+            "installed": bool(installed),
             "current": current,
-            "events": list(found),
+            "events": list(installed),
             "problem": problem,
         }
 
@@ -240,9 +241,9 @@ def _looked_at(name: str, path: Path, look: Callable[[HooksPlace, str], HooksPla
     if name in ("project", "user"):
         seen["events"] = []
     try:
-        held = person_files.read(path)
+        content = person_files.read(path)
         with _explained(path):
-            return seen if held is None else look(seen, _text(path, held))
+            return seen if content is None else look(seen, _text(path, content))
     except WindlassError as error:
         return {**seen, "problem": error.message}
 
@@ -259,14 +260,16 @@ def _unusable(path: Path, why: object) -> str:
     return f"{path} cannot be used: {why}"
 
 
-def _tried(take_out: Callable[[Path], ChangedFile], path: Path) -> ChangedFile | WindlassError:
+def _file_or_error(
+    take_out: Callable[[Path], ChangedFile], path: Path
+) -> ChangedFile | WindlassError:
     try:
         return take_out(path)
     except WindlassError as error:
         return error
 
 
-def _raise_rest(problems: list[WindlassError], files: list[ChangedFile]) -> None:
+def _raise_together(problems: list[WindlassError], files: list[ChangedFile]) -> None:
     """Raises what went wrong, as one; it says what was done all the same."""
     if not problems:
         return
@@ -274,16 +277,16 @@ def _raise_rest(problems: list[WindlassError], files: list[ChangedFile]) -> None
     if len(problems) == 1 and not changed:
         raise problems[0]
     done = f"; out of {' and '.join(changed)} it was taken" if changed else ""
-    said = "; ".join(problem.message for problem in problems)
-    raise type(problems[0])(f"{said}{done}", "mend that, then wl hooks uninstall again")
+    messages = "; ".join(problem.message for problem in problems)
+    raise type(problems[0])(f"{messages}{done}", "mend that, then wl hooks uninstall again")
 
 
-def _text(path: Path, held: bytes) -> str:
+def _text(path: Path, content: bytes) -> str:
     try:
-        return held.decode()
+        return content.decode()
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text", "mend it; nothing was touched") from None
 
 
-def _told(path: Path, changed: bool) -> ChangedFile:
+def _changed_file(path: Path, changed: bool) -> ChangedFile:
     return {"path": str(path), "changed": changed}

@@ -21,7 +21,10 @@ _SESSION = Refusal("only the person's own session asks this", "`wl list` shows t
 def routes(
     context: Context, agents: AgentViews, *, questions: Questions, armed: Callable[[RepoId], bool]
 ) -> dict[str, Verb | Wait]:
-    """Verb by verb; `armed` says whether somebody waits for news of a repository."""
+    """What answers each verb of the person's session, and who may call it.
+
+    `armed` says whether somebody waits for news of a repository.
+    """
     hooks = PrimaryHooks(context)
     return {
         "hooks.install": Verb(wire.HooksRequest, wire.HooksReply, hooks.install, refusal=_INSTALL),

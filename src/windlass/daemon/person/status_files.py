@@ -34,29 +34,30 @@ STATUS_FILE = ".windlass/STATUS.md"
 _Signature = tuple[int, int, int] | None
 
 
-class _Wanted(NamedTuple):
-    """A repository's options, and by what files they are known."""
+class _LoadedConfig(NamedTuple):
+    """A repository's options, and how the files were that they were read from."""
 
-    known_by: tuple[_Signature, ...]
+    files: tuple[_Signature, ...]
     config: Config | None
 
 
-class _Done(NamedTuple):
+class _LastWrite(NamedTuple):
     """What a file was made to say last, when, and how it was then."""
 
     at: float
-    said: dict[str, Any]
+    data: dict[str, Any]
     file: _Signature
 
 
 class StatusFiles:
-    """Keeps them as the crew is; `refresh` is to be called about once a second."""
+    """Keeps both files as the crew is; `refresh` is to be called about once a second."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._wanted: dict[RepoId, _Wanted] = context.memory.per_repo()
-        self._done: dict[RepoId, dict[Path, _Done]] = context.memory.per_repo()
-        self._amiss: dict[RepoId, dict[Path, str]] = context.memory.per_repo()
+        self._configs: dict[RepoId, _LoadedConfig] = context.memory.per_repo()
+        self._writes: dict[RepoId, dict[Path, _LastWrite]] = context.memory.per_repo()
+        self._problems: dict[RepoId, dict[Path, str]] = context.memory.per_repo()
+        """Why each file could not be written, as it was told last."""
 
     def refresh(self) -> None:
         """Writes what has changed, where it is wanted and due."""
@@ -74,13 +75,13 @@ class StatusFiles:
     def _config(self, repo: Repo) -> Config | None:
         """The configuration, if it wants any of this; read again only when a file has changed."""
         home = self._context.folders.home
-        files = (home / "config.toml", Path(repo.root) / settings.PROJECT_FILE)
-        known_by = tuple(_signature(path) for path in files)
-        known = self._wanted.get(repo.id)
-        if known is None or known.known_by != known_by:
-            known = _Wanted(known_by, self._load(repo))
-            self._wanted[repo.id] = known
-        return known.config
+        paths = (home / "config.toml", Path(repo.root) / settings.PROJECT_FILE)
+        files = tuple(_signature(path) for path in paths)
+        loaded = self._configs.get(repo.id)
+        if loaded is None or loaded.files != files:
+            loaded = _LoadedConfig(files, self._load(repo))
+            self._configs[repo.id] = loaded
+        return loaded.config
 
     def _load(self, repo: Repo) -> Config | None:
         try:
@@ -93,9 +94,11 @@ class StatusFiles:
     def _take_back(self, repo: Repo, config: Config | None) -> None:
         """Takes away what nobody keeps up to date any more: it would soon be untrue."""
         on = (config is not None and config.status_node.enabled, config and config.status_file)
-        for name, edit, wanted in zip((NODE_FILE, STATUS_FILE), (_bare, _gone), on, strict=True):
+        for name, edit, wanted in zip(
+            (NODE_FILE, STATUS_FILE), (_without_node, _without_file), on, strict=True
+        ):
             path = Path(repo.root) / name
-            if wanted or self._done_in(repo).pop(path, None) is None:
+            if wanted or self._writes_in(repo).pop(path, None) is None:
                 continue
             _, why = _change(path, edit)
             self._tell_once(repo, path, why)
@@ -110,7 +113,7 @@ class StatusFiles:
     ) -> None:
         path = Path(repo.root) / name
         options = config.status_node
-        data = status_node.told(
+        data = status_node.as_data(
             status,
             now=self._context.clock.now(),
             max_messages=options.max_messages,
@@ -120,39 +123,39 @@ class StatusFiles:
             return
         wrote, why = _write(path, lambda old: renew(old, data))
         if wrote or not why:
-            before = self._done_in(repo).get(path)
+            before = self._writes_in(repo).get(path)
             at = self._context.clock.now() if wrote else before.at if before else 0.0
-            self._done_in(repo)[path] = _Done(at, data, _signature(path))
+            self._writes_in(repo)[path] = _LastWrite(at, data, _signature(path))
         self._tell_once(repo, path, why)
 
     def _due(self, repo: Repo, path: Path, data: dict[str, Any], interval: float) -> bool:
         """Whether it is time: at first, when somebody has gone, else once in an interval."""
-        done = self._done_in(repo).get(path)
-        if done is None:
+        last = self._writes_in(repo).get(path)
+        if last is None:
             return True
-        if status_node.same(done.said, data) and done.file == _signature(path):
+        if status_node.same(last.data, data) and last.file == _signature(path):
             return False
-        if _ids(done.said) - _ids(data):
+        if _ids(last.data) - _ids(data):
             return True
         # A clock that went back is no reason to wait for it.
-        return not 0 <= self._context.clock.now() - done.at < interval
+        return not 0 <= self._context.clock.now() - last.at < interval
 
-    def _done_in(self, repo: Repo) -> dict[Path, _Done]:
-        return self._done.setdefault(repo.id, {})
+    def _writes_in(self, repo: Repo) -> dict[Path, _LastWrite]:
+        return self._writes.setdefault(repo.id, {})
 
     def _tell_once(self, repo: Repo, path: Path, why: str) -> None:
-        amiss = self._amiss.setdefault(repo.id, {})
-        if amiss.get(path, "") == why:
+        problems = self._problems.setdefault(repo.id, {})
+        if problems.get(path, "") == why:
             return
-        amiss[path] = why
+        problems[path] = why
         if not why:
             return
-        told = (
+        skipped = (
             StatusNodeSkipped(path=str(path), why=why)
             if path.name == NODE_FILE
             else StatusFileSkipped(path=str(path), why=why)
         )
-        self._context.store.write(lambda w: w.emit(told, repo=repo.id))
+        self._context.store.write(lambda w: w.emit(skipped, repo=repo.id))
 
 
 def _node(old: bytes | None, data: dict[str, Any]) -> Renewed:
@@ -161,11 +164,11 @@ def _node(old: bytes | None, data: dict[str, Any]) -> Renewed:
     return status_node.renew(old, data)
 
 
-def _bare(old: bytes | None) -> bytes | None:
+def _without_node(old: bytes | None) -> bytes | None:
     return None if old is None else status_node.without(old)
 
 
-def _gone(old: bytes | None) -> bytes | None:
+def _without_file(old: bytes | None) -> bytes | None:
     return None if old is None or status_node.is_ours(old) else old
 
 
@@ -180,9 +183,13 @@ def _status(connection: sa.Connection, repo: RepoId) -> Status:
         roots=tuple(_root(agent, live) for agent in live if agent.parent not in present),
         messages=tuple(
             NodeMessage(
-                id=one.id, sender=one.sender_id, at=one.created_at, kind=one.kind, body=one.body
+                id=message.id,
+                sender=message.sender_id,
+                at=message.created_at,
+                kind=message.kind,
+                body=message.body,
             )
-            for one in mailbox.waiting_for_person(connection, repo)
+            for message in mailbox.waiting_for_person(connection, repo)
         ),
     )
 
@@ -204,7 +211,7 @@ def _ids(data: dict[str, Any]) -> set[str]:
 
 
 def _write(path: Path, renew: Callable[[bytes | None], Renewed]) -> tuple[bool, str]:
-    """Writes what a file becomes; says whether it was written, and if not, what is amiss."""
+    """Writes what a file becomes; says whether it was written, and if not, why."""
     why = ""
 
     def edit(old: bytes | None) -> bytes | None:
@@ -216,8 +223,8 @@ def _write(path: Path, renew: Callable[[bytes | None], Renewed]) -> tuple[bool, 
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
         return False, f"{path.parent} cannot be made: {error.strerror}"
-    wrote, amiss = _change(path, edit)
-    return wrote, amiss or why
+    wrote, problem = _change(path, edit)
+    return wrote, problem or why
 
 
 def _change(path: Path, edit: person_files.Edit) -> tuple[bool, str]:
@@ -232,7 +239,7 @@ def _change(path: Path, edit: person_files.Edit) -> tuple[bool, str]:
 
 def _signature(path: Path) -> _Signature:
     try:
-        found = path.lstat()
+        info = path.lstat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return info.st_mtime_ns, info.st_size, info.st_ino

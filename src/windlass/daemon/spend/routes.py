@@ -8,5 +8,5 @@ from windlass.daemon.spend.costs import Costs
 
 
 def routes(costs: Costs) -> dict[str, Verb | Wait]:
-    """Verb by verb."""
+    """What answers the verb of costs, and who may call it."""
     return {"costs": Verb(wire.CostsRequest, wire.CostsReply, costs.view, callers="both")}
