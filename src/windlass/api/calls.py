@@ -69,8 +69,8 @@ def follow(after: int | None, *, agent: str | None = None) -> Iterator[dict[str,
 
 
 def _latest() -> int:
-    found = ask("log", last=1)
-    return int(found[-1]["id"]) if found else 0
+    events = ask("log", last=1)
+    return int(events[-1]["id"]) if events else 0
 
 
 def _await_return() -> None:

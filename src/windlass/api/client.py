@@ -153,8 +153,8 @@ def _exchange(connection: socket.socket, target: str, body: bytes) -> tuple[int,
         # Who was refused unread has the answer before the reset.
         if not parts:
             raise Gone(str(error)) from error
-    head, found, payload = b"".join(parts).partition(b"\r\n\r\n")
-    if not found:
+    head, separator, payload = b"".join(parts).partition(b"\r\n\r\n")
+    if not separator:
         raise Gone("the answer was cut off")
     return _status(head), _whole(head, payload)
 

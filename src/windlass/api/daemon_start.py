@@ -161,8 +161,10 @@ def _start_outside_the_session() -> None:
     from shlex import join  # noqa: PLC0415 - only agents need it
 
     env = without_leaks(os.environ) | {"WINDLASS_HOME": places.home()}
-    told = [f"{name}={env[name]}" for name in env if name.startswith("WINDLASS_") or name == "PATH"]
-    line = join(["env", *told, *_PROGRAM]) + " </dev/null >/dev/null 2>&1 &"
+    settings = [
+        f"{name}={env[name]}" for name in env if name.startswith("WINDLASS_") or name == "PATH"
+    ]
+    line = join(["env", *settings, *_PROGRAM]) + " </dev/null >/dev/null 2>&1 &"
     tmux = ("tmux", "-S", os.path.join(places.runtime(), "tmux"), "run-shell", "-b", line)
     child = os.posix_spawnp(tmux[0], tmux, env)
     _, status = os.waitpid(child, 0)

@@ -41,10 +41,14 @@ def runtime() -> str:
     # A copied state folder brings along the name of the original's.
     if remembered and os.path.basename(remembered) == name and _usable(remembered):
         return remembered
-    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    runtime_dir = os.environ.get("XDG_RUNTIME_DIR", "")
     # su and sudo leave us with a folder of the user before, which root could even write to.
-    if os.path.isabs(given) and _bytes(given) + len(name) < _LONGEST - 10 and _ours(given):
-        return os.path.join(given, "windlass", name)
+    if (
+        os.path.isabs(runtime_dir)
+        and _bytes(runtime_dir) + len(name) < _LONGEST - 10
+        and _ours(runtime_dir)
+    ):
+        return os.path.join(runtime_dir, "windlass", name)
     return os.path.join(_short_temp(), f"windlass-{os.getuid()}", name)
 
 
@@ -136,17 +140,21 @@ def _usable(folder: str) -> bool:
 
 def _ours(folder: str) -> bool:
     try:
-        found = os.lstat(folder)
+        info = os.lstat(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid()
 
 
 def _short_temp() -> str:
     # TMPDIR may be long (macOS, test runs); sockets need a short one.
-    given = os.environ.get("TMPDIR", "")
-    fits = os.path.isabs(given) and _bytes(given) < _LONGEST - 40 and os.access(given, os.W_OK)
-    return given if fits else "/tmp"  # noqa: S108 - our folder is private
+    temp_dir = os.environ.get("TMPDIR", "")
+    fits = (
+        os.path.isabs(temp_dir)
+        and _bytes(temp_dir) < _LONGEST - 40
+        and os.access(temp_dir, os.W_OK)
+    )
+    return temp_dir if fits else "/tmp"  # noqa: S108 - our folder is private
 
 
 def _bytes(path: str) -> int:

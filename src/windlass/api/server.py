@@ -98,9 +98,11 @@ class Server:
             await self.close(path)
         for waiting in self._waiting:
             waiting.cancel()
-        for connection in [one for state in self._states for one in state.connections]:
+        for connection in [
+            connection for state in self._states for connection in state.connections
+        ]:
             connection.shutdown()
-        if tasks := [one for state in self._states for one in state.tasks]:
+        if tasks := [task for state in self._states for task in state.tasks]:
             await asyncio.wait(tasks, timeout=2.0)
 
     async def _verb(self, request: Request) -> Response:

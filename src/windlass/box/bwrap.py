@@ -169,7 +169,7 @@ def _binds(boxing: BoxSpec, shown: tuple[str, ...]) -> Iterator[str]:
         wanted[_clean(place)] = "--ro-bind"
     writable = [place for place, how in wanted.items() if how == "--bind"]
     done: dict[str, str] = {}
-    for place, how in sorted(wanted.items(), key=lambda one: one[0].count("/")):
+    for place, how in sorted(wanted.items(), key=lambda mount: mount[0].count("/")):
         _require_no_link_below(place, writable)
         if how == "--ro-bind" and _seen_already(place, done):
             continue
@@ -195,7 +195,9 @@ def _clean(place: str) -> str:
     if clean == "/" or clean in _OWN:
         raise Denied(f"a box cannot show {clean} as a whole", "name a folder in it")
     home = os.path.expanduser("~")
-    if any(one == clean or one.startswith(f"{clean}/") for one in (home, os.path.realpath(home))):
+    if any(
+        place == clean or place.startswith(f"{clean}/") for place in (home, os.path.realpath(home))
+    ):
         raise Denied(f"a box cannot show {clean}: your home is in it", "name a folder in it")
     return clean
 

@@ -48,8 +48,8 @@ class _GroupFolder(NamedTuple):
 def available() -> Available:
     """Finds out by making a group with limits, entering it, and removing it again."""
     places, why = _places()
-    found = frozenset[str]().union(*(place.controllers for place in places))
-    return Available("memory" in found, "pids" in found, why)
+    controllers = frozenset[str]().union(*(place.controllers for place in places))
+    return Available("memory" in controllers, "pids" in controllers, why)
 
 
 def enter(folder: Path, quota: Quota) -> str:
@@ -194,8 +194,8 @@ def _delegated(mount: Path, path: str) -> list[_GroupFolder]:
     folder = mount / path.strip("/")
     while folder != mount.parent:
         with contextlib.suppress(OSError):
-            given = frozenset((folder / "cgroup.subtree_control").read_text().split())
-            held = given & frozenset(_WANTED)
+            passed_on = frozenset((folder / "cgroup.subtree_control").read_text().split())
+            held = passed_on & frozenset(_WANTED)
             if held and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
                 return [_GroupFolder(folder, held, 2)]
         folder = folder.parent
@@ -203,12 +203,12 @@ def _delegated(mount: Path, path: str) -> list[_GroupFolder]:
 
 
 def _mounts() -> list[tuple[Path, str, str]]:
-    found = []
+    mounts = []
     for line in _lines("/proc/self/mounts"):
         _, folder, kind, options, *_ = line.split(" ")
         if kind in {"cgroup", "cgroup2"}:
-            found.append((Path(folder), kind, options))
-    return found
+            mounts.append((Path(folder), kind, options))
+    return mounts
 
 
 def _lines(path: str) -> list[str]:

@@ -71,7 +71,7 @@ def answer(client: _socket.socket, refusal: Refused) -> None:
 def take_apart(head: bytes) -> "tuple[str, str, list[bytes]]":
     """The method and target of a request, and the lines of its headers."""
     first, *lines = head.split(b"\r\n")
-    if any(one < 32 and one != 9 for line in (first, *lines) for one in line):
+    if any(byte < 32 and byte != 9 for line in (first, *lines) for byte in line):
         raise Refused(400, "this request has a control character in it")
     words = first.decode("ascii", "replace").split(" ")
     if len(words) != 3 or not words[0].isalpha() or words[2] not in {"HTTP/1.0", "HTTP/1.1"}:
@@ -91,7 +91,7 @@ def split(place: str, standard: int | None) -> tuple[str, int]:
     if not colon and standard is not None:
         port = str(standard)
     host = host.lower().removesuffix(".")
-    plain = host.isascii() and host and all(one.isalnum() or one in "-._:" for one in host)
+    plain = host.isascii() and host and all(letter.isalnum() or letter in "-._:" for letter in host)
     if not plain or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise Refused(400, f"{place!r} is no host and port")
     return host, int(port)

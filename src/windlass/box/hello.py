@@ -48,15 +48,15 @@ def _read(hello: bytes) -> str:
     if not rest.left:
         return ""
     extensions = _Rest(rest.take_sized(2))
-    found: list[str] = []
+    names: list[str] = []
     while extensions.left:
         kind = int.from_bytes(extensions.take(2))
         body = extensions.take_sized(2)
         if kind == _SERVER_NAME:
-            found.append(_name(body))
-    if len(found) > 1:
+            names.append(_name(body))
+    if len(names) > 1:
         raise ValueError("TLS for two names")
-    return found[0] if found else ""
+    return names[0] if names else ""
 
 
 def _name(body: bytes) -> str:

@@ -140,7 +140,7 @@ def _limit(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (fits, fits))
 
 
-def _environment(given: dict[str, str]) -> dict[str, str]:
+def _environment(declared: dict[str, str]) -> dict[str, str]:
     """The environment given, under what was added outside, the person's secrets among it."""
     with open("/proc/self/environ", "rb") as file:
         # As it was: where no language is set, Python itself sets one in `posix.environ`.
@@ -149,7 +149,7 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
             for pair in file.read().split(b"\0")
         ]
     added = {name: value for name, _, value in pairs if name and name not in _SHELL_MADE}
-    return {**given, **added}
+    return {**declared, **added}
 
 
 def _close_all() -> None:

@@ -90,8 +90,8 @@ def usable() -> Usable:
 
     What a machine offers seldom changes while we run, but one that is busy may answer too late.
     """
-    found = _judged(0)
-    return found if found.full else _judged(int(time.monotonic() // _AGAIN))
+    tried = _judged(0)
+    return tried if tried.full else _judged(int(time.monotonic() // _AGAIN))
 
 
 @cache
@@ -106,12 +106,16 @@ def _judged(moment: int) -> Usable:
 
 def limits() -> Probe:
     """Says which limits hold for a whole box; those per process hold in every box."""
-    found = groups.available()
-    if found.memory and found.processes:
+    available = groups.available()
+    if available.memory and available.processes:
         return Probe(name="limits", works=True, detail="memory and processes, by control groups")
-    held = [name for name, has in (("memory", found.memory), ("processes", found.processes)) if has]
+    held = [
+        name
+        for name, has in (("memory", available.memory), ("processes", available.processes))
+        if has
+    ]
     rest = [name for name in ("memory", "processes") if name not in held]
-    detail = f"{' and '.join(rest)} of a whole box not limited ({found.why})"
+    detail = f"{' and '.join(rest)} of a whole box not limited ({available.why})"
     if "processes" in rest and os.geteuid() != 0:
         detail += "; processes are held by a limit for the user of each box instead"
     fix = "run the daemon in a group of your own: systemd-run --user --scope -p Delegate=yes wl …"
@@ -124,10 +128,10 @@ def landlock() -> Probe:
         return Probe(name="landlock", works=False, detail="Linux only")
     create_ruleset, version_flag = 444, 1
     libc = ctypes.CDLL(None, use_errno=True)
-    found = libc.syscall(create_ruleset, None, 0, version_flag)
-    if found < 0:
+    version = libc.syscall(create_ruleset, None, 0, version_flag)
+    if version < 0:
         return Probe(name="landlock", works=False, detail="not in this kernel")
-    return Probe(name="landlock", works=True, detail=f"ABI {found}")
+    return Probe(name="landlock", works=True, detail=f"ABI {version}")
 
 
 def _tried(network: Network) -> str:

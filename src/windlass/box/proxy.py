@@ -37,8 +37,8 @@ _WEB_PORTS = frozenset(_WEB.values())
 
 def look_up(host: str, port: int) -> "list[tuple[int, str]]":
     """Asks the system for the addresses of a name."""
-    found = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM)
-    return [(family, str(address[0])) for family, _, _, _, address in found]
+    addresses = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM)
+    return [(family, str(address[0])) for family, _, _, _, address in addresses]
 
 
 _ADVICE = (
@@ -205,14 +205,14 @@ class Proxy:
         if not exact:
             self._require_allowed(host, port)
         try:
-            found = self._resolve(host, port)
+            addresses = self._resolve(host, port)
         except OSError as error:
             raise heads.Refused(502, f"{host} cannot be resolved: {error}") from None
         if not exact:
-            inner = [number for _, number in found if not ip_addresses.is_public(number)]
+            inner = [number for _, number in addresses if not ip_addresses.is_public(number)]
             if inner:
                 raise heads.Refused(403, f"{host} is {inner[0]}, which is no public address")
-        return _connect(found, port)
+        return _connect(addresses, port)
 
     def _require_allowed(self, host: str, port: int) -> None:
         if ip_addresses.looks_like_one(host):
@@ -229,7 +229,9 @@ class Proxy:
     def _note(self, what: bytes, why: str) -> None:
         """Keeps what was refused, as lines that are safe to show; not without end."""
         text = f"{what.decode('ascii', 'replace')}\t{why}"
-        safe = "".join(one if one.isprintable() or one == "\t" else "?" for one in text)[:1000]
+        safe = "".join(
+            letter if letter.isprintable() or letter == "\t" else "?" for letter in text
+        )[:1000]
         how = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
         try:
             file = posix.open(self.log, how, 0o600)
@@ -246,9 +248,9 @@ def _matches(host: str, domain: str) -> bool:
     return host == domain
 
 
-def _connect(found: "list[tuple[int, str]]", port: int) -> _socket.socket:
+def _connect(addresses: "list[tuple[int, str]]", port: int) -> _socket.socket:
     problem: OSError | None = None
-    for family, number in found:
+    for family, number in addresses:
         far = _socket.socket(family, _socket.SOCK_STREAM)
         try:
             far.settimeout(PATIENCE)

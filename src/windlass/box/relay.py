@@ -59,13 +59,13 @@ class Carrier:
 
         With `most`, that much is taken from the near one and then nothing more.
         """
-        one, two = _End(near, most), _End(far)
-        one.other, two.other = two, one
-        one.held = first
-        one.finished = most == 0 and not first
-        for end in (one, two):
+        near_end, far_end = _End(near, most), _End(far)
+        near_end.other, far_end.other = far_end, near_end
+        near_end.held = first
+        near_end.finished = most == 0 and not first
+        for end in (near_end, far_end):
             self._ends[end.number] = end
-        self._watch(one)
+        self._watch(near_end)
 
     def turn(self, seconds: float | None = None) -> bool:
         """Waits for something to do and does it; False when nothing happened for so long."""
@@ -84,14 +84,14 @@ class Carrier:
                 self._drop(end)
 
     def _watch(self, end: _End) -> None:
-        for one in (end, end.other):
-            wanted = _READ if one.reading and not one.held else 0
-            wanted |= _WRITE if one.other.held else 0
+        for side in (end, end.other):
+            wanted = _READ if side.reading and not side.held else 0
+            wanted |= _WRITE if side.other.held else 0
             # One that waits for the other is not watched: its hang-up would be told all the while.
-            if wanted or not one.held:
-                self._poll.register(one.number, wanted)
+            if wanted or not side.held:
+                self._poll.register(side.number, wanted)
             else:
-                self._forget(one)
+                self._forget(side)
 
     def _forget(self, end: _End) -> None:
         try:
@@ -108,8 +108,8 @@ class Carrier:
                 self._take(end)
             elif event & _GONE and not end.reading and not end.held:
                 raise ConnectionResetError  # nobody is there any more to be told anything
-            for one in (end, end.other):
-                self._finish(one)
+            for side in (end, end.other):
+                self._finish(side)
         except BlockingIOError:
             pass
         except OSError:
@@ -137,7 +137,7 @@ class Carrier:
             end.other.connection.shutdown(_socket.SHUT_WR)
 
     def _drop(self, end: _End) -> None:
-        for one in (end, end.other):
-            self._forget(one)
-            self._ends.pop(one.number, None)
-            one.connection.close()
+        for side in (end, end.other):
+            self._forget(side)
+            self._ends.pop(side.number, None)
+            side.connection.close()

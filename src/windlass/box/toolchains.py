@@ -68,9 +68,9 @@ def find(
         if entry.startswith("/"):
             search.folder(os.path.normpath(entry))
     for program in programs:
-        found = shutil.which(program, path=path) if "/" not in program else program
-        if found is not None and found.startswith("/"):
-            search.program(os.path.normpath(found))
+        executable = shutil.which(program, path=path) if "/" not in program else program
+        if executable is not None and executable.startswith("/"):
+            search.program(os.path.normpath(executable))
     return search.result()
 
 
@@ -95,12 +95,12 @@ class _Search:
         self.found: set[str] = set()
         self._path = path
         self._homes = {home, os.path.realpath(home)}
-        self._never = {place for one in never for place in (one, os.path.realpath(one))}
+        self._never = {place for barred in never for place in (barred, os.path.realpath(barred))}
         self._seen: set[str] = set()
 
     def result(self) -> tuple[str, ...]:
         """What was found, without what lies in something else that was."""
-        return tuple(sorted(one for one in self.found if not self._covered(one)))
+        return tuple(sorted(place for place in self.found if not self._covered(place)))
 
     def _covered(self, place: str) -> bool:
         parts = place.split("/")
@@ -134,8 +134,8 @@ class _Search:
             return
         name = words[0]
         if os.path.basename(name) == "env":
-            given = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-            name = shutil.which(given[0], path=self._path) or "" if given else ""
+            named = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+            name = shutil.which(named[0], path=self._path) or "" if named else ""
         if name.startswith("/"):
             self.program(name)
 
@@ -195,9 +195,9 @@ class _Search:
             if _within(place, *secret) and not _within(place, *tools):
                 return False
             closed = (home, *secret, *(f"{home}/{below}" for below in _BROAD))
-            if any(_within(one, place) for one in closed):
+            if any(_within(barred, place) for barred in closed):
                 return False
-        if any(_within(one, place) for one in self._never):
+        if any(_within(barred, place) for barred in self._never):
             return False
         return _is_tool_folder(place) or not _within(place, *self._never)
 

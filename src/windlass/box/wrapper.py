@@ -68,20 +68,20 @@ def wrap(launch: Launch, boxing: BoxSpec, *, folder: Path, sockets: Path) -> Lau
         "socket": proxy and proxy.socket,
     }
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    told = folder / "box.json"
-    whole_file.replace(told, json.dumps(spec).encode())
+    spec_file = folder / "box.json"
+    whole_file.replace(spec_file, json.dumps(spec).encode())
     shown = (*boxing.readable, str(sockets))
     argv = _line(
         msgspec.structs.replace(boxing, readable=shown),
         folder=folder,
         name="box",
-        told=told,
+        spec_file=spec_file,
         cwd=launch.cwd,
         deaf=_DEAF,
     )
     receiver = launch.receiver
     if receiver is not None and proxy is not None:
-        receiver = msgspec.structs.replace(receiver, files=(*receiver.files, str(told)))
+        receiver = msgspec.structs.replace(receiver, files=(*receiver.files, str(spec_file)))
     return msgspec.structs.replace(
         launch, argv=(*argv, *launch.argv), env={}, receiver=receiver, proxy=proxy
     )
@@ -116,12 +116,12 @@ def prefix(
     # Named for what they say, because calls may be made at the same time and differ.
     name = f"box-{hashlib.sha256(data + repr((boxing, cwd)).encode()).hexdigest()[:12]}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    told = folder / f"{name}.json"
-    whole_file.replace(told, data)
+    spec_file = folder / f"{name}.json"
+    whole_file.replace(spec_file, data)
     if sockets is not None:
         boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, str(sockets)))
     deaf = _DEAF if terminal else ""
-    return _line(boxing, folder=folder, name=name, told=told, cwd=cwd, deaf=deaf)
+    return _line(boxing, folder=folder, name=name, spec_file=spec_file, cwd=cwd, deaf=deaf)
 
 
 def interpreter() -> tuple[str, tuple[str, ...]]:
@@ -131,7 +131,7 @@ def interpreter() -> tuple[str, tuple[str, ...]]:
 
 
 def _line(
-    boxing: BoxSpec, *, folder: Path, name: str, told: Path, cwd: str | None, deaf: str
+    boxing: BoxSpec, *, folder: Path, name: str, spec_file: Path, cwd: str | None, deaf: str
 ) -> list[str]:
     python, needed = interpreter()
     boxing = msgspec.structs.replace(boxing, readable=(*boxing.readable, *needed))
@@ -139,14 +139,14 @@ def _line(
     if program is None:
         raise ConfigError("bubblewrap is not installed", "install the package bubblewrap")
     arguments, allowed = folder / f"{name}.args", folder / f"{name}.bpf"
-    given = bwrap.arguments(boxing, shown=(str(told), *map(str, _PROGRAMS)), cwd=cwd)
-    whole_file.replace(arguments, b"".join(os.fsencode(one) + b"\0" for one in given))
+    options = bwrap.arguments(boxing, shown=(str(spec_file), *map(str, _PROGRAMS)), cwd=cwd)
+    whole_file.replace(arguments, b"".join(os.fsencode(option) + b"\0" for option in options))
     whole_file.replace(allowed, seccomp.program())
     enter = groups.enter(folder, boxing.quota)
     return [
         *("/bin/sh", "-c", f"{deaf}{enter}{_OPEN}", "windlass-box", str(arguments), str(allowed)),
         *(program, "--args", _ARGUMENTS_FD, "--"),
-        *(python, "-I", "-S", "-X", "utf8", "-c", _INSIDE, str(_PROGRAMS[0]), str(told), "--"),
+        *(python, "-I", "-S", "-X", "utf8", "-c", _INSIDE, str(_PROGRAMS[0]), str(spec_file), "--"),
     ]
 
 
@@ -173,7 +173,7 @@ def _doors(boxing: BoxSpec, *, receiver: bool) -> list[tuple[str, int | str, str
     port = PROXY_PORT
     while (_LOOPBACK, port) in taken:
         port += 1
-    return [(_LOOPBACK, port, ""), *((*where, word) for where, word in taken.items())]
+    return [(_LOOPBACK, port, ""), *((*address, word) for address, word in taken.items())]
 
 
 _HERE = {"127.0.0.1": (_LOOPBACK,), "localhost": (_LOOPBACK,), "::1": ("::1",)}
@@ -184,8 +184,8 @@ def _variables(doors: list[tuple[str, int | str, str]]) -> dict[str, str]:
     if not doors:
         return {}
     way = f"http://{_LOOPBACK}:{doors[0][1]}"
-    told = {"HTTP_PROXY": way, "HTTPS_PROXY": way, "NO_PROXY": _NEVER_PROXIED}
-    both = {**told, **{name.lower(): value for name, value in told.items()}}
+    variables = {"HTTP_PROXY": way, "HTTPS_PROXY": way, "NO_PROXY": _NEVER_PROXIED}
+    both = {**variables, **{name.lower(): value for name, value in variables.items()}}
     return {**both, "NODE_USE_ENV_PROXY": "1"}
 
 

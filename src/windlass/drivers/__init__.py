@@ -62,16 +62,16 @@ def brought() -> dict[str, Callable[[], Driver]]:
     """The drivers of other packages; one of ours is never replaced."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - as above
 
-    return {found.name: _loader(found) for found in entry_points(group=GROUP)}
+    return {entry.name: _loader(entry) for entry in entry_points(group=GROUP)}
 
 
-def _loader(found: EntryPoint) -> Callable[[], Driver]:
+def _loader(entry: EntryPoint) -> Callable[[], Driver]:
     def load() -> Driver:
         try:
-            driver: Driver = found.load()()
+            driver: Driver = entry.load()()
         except Exception as error:  # what others wrote may fail in any way
             raise DriverError(
-                f"the driver {found.name!r} of {found.value} cannot be loaded: {error}",
+                f"the driver {entry.name!r} of {entry.value} cannot be loaded: {error}",
                 "reinstall or remove the package that brings it",
             ) from error
         return driver

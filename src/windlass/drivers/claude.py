@@ -73,8 +73,8 @@ class ClaudeDriver:
         program = shutil.which("claude")
         if program is None:
             raise DriverError("Claude Code is not installed: no `claude` on PATH", INSTALL)
-        found = Path(program).stat()
-        return _version(program, found.st_mtime_ns, found.st_ino)
+        info = Path(program).stat()
+        return _version(program, info.st_mtime_ns, info.st_ino)
 
     def require_ready(self, request: SessionRequest) -> None:
         """Refuses what would stop at a dialog: no login, nobody's trust, nothing to pay with."""
@@ -143,11 +143,11 @@ class ClaudeDriver:
         # denies it says what to do instead.
         denied = [pattern for pattern in request.deny if pattern != QUESTION]
         permissions = {"allow": [*request.allow], "deny": denied}
-        told = {"permissions": permissions, **HOOKS_STAY, **claude_config.mcp_settings(request)}
+        settings = {"permissions": permissions, **HOOKS_STAY, **claude_config.mcp_settings(request)}
         if claude_config.is_own(request):
             # Otherwise a list of the agent's could leave our hooks out; here nobody has another.
-            told["allowedHttpHookUrls"] = ["*"]
-        write(folder / "settings.json", told)
+            settings["allowedHttpHookUrls"] = ["*"]
+        write(folder / "settings.json", settings)
         hooks = _write_plugin(folder / "plugin", request)
         if claude_config.is_own(request):
             _seed(folder / "config", request)
@@ -188,12 +188,12 @@ def _version(program: str, _changed: int, _inode: int) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DriverError(f"`{program} --version` does not answer: {error}", INSTALL) from None
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
-    if found is None:
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
+    if numbers is None:
         said = (done.stdout + done.stderr).strip()[:200]
         raise DriverError(f"`{program}` is no Claude Code: {said or 'no output'}", INSTALL)
-    version = found[0]
-    if tuple(int(part) for part in found.groups()) < OLDEST:
+    version = numbers[0]
+    if tuple(int(part) for part in numbers.groups()) < OLDEST:
         oldest = ".".join(str(part) for part in OLDEST)
         raise DriverError(
             f"Claude Code {version} is too old: {oldest} or newer is needed",

@@ -27,15 +27,15 @@ def folder(request: SessionRequest) -> Path:
     """Returns the configuration folder that a session uses."""
     if is_own(request):
         return Path(request.folder) / "config"
-    given = request.env.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else Path(request.env.get("HOME", "/")) / ".claude"
+    moved = request.env.get("CLAUDE_CONFIG_DIR")
+    return Path(moved) if moved else Path(request.env.get("HOME", "/")) / ".claude"
 
 
 def global_file(request: SessionRequest) -> Path:
     """Returns where onboarding and trust are kept: beside the folder, unless that was moved."""
-    given = request.env.get("CLAUDE_CONFIG_DIR")
+    moved = request.env.get("CLAUDE_CONFIG_DIR")
     home = Path(request.env.get("HOME", "/"))
-    return Path(given) / ".claude.json" if given else home / ".claude.json"
+    return Path(moved) / ".claude.json" if moved else home / ".claude.json"
 
 
 def is_onboarded(request: SessionRequest) -> bool:
@@ -80,8 +80,8 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
         project = _table(
             _table(read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
         )
-        for told in (settings, project):
-            named = told.get("enabledMcpjsonServers")
+        for source in (settings, project):
+            named = source.get("enabledMcpjsonServers")
             approved |= set(named if isinstance(named, list) else ())
     return {
         "enabledMcpjsonServers": [name for name in offered if name in approved],
@@ -104,8 +104,8 @@ def read_made_by_agent(path: Path) -> dict[str, Any]:
     except OSError:
         return {}
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
             return {}
         try:
             known = msgspec.json.decode(file.read(_LARGEST))
@@ -115,8 +115,8 @@ def read_made_by_agent(path: Path) -> dict[str, Any]:
 
 
 def _table(of: dict[str, Any], name: str) -> dict[str, Any]:
-    found = of.get(name)
-    return found if isinstance(found, dict) else {}
+    table = of.get(name)
+    return table if isinstance(table, dict) else {}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -33,9 +33,9 @@ def is_wrapper(pid: int) -> bool:
 def _children(pid: int) -> list[int]:
     listed = _read(f"/proc/{pid}/task/{pid}/children").split()
     if listed:
-        return [int(one) for one in listed]
+        return [int(number) for number in listed]
     try:  # a kernel without that list
-        return [one.pid for one in psutil.Process(pid).children()]
+        return [child.pid for child in psutil.Process(pid).children()]
     except psutil.Error:
         return []
 

@@ -49,8 +49,8 @@ class _Stat(NamedTuple):
 
 def take() -> dict[int, ProcessEntry]:
     """Looks at all processes, at the newest first; those that end meanwhile are left out."""
-    found = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
-    return {pid: entry for pid, entry in found if entry is not None}
+    looks = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
+    return {pid: entry for pid, entry in looks if entry is not None}
 
 
 def newest(count: int = 64) -> Iterator[ProcessEntry]:
@@ -122,10 +122,10 @@ def _environ(pid: int) -> bytes:
 
 def _ask_psutil_for_environ(pid: int) -> bytes:
     try:
-        found = psutil.Process(pid).environ()
+        environ = psutil.Process(pid).environ()
     except (OSError, psutil.Error):
         return b""
-    return b"\0".join(os.fsencode(f"{key}={value}") for key, value in found.items())
+    return b"\0".join(os.fsencode(f"{key}={value}") for key, value in environ.items())
 
 
 def _slurp(path: str) -> bytes:

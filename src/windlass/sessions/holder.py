@@ -238,15 +238,15 @@ def _become(spec: dict[str, Any], streams: tuple[int, ...], said: int) -> NoRetu
 
 def _secrets(spec: dict[str, Any]) -> dict[str, str]:
     """Reads them where only the program will have them: the holder itself never does."""
-    found = {}
+    values = {}
     for name, path in spec.get("secrets", {}).items():
         try:
             with open(path, "rb") as file:  # noqa: PTH123 as above
                 value = file.read()
         except OSError as error:
             raise OSError(f"the value of {name} cannot be read: {error}") from None
-        found[name] = os.fsdecode(value.removesuffix(b"\n"))
-    return found
+        values[name] = os.fsdecode(value.removesuffix(b"\n"))
+    return values
 
 
 def _reset_signals() -> None:
@@ -285,14 +285,14 @@ def _hold(folder: str, child: int) -> int:
 
 def _program(child: int) -> int:
     """The program behind the two processes of its box, which are deaf to TERM; else the child."""
-    found = child
+    program = child
     try:
         for _ in range(2):
-            if _read(f"/proc/{found}/comm").strip() == "bwrap":
-                found = int(_read(f"/proc/{found}/task/{found}/children").split()[0])
+            if _read(f"/proc/{program}/comm").strip() == "bwrap":
+                program = int(_read(f"/proc/{program}/task/{program}/children").split()[0])
     except (OSError, IndexError):
         return child  # it ends or has not begun, or this system has no such files
-    return found
+    return program
 
 
 def _code(status: int) -> int:

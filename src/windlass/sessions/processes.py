@@ -72,17 +72,17 @@ def below(folder: Path) -> list[Process]:
     holder = record.read_holder(folder)
     if holder is None or holder.living() is None:
         return []
-    found = []
+    listed = []
     program = boxed.program(holder.child) if holder.child else None
     with contextlib.suppress(psutil.Error):
-        for one in psutil.Process(holder.pid).children(recursive=True):
+        for process in psutil.Process(holder.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                if one.pid == program or boxed.is_wrapper(one.pid):
+                if process.pid == program or boxed.is_wrapper(process.pid):
                     continue
-                if one.status() != psutil.STATUS_ZOMBIE:
-                    started = one.create_time()
-                    found.append(Process(pid=one.pid, name=one.name(), started_at=started))
-    return found
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    started = process.create_time()
+                    listed.append(Process(pid=process.pid, name=process.name(), started_at=started))
+    return listed
 
 
 def end_run(mark: str) -> StopReport:

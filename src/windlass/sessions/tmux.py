@@ -89,11 +89,11 @@ class Tmux:
     def require_version(self) -> None:
         """Refuses a machine whose tmux is missing or too old."""
         version = self.version()
-        found = re.search(r"(\d+)\.(\d+)", version)
+        numbers = re.search(r"(\d+)\.(\d+)", version)
         # "master" and "openbsd-7.6" carry no number to compare; both are newer than OLDEST.
-        if found is None or version.startswith("openbsd"):
+        if numbers is None or version.startswith("openbsd"):
             return
-        if (int(found[1]), int(found[2])) < OLDEST:
+        if (int(numbers[1]), int(numbers[2])) < OLDEST:
             raise ConfigError(f"tmux {version} is too old, 3.2 is needed", _install_line())
 
     def ensure(self) -> None:

@@ -64,7 +64,7 @@ class Tree:
         survivors = [] if proven else self._look()
         if self._holder is not None and self._holder.lives():
             survivors.append(self._holder)
-        described = tuple(_describe(one) for one in survivors)
+        described = tuple(_describe(process) for process in survivors)
         if not proven and not described:
             described = ("something that replaces itself too fast to be caught",)
         return StopReport(
@@ -74,12 +74,12 @@ class Tree:
         )
 
     def _terminate_all(self, *, first: int | None, deadline: float) -> None:
-        told: set[Identity] = set()
+        signalled: set[Identity] = set()
         while targets := self._look():
-            fresh = [one for one in targets if one not in told]
-            for one in sorted(fresh, key=lambda one: one.pid != first):
-                _signal(one, signal.SIGTERM)
-            told.update(fresh)
+            fresh = [process for process in targets if process not in signalled]
+            for process in sorted(fresh, key=lambda process: process.pid != first):
+                _signal(process, signal.SIGTERM)
+            signalled.update(fresh)
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -124,27 +124,31 @@ class Tree:
                 return True
         return False
 
-    def _may_be_killed(self, one: Identity) -> bool:
-        return one != self._holder and one.pid not in self._spared and one not in self._killed
+    def _may_be_killed(self, process: Identity) -> bool:
+        return (
+            process != self._holder
+            and process.pid not in self._spared
+            and process not in self._killed
+        )
 
     def _strike(self, targets: list[Identity]) -> None:
         """Kills all of them and waits for it."""
         self._killed.update(targets)
         # Frozen first: what is stopped starts nothing while the others are killed.
         for number in (signal.SIGSTOP, signal.SIGKILL):
-            for one in targets:
-                _signal(one, number)
+            for process in targets:
+                _signal(process, number)
         _wait(targets, 1.0)
 
     def _look(self) -> list[Identity]:
         """Lists what lives now, without the holder: marked, below, or seen before."""
         census = take()
-        found = {census[pid].identity for pid in self._chosen(census)}
-        found = {one for one in found if one != self._holder}
-        self._quiet = 0 if found else self._quiet + 1
-        self._seen |= found
-        self._living |= found
-        return [*found]
+        living = {census[pid].identity for pid in self._chosen(census)}
+        living = {process for process in living if process != self._holder}
+        self._quiet = 0 if living else self._quiet + 1
+        self._seen |= living
+        self._living |= living
+        return [*living]
 
     def _chosen(self, census: dict[int, ProcessEntry]) -> set[int]:
         children: dict[int, list[int]] = {}
@@ -153,8 +157,8 @@ class Tree:
         roots = {pid for pid, entry in census.items() if entry.has(self._mark)}
         if self._inside:
             roots -= _descendants({os.getpid()}, children, frozenset())
-        self._living = {one for one in self._living if one.lives()}
-        roots |= {one.pid for one in self._living}
+        self._living = {process for process in self._living if process.lives()}
+        roots |= {process.pid for process in self._living}
         if self._holder is not None and self._holder.lives():
             roots.add(self._holder.pid)
         return _descendants(roots, children, self._spared) & census.keys()
@@ -174,16 +178,16 @@ def _descendants(
     return reached
 
 
-def _signal(one: Identity, number: signal.Signals) -> None:
+def _signal(process: Identity, number: signal.Signals) -> None:
     """Sends a signal to this process and never to a later one with its number."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform != "linux":
-            if one.lives():
-                os.kill(one.pid, number)
+            if process.lives():
+                os.kill(process.pid, number)
             return
-        descriptor = os.pidfd_open(one.pid)
+        descriptor = os.pidfd_open(process.pid)
         try:
-            if one.lives():
+            if process.lives():
                 signal.pidfd_send_signal(descriptor, number)
         finally:
             os.close(descriptor)
@@ -197,32 +201,32 @@ def _wait(some: list[Identity], timeout: float) -> bool:
     with contextlib.ExitStack() as stack:
         ends = select.poll()
         waiting = set()
-        for one in some:
+        for process in some:
             with contextlib.suppress(ProcessLookupError):
-                descriptor = os.pidfd_open(one.pid)
+                descriptor = os.pidfd_open(process.pid)
                 stack.callback(os.close, descriptor)
-                if one.lives():
+                if process.lives():
                     ends.register(descriptor, select.POLLIN)
                     waiting.add(descriptor)
         while waiting and (left := deadline - time.monotonic()) > 0:
             for descriptor, _ in ends.poll(left * 1000):
                 ends.unregister(descriptor)
                 waiting.discard(descriptor)
-    return not any(one.lives() for one in some)
+    return not any(process.lives() for process in some)
 
 
 def _wait_by_psutil(some: list[Identity], timeout: float) -> bool:
     living = []
-    for one in some:
+    for process in some:
         with contextlib.suppress(psutil.Error):
-            if one.lives():
-                living.append(psutil.Process(one.pid))
+            if process.lives():
+                living.append(psutil.Process(process.pid))
     psutil.wait_procs(living, timeout)
-    return not any(one.lives() for one in some)
+    return not any(process.lives() for process in some)
 
 
-def _describe(one: Identity) -> str:
+def _describe(process: Identity) -> str:
     with contextlib.suppress(psutil.Error):
-        process = psutil.Process(one.pid)
-        return f"{one.pid} {process.name()} ({process.status()})"
-    return str(one.pid)
+        known = psutil.Process(process.pid)
+        return f"{process.pid} {known.name()} ({known.status()})"
+    return str(process.pid)

@@ -77,9 +77,9 @@ def _copy(database: Path, target: Path, reached: Reached) -> None:
 
 def _check(copy: Path, schema: int) -> None:
     with closing(sqlite3.connect(copy)) as connection:
-        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise sqlite3.DatabaseError(f"the copy is damaged: {found}")
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(f"the copy is damaged: {verdict}")
         if schema == 0:  # somebody else's tables, which have no such number
             return
         row = connection.execute("SELECT version FROM schema_version").fetchone()

@@ -42,8 +42,8 @@ def change(writing: Writing, message: Message, **values: Any) -> Message:
 
 def find(connection: sa.Connection, wanted: str) -> Message | None:
     """The message of exactly that id."""
-    found = _all(connection, sa.select(t.messages).where(_C.id == wanted))
-    return found[0] if found else None
+    listed = _all(connection, sa.select(t.messages).where(_C.id == wanted))
+    return listed[0] if listed else None
 
 
 def ids(
@@ -151,11 +151,11 @@ def thread(connection: sa.Connection, message: Message) -> list[Message]:
     before: list[Message] = []
     above = message
     while above.reply_to is not None and len(before) < _MOST:
-        found = find(connection, above.reply_to)
-        if found is None:
+        answered = find(connection, above.reply_to)
+        if answered is None:
             break
-        before.append(found)
-        above = found
+        before.append(answered)
+        above = answered
     query = sa.select(t.messages).where(_C.reply_to == message.id).order_by(_C.number).limit(_MOST)
     return [*reversed(before), *_all(connection, query)]
 
@@ -175,8 +175,8 @@ def history(connection: sa.Connection, message: Message) -> list[Event]:
         .order_by(c.id)
         .limit(_EVENTS)
     )
-    found = records.every(Event, connection, query)
-    return [event for event in found if event.data.get("id") == message.id]
+    events = records.every(Event, connection, query)
+    return [event for event in events if event.data.get("id") == message.id]
 
 
 def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[Message]:

@@ -43,7 +43,7 @@ class Unread(NamedTuple):
     """A notice of an agent that nobody has yet, and what its event says of it."""
 
     notice: Notice
-    told: NoticePosted
+    posting: NoticePosted
 
 
 def put(
@@ -74,16 +74,20 @@ def waiting(connection: sa.Connection, repo: RepoId, *, limit: int) -> list[Noti
 def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
     """Those of an agent that nobody has yet; what somebody else said in its name is not its own."""
     query = _waiting(agent.repo).where(t.notices.c.sender == agent.id)
-    found = records.every(Notice, connection, query)
-    if not found:
+    notices = records.every(Notice, connection, query)
+    if not notices:
         return []
     c = t.events.c
     query = sa.select(c.kind, c.data).where(
-        c.agent == agent.uid, c.kind == NoticePosted.kind, c.at >= min(one.at for one in found)
+        c.agent == agent.uid,
+        c.kind == NoticePosted.kind,
+        c.at >= min(notice.at for notice in notices),
     )
     posted = (events.read(NoticePosted, row) for row in connection.execute(query))
-    told = {one.number: one for one in posted}
-    return [Unread(one, told[one.number]) for one in found if one.number in told]
+    postings = {posting.number: posting for posting in posted}
+    return [
+        Unread(notice, postings[notice.number]) for notice in notices if notice.number in postings
+    ]
 
 
 def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
@@ -126,7 +130,7 @@ def _waiting(repo: RepoId) -> sa.Select[Any]:
     return sa.select(t.notices).where(t.notices.c.repo == repo, t.notices.c.taken_at.is_(None))
 
 
-def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
+def states_noticed_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
     """The states of an agent that notices told of since it was at work last.
 
     What asks something tells that its agent waits.
@@ -138,7 +142,7 @@ def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
         .order_by(c.id.desc())
         .limit(STATES_BACK)
     )
-    told: set[str] = set()
+    states: set[str] = set()
     for row in connection.execute(query):
         if row.kind == AgentState.kind:
             if events.read(AgentState, row).now is State.RUNNING:
@@ -146,5 +150,5 @@ def told_since_work(connection: sa.Connection, uid: Uid) -> set[str]:
             continue
         notice = events.read(NoticePosted, row)
         if notice.state or notice.type == "question":
-            told.add(notice.state or State.WAITING)
-    return told
+            states.add(notice.state or State.WAITING)
+    return states

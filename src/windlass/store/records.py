@@ -17,9 +17,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def every(kind: type[S], connection: sa.Connection, query: sa.Select[Any]) -> list[S]:
     """The rows that a query finds, as structs."""
-    found = connection.execute(query).all()
-    names = _names(found[0]) if found else ()
-    return [_shaped(kind, names, row) for row in found]
+    rows = connection.execute(query).all()
+    names = _names(rows[0]) if rows else ()
+    return [_shaped(kind, names, row) for row in rows]
 
 
 def shaped(kind: type[S], row: sa.Row[Any]) -> S:
@@ -55,11 +55,11 @@ def change(
     this = _with(table, key)
     if columns:
         writing.connection.execute(sa.update(table).where(this).values(stored(columns)))
-    found = every(kind, writing.connection, sa.select(table).where(this))
-    if not found:
+    changed = every(kind, writing.connection, sa.select(table).where(this))
+    if not changed:
         named = " ".join(str(value) for value in key.values())
         raise NotFound(f"{table.name} has no {named}", "it was never added, or not to this store")
-    return found[0]
+    return changed[0]
 
 
 def _with(table: sa.Table, key: Mapping[str, Any]) -> sa.ColumnElement[bool]:

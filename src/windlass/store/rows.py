@@ -99,8 +99,8 @@ def agents(
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     """Finds an agent, live or ended."""
-    found = records.every(Agent, connection, sa.select(t.agents).where(t.agents.c.uid == uid))
-    return found[0] if found else None
+    agents = records.every(Agent, connection, sa.select(t.agents).where(t.agents.c.uid == uid))
+    return agents[0] if agents else None
 
 
 def add_agent(writing: Writing, agent: Agent) -> None:
@@ -125,24 +125,24 @@ def newest_session(connection: sa.Connection, uid: Uid) -> Session | None:
     """The session that an agent had or has last; None before its first."""
     c = t.sessions.c
     query = sa.select(t.sessions).where(c.agent == uid).order_by(c.number.desc()).limit(1)
-    found = records.every(Session, connection, query)
-    return found[0] if found else None
+    newest = records.every(Session, connection, query)
+    return newest[0] if newest else None
 
 
 def live_session(connection: sa.Connection, uid: Uid) -> tuple[Agent, Session] | None:
     """An agent that has not ended, with its newest session; None if there is no such."""
-    found, newest = agent(connection, uid), newest_session(connection, uid)
-    if found is None or found.ended_at is not None or newest is None:
+    owner, newest = agent(connection, uid), newest_session(connection, uid)
+    if owner is None or owner.ended_at is not None or newest is None:
         return None
-    return found, newest
+    return owner, newest
 
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     """One session of an agent, as it is now."""
     c = t.sessions.c
     query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
-    (found,) = records.every(Session, connection, query)
-    return found
+    (only,) = records.every(Session, connection, query)
+    return only
 
 
 def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
@@ -155,8 +155,10 @@ def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
         )
         .where(t.agents.c.ended_at.is_(None), t.sessions.c.ended_at.is_(None))
     )
-    found = {session.agent: session for session in records.every(Session, connection, query)}
-    return [(a, found[a.uid]) for a in (agents(connection) if found else []) if a.uid in found]
+    by_agent = {session.agent: session for session in records.every(Session, connection, query)}
+    return [
+        (a, by_agent[a.uid]) for a in (agents(connection) if by_agent else []) if a.uid in by_agent
+    ]
 
 
 def add_session(writing: Writing, session: Session) -> None:
@@ -191,10 +193,10 @@ def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
         .join(t.agents, t.agents.c.uid == t.observations.c.agent)
         .where(t.agents.c.ended_at.is_(None))
     )
-    found: dict[Uid, list[Observation]] = {}
+    by_agent: dict[Uid, list[Observation]] = {}
     for row in connection.execute(query):
-        found.setdefault(Uid(row.agent), []).append(_observation(row))
-    return found
+        by_agent.setdefault(Uid(row.agent), []).append(_observation(row))
+    return by_agent
 
 
 def names(connection: sa.Connection) -> dict[Uid, str]:
@@ -218,16 +220,16 @@ def _observation(row: sa.Row[Any]) -> Observation:
 
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     """Keeps the latest word of its source."""
-    where = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
-    writing.connection.execute(sa.delete(t.observations).where(where))
+    same_source = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
+    writing.connection.execute(sa.delete(t.observations).where(same_source))
     values = {"agent": uid, **msgspec.to_builtins(seen), "evidence": seen.evidence}
     writing.connection.execute(sa.insert(t.observations).values(values))
 
 
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
-    found = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))
-    return found[0] if found else None
+    intents = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))
+    return intents[0] if intents else None
 
 
 def open_intents(connection: sa.Connection) -> list[Intent]:

@@ -62,8 +62,8 @@ def add(
     grown: dict[str, Any] = {name: c[name] + value for name, value in more.items()}
     if not notional:
         grown["notional"] = False
-    where = sa.and_(*(c[name] == value for name, value in key.items()))
-    changed = writing.connection.execute(sa.update(t.usage).where(where).values(grown))
+    this_row = sa.and_(*(c[name] == value for name, value in key.items()))
+    changed = writing.connection.execute(sa.update(t.usage).where(this_row).values(grown))
     if changed.rowcount == 0:
         values = {**key, **more, "notional": notional}
         writing.connection.execute(sa.insert(t.usage).values(values))
@@ -77,11 +77,11 @@ def reported(connection: sa.Connection, uid: Uid, session: int) -> dict[str, tup
         .where(c.agent == uid, c.session == session, c.source == "result")
         .group_by(c.model)
     )
-    found = {}
+    by_model = {}
     for row in connection.execute(query).mappings():
         tokens = {name: row[name] for name in _SUMMED if name != "cost"}
-        found[row["model"]] = (shapes.convert(tokens, Usage, strict=False), float(row["cost"]))
-    return found
+        by_model[row["model"]] = (shapes.convert(tokens, Usage, strict=False), float(row["cost"]))
+    return by_model
 
 
 def spent(
@@ -98,9 +98,10 @@ def spent(
         query = query.where(t.agents.c.repo == repo)
     if since is not None:
         query = query.where(counted.c.day >= since)
-    found = connection.execute(query.order_by(*named)).mappings()
+    counted_rows = connection.execute(query.order_by(*named)).mappings()
     return [
-        shapes.convert({str(k): v for k, v in row.items()}, Spent, strict=False) for row in found
+        shapes.convert({str(k): v for k, v in row.items()}, Spent, strict=False)
+        for row in counted_rows
     ]
 
 
@@ -114,23 +115,23 @@ def total(
 ) -> float:
     """The USD of all spending of one kind, of an agent, a repository or a day."""
     asked = {"of_agent": agent, "of_repo": repo, "of_day": day}
-    given = {name: value for name, value in asked.items() if value is not None}
-    query = _total(frozenset(given))
-    return float(connection.execute(query, {**given, "of_kind": notional}).scalar() or 0.0)
+    bound = {name: value for name, value in asked.items() if value is not None}
+    query = _total(frozenset(bound))
+    return float(connection.execute(query, {**bound, "of_kind": notional}).scalar() or 0.0)
 
 
 @cache
-def _total(given: frozenset[str]) -> sa.Select[tuple[Any]]:
+def _total(bound: frozenset[str]) -> sa.Select[tuple[Any]]:
     """Made once: budgets are judged at every look, and making it takes longer than asking."""
-    counted = _counted(given)
+    counted = _counted(bound)
     query = sa.select(sa.func.sum(counted.c.cost))
     query = query.where(counted.c.notional == sa.bindparam("of_kind"))
-    if "of_day" in given:
+    if "of_day" in bound:
         query = query.where(counted.c.day == sa.bindparam("of_day"))
     return query
 
 
-def _counted(given: frozenset[str] = frozenset()) -> sa.Subquery:
+def _counted(bound: frozenset[str] = frozenset()) -> sa.Subquery:
     """The rows that count: of each session those of the source that comes to more.
 
     Sources are compared by session, not by model: a model may be called one thing where it is asked
@@ -141,12 +142,12 @@ def _counted(given: frozenset[str] = frozenset()) -> sa.Subquery:
         partition_by=(c.agent, c.session), order_by=(sa.func.sum(c.cost).desc(), c.source)
     )
     ranked = sa.select(c.agent, c.session, c.source, rank.label("rank"))
-    if "of_agent" in given:
+    if "of_agent" in bound:
         ranked = ranked.where(c.agent == sa.bindparam("of_agent"))
-    if "of_repo" in given:
+    if "of_repo" in bound:
         there = sa.select(t.agents.c.uid).where(t.agents.c.repo == sa.bindparam("of_repo"))
         ranked = ranked.where(c.agent.in_(there))
-    if "of_day" in given:
+    if "of_day" in bound:
         # Whole sessions, of agents that spent anything on the day: history stays unread.
         then = sa.select(c.agent).where(c.day == sa.bindparam("of_day"))
         ranked = ranked.where(c.agent.in_(then))
@@ -165,9 +166,9 @@ def mark(connection: sa.Connection, uid: Uid, name: str) -> dict[str, Any]:
 
 def put_mark(writing: Writing, uid: Uid, session: int, name: str, value: dict[str, Any]) -> None:
     """Keeps it with a session, and no longer with earlier ones; other readers' marks stay."""
-    for found in rows.sessions(writing.connection, uid):
-        marks = {key: kept for key, kept in found.marks.items() if key != name}
-        if found.number == session:
+    for each in rows.sessions(writing.connection, uid):
+        marks = {key: kept for key, kept in each.marks.items() if key != name}
+        if each.number == session:
             marks[name] = value
-        if marks != found.marks:
-            rows.change_session(writing, uid, found.number, marks=marks)
+        if marks != each.marks:
+            rows.change_session(writing, uid, each.number, marks=marks)

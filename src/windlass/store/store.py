@@ -136,8 +136,8 @@ class Store:
     def _damage(self, connection: sa.Connection) -> str:
         if self._path.stat().st_size > _CHECKED_UP_TO:
             return ""
-        damage = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-        return "" if damage == "ok" else str(damage)
+        verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        return "" if verdict == "ok" else str(verdict)
 
     def close(self) -> None:
         """Finishes what was asked for and stops."""

@@ -100,7 +100,7 @@ def _tell_of_state(
     below = crew.below(agent, live)
     if told is None or (agent.state is State.WAITING and reports.at_work(below)):
         return
-    if agent.state in noticeboard.told_since_work(writing.connection, agent.uid):
+    if agent.state in noticeboard.states_noticed_since_work(writing.connection, agent.uid):
         return
     kind, text = told
     text += reports.undone_below(agent, [one for one in live if one.parent == agent.uid])
@@ -132,7 +132,7 @@ def forget(writing: Writing, agent: Agent) -> None:
 
 def _is_ours(unread: Unread) -> bool:
     """Whether we wrote it, of an agent's state or its work: it said nothing of that itself."""
-    return unread.notice.message is None and not unread.told.by_hand
+    return unread.notice.message is None and not unread.posting.by_hand
 
 
 def line(notice: Notice) -> str:
