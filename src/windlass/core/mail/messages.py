@@ -115,23 +115,23 @@ def together(messages: Iterable[Message]) -> str:
 
 def in_order(messages: Iterable[Message]) -> list[Message]:
     """Messages as they are delivered: what is urgent first, else as they were sent."""
-    return sorted(messages, key=lambda one: (not one.urgent, one.number))
+    return sorted(messages, key=lambda message: (not message.urgent, message.number))
 
 
 def batch(messages: Sequence[Message], room: int) -> list[Message]:
     """The first of those in order that fit; none where the very first does not."""
     taken: list[Message] = []
-    for one in in_order(messages):
-        room -= len(said(one)) + 2
+    for message in in_order(messages):
+        room -= len(said(message)) + 2
         if room < 0:
             break
-        taken.append(one)
+        taken.append(message)
     return taken
 
 
 def bodies(text: str) -> list[tuple[str, str]]:
     """The messages that a text carries, each as it was said and as it was sent; none of others."""
-    return [(found[0], found[1]) for found in _SAID.finditer(text)]
+    return [(match[0], match[1]) for match in _SAID.finditer(text)]
 
 
 def mentioned(text: str) -> list[str]:
@@ -177,8 +177,8 @@ def twin(messages: Iterable[Message], new: Message) -> Message | None:
 
     Not an earlier one: who says yes, no, yes means yes.
     """
-    before = [one for one in messages if _same_pair(one, new) and one.urgent == new.urgent]
-    last = max(before, key=lambda one: one.number, default=None)
+    before = [old for old in messages if _same_pair(old, new) and old.urgent == new.urgent]
+    last = max(before, key=lambda message: message.number, default=None)
     return last if last is not None and _same(last, new) else None
 
 
@@ -186,31 +186,32 @@ def outdated(messages: Iterable[Message], new: Message) -> list[Message]:
     """The waiting messages whose place a new one of the same topic takes; none more urgent."""
     if new.topic is None:
         return []
-    same = [one for one in messages if one.topic == new.topic and _same_pair(one, new)]
-    return [one for one in same if new.urgent or not one.urgent]
+    same = [old for old in messages if old.topic == new.topic and _same_pair(old, new)]
+    return [old for old in same if new.urgent or not old.urgent]
 
 
-def _same(one: Message, new: Message) -> bool:
+def _same(old: Message, new: Message) -> bool:
     return (
-        one.body == new.body
-        and one.kind == new.kind
-        and one.topic == new.topic
-        and one.reply_to == new.reply_to
-        and _lasts_as_long(one, new)
+        old.body == new.body
+        and old.kind == new.kind
+        and old.topic == new.topic
+        and old.reply_to == new.reply_to
+        and _lasts_as_long(old, new)
     )
 
 
-def _lasts_as_long(one: Message, new: Message) -> bool:
-    if one.expires_at is None:
+def _lasts_as_long(old: Message, new: Message) -> bool:
+    if old.expires_at is None:
         return True
-    return new.expires_at is not None and one.expires_at >= new.expires_at
+    return new.expires_at is not None and old.expires_at >= new.expires_at
 
 
-def _same_pair(one: Message, new: Message) -> bool:
+def _same_pair(old: Message, new: Message) -> bool:
+    """Whether an older message waits for the same recipient, from the same sender."""
     return (
-        one.repo == new.repo
-        and one.sender == new.sender
-        and one.recipient == new.recipient
-        and one.state == "queued"
-        and one.offer is None
+        old.repo == new.repo
+        and old.sender == new.sender
+        and old.recipient == new.recipient
+        and old.state == "queued"
+        and old.offer is None
     )

@@ -40,9 +40,9 @@ class News(NamedTuple):
 
 def line(*, at: datetime, sender: str, type: str, text: str) -> str:  # noqa: A002 - its own name
     """One notice as one line of JSON; `at` knows its time zone."""
-    told = {"ts": at.strftime(_TIME), "from": sender, "type": type, "msg": text}
-    whole = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], whole)
+    fields = {"ts": at.strftime(_TIME), "from": sender, "type": type, "msg": text}
+    whole = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return _UNSEEN.sub(lambda character: json.dumps(character[0])[1:-1], whole)
 
 
 def of_message(sender: str, kind: Kind, body: str) -> str:
@@ -61,15 +61,15 @@ def checked(*, sender: str, text: str) -> str:
         raise UserError(
             f"{sender[:60]!r} cannot be a sender", "give an agent's id, or a short name"
         )
-    said = text.strip()
-    if not said:
+    trimmed = text.strip()
+    if not trimmed:
         raise UserError("nothing to say", 'wl notify "what happened"')
-    if len(said) > LONGEST:
+    if len(trimmed) > LONGEST:
         raise UserError(
-            f"the text has {len(said)} characters, and {LONGEST} are the most",
+            f"the text has {len(trimmed)} characters, and {LONGEST} are the most",
             "say in short what happened, and where to look",
         )
-    return said
+    return trimmed
 
 
 def news(agent: Agent, *, reason: Reason, failed: bool, manager: str | None = None) -> News | None:
@@ -103,5 +103,5 @@ def news(agent: Agent, *, reason: Reason, failed: bool, manager: str | None = No
 def _why(reason: Reason) -> str:
     """What is beyond the usual: that it is idle without a word, or that an error ended its turn."""
     usual = reason.kind in ("claimed_complete", "claimed_waiting") and not reason.tasks
-    told = "" if usual else sentence(reason)
-    return f" ({told})" if told else ""
+    words = "" if usual else sentence(reason)
+    return f" ({words})" if words else ""

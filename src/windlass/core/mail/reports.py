@@ -78,7 +78,7 @@ def counts_files(agent: Agent, report: Report) -> bool:
 
 def at_work(agents: Iterable[Agent]) -> bool:
     """Whether one of them does something, as far as we know."""
-    return any(one.state not in RESTING for one in agents)
+    return any(agent.state not in RESTING for agent in agents)
 
 
 def to_manager(
@@ -107,7 +107,7 @@ def to_itself(*, left: Uncommitted, children: Sequence[Agent]) -> str | None:
     """What an agent is told that calls its goal reached too early; None where it is."""
     parts = []
     if undone := _undone(children):
-        first = next(one.id for one in children if one.state is not State.COMPLETE)
+        first = next(child.id for child in children if child.state is not State.COMPLETE)
         parts.append(
             f"{undone}. End your turn with {WAITING_PHRASE} if you need them: their news reach you"
             f" by themselves. `wl look {first}` shows one, `wl kill {first} --force` ends one"
@@ -116,9 +116,9 @@ def to_itself(*, left: Uncommitted, children: Sequence[Agent]) -> str | None:
         parts.append(f"{_not_committed(left)}. Commit, or say why not")
     if not parts:
         return None
-    told = ".\n".join(parts)
+    objections = ".\n".join(parts)
     return (
-        f"You said that the goal is reached, but {told}.\n"
+        f"You said that the goal is reached, but {objections}.\n"
         f"When it is, end your turn with {COMPLETE_PHRASE} again."
     )
 
@@ -150,7 +150,7 @@ def left_in_session(name: str, left: Uncommitted) -> str:
 def uncommitted(work: Mapping[str, Any]) -> Uncommitted:
     """What a status of a workspace says, in short; a file may be in several of its lists."""
     lists = ("conflicted", "staged", "unstaged", "untracked", "nested")
-    names = list(dict.fromkeys(name for one in lists for name in work.get(one, ())))
+    names = list(dict.fromkeys(name for key in lists for name in work.get(key, ())))
     return Uncommitted(len(names), tuple(printable_line(name) for name in names[:_NAMED]))
 
 
@@ -203,7 +203,7 @@ def is_said(report: Report) -> bool:
 
 def _undone(children: Sequence[Agent]) -> str:
     return ", ".join(
-        f"{one.id} is {one.state}" for one in children if one.state is not State.COMPLETE
+        f"{child.id} is {child.state}" for child in children if child.state is not State.COMPLETE
     )
 
 

@@ -46,9 +46,10 @@ def refuse_flood(
 ) -> None:
     """Refuses a sender that says too much, or a recipient that has too much."""
     since = writing.now - _MINUTE
-    said = mailbox.sent_since(writing.connection, sender.uid, repo, since)
-    for one in to:
-        waiting = len([m for m in mailbox.queued(writing.connection, one.uid) if m.repo == repo])
+    sent = mailbox.sent_since(writing.connection, sender.uid, repo, since)
+    for recipient in to:
+        queued = mailbox.queued(writing.connection, recipient.uid)
+        waiting = len([message for message in queued if message.repo == repo])
         messages.refuse_flood(
-            one.id, limits=limits, of_sender=said, for_recipient=waiting, adding=len(to)
+            recipient.id, limits=limits, of_sender=sent, for_recipient=waiting, adding=len(to)
         )

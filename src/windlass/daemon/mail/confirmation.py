@@ -1,4 +1,4 @@
-"""What proves that messages arrived: what conversations tell of messages that were offered to them.
+"""What conversations say of the messages that were offered to them: whether each arrived.
 
 Nothing but a conversation proves that a message arrived, and nothing but its silence that one did
 not: what is missing when its session is followed by another, when the call that it went with is
@@ -35,22 +35,22 @@ _AFTERWARDS = 1.0
 
 
 class AgentSession(NamedTuple):
-    """An agent, its newest session, and whether that goes on."""
+    """An agent and its newest session."""
 
     agent: Agent
     session: Session
 
     @property
     def alive(self) -> bool:
-        """Whether somebody is there to hear."""
+        """Whether that session goes on: somebody is there to hear."""
         return self.session.runs
 
 
-class _ConversationWatch:
-    """What is known so far of the conversations that may tell of an agent's messages."""
+class _OfferWatch:
+    """What is known so far of an agent's messages that were offered, from its conversations."""
 
     def __init__(self) -> None:
-        self.read: dict[str, FileOffset] = {}
+        self.offsets: dict[str, FileOffset] = {}
         """How far each conversation was read."""
         self.over: set[str] = set()
         """Messages that went with a call of a tool which is over."""
@@ -71,15 +71,16 @@ class Confirmation:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._watches: dict[Uid, _ConversationWatch] = context.memory.per_agent()
+        self._watches: dict[Uid, _OfferWatch] = context.memory.per_agent()
         self._paths: dict[Uid, tuple[tuple[int, str], str]] = context.memory.per_agent()
 
     def path(self, agent: Agent) -> str:
         """Where an agent's conversation is."""
-        now = (agent.session, agent.conversation)
+        current = (agent.session, agent.conversation)
         known = self._paths.get(agent.uid)
-        if known is None or known[0] != now:
-            known = self._paths[agent.uid] = (now, session_request.transcript(self._context, agent))
+        if known is None or known[0] != current:
+            path = session_request.transcript(self._context, agent)
+            known = self._paths[agent.uid] = (current, path)
         return known[1]
 
     def settle(self, recipient: AgentSession) -> list[Message]:
@@ -89,59 +90,68 @@ class Confirmation:
         if not watched:
             self._watches.pop(agent.uid, None)
             return []
-        numbers = {one.id for one in watched}
-        watch = self._watches.setdefault(agent.uid, _ConversationWatch())
-        told_now = self._news(agent, watch, watched)
-        if told_now:
-            watched = self._context.store.write(lambda w: _keep(w, watched, told_now))
-        self._note_results(watch, watched, told_now)
-        under_way = [one for one in watched if one.state == "queued" and one.offer is not None]
-        lost = [(one, why) for one in under_way if (why := self._lost(recipient, watch, one))]
+        ids = {message.id for message in watched}
+        watch = self._watches.setdefault(agent.uid, _OfferWatch())
+        lines = self._new_lines(agent, watch, watched)
+        if lines:
+            watched = self._context.store.write(lambda w: _confirm(w, watched, lines))
+        self._note_results(watch, watched, lines)
+        under_way = [
+            message
+            for message in watched
+            if message.state == "queued" and message.offer is not None
+        ]
+        lost = [
+            (message, why)
+            for message in under_way
+            if (why := self._why_lost(recipient, watch, message))
+        ]
         if lost:
             self._context.store.write(lambda w: _queue_again(w, lost))
-        gone = {one.id for one, _ in lost}
-        left = [one for one in under_way if one.id not in gone]
-        for number in numbers - {one.id for one in left}:
-            watch.forget(number)
+        lost_ids = {message.id for message, _ in lost}
+        left = [message for message in under_way if message.id not in lost_ids]
+        for message_id in ids - {message.id for message in left}:
+            watch.forget(message_id)
         return left
 
-    def _news(
-        self, agent: Agent, watch: _ConversationWatch, watched: list[Message]
+    def _new_lines(
+        self, agent: Agent, watch: _OfferWatch, watched: list[Message]
     ) -> list[TranscriptLine]:
         """Lines that were not looked at, of every conversation that may tell of these."""
-        begun = watch.read
-        for offer in (one.offer for one in watched):
-            if offer is not None and offer.path not in begun:
-                begun[offer.path] = FileOffset(offer.offset)
-        begun.setdefault(self.path(agent), FileOffset())
+        offsets = watch.offsets
+        for offer in (message.offer for message in watched):
+            if offer is not None and offer.path not in offsets:
+                offsets[offer.path] = FileOffset(offer.offset)
+        offsets.setdefault(self.path(agent), FileOffset())
         dialect = drivers.dialect(agent.driver)
-        found: list[TranscriptLine] = []
-        for path in begun:
+        lines: list[TranscriptLine] = []
+        for path in offsets:
             # To its end: what is missing in a part of it is not missing.
             more = True
             while more:
-                part = line_reader.whole_lines(path, begun[path])
+                part = line_reader.whole_lines(path, offsets[path])
                 texts = [line.text for line in part.lines]
-                found += dialect.transcript_lines(texts, part.start)
-                begun[path], more = part.place, bool(texts)
-        return found
+                lines += dialect.transcript_lines(texts, part.start)
+                offsets[path], more = part.place, bool(texts)
+        return lines
 
     def _note_results(
-        self, watch: _ConversationWatch, watched: list[Message], found: list[TranscriptLine]
+        self, watch: _OfferWatch, watched: list[Message], lines: list[TranscriptLine]
     ) -> None:
         """Notes whose call of a tool is over, and then whether the model went on without it.
 
         What went with a call is written after its result: that it is missing there says nothing
         before the model has been asked again.
         """
-        for line in found:
-            for one in watched:
-                if one.offer is not None and one.offer.tool in line.result_of:
-                    watch.over.add(one.id)
-                elif line.answers and one.id in watch.over:
-                    watch.passed.setdefault(one.id, self._context.clock.unscaled.monotonic())
+        now = self._context.clock.unscaled.monotonic()
+        for line in lines:
+            for message in watched:
+                if message.offer is not None and message.offer.tool in line.result_of:
+                    watch.over.add(message.id)
+                elif line.answers and message.id in watch.over:
+                    watch.passed.setdefault(message.id, now)
 
-    def _lost(self, recipient: AgentSession, watch: _ConversationWatch, message: Message) -> str:
+    def _why_lost(self, recipient: AgentSession, watch: _OfferWatch, message: Message) -> str:
         """Why a message that is under way will not arrive; empty while it may."""
         offer = message.offer
         if offer is None:
@@ -176,7 +186,7 @@ class Confirmation:
         try:
             program = psutil.Process(pid) if pid else None
             family = [program, *program.children(recursive=True)] if program else []
-            return any(one.status() == psutil.STATUS_STOPPED for one in family)
+            return any(process.status() == psutil.STATUS_STOPPED for process in family)
         except psutil.Error:
             return False  # it has just ended, which is told of elsewhere
 
@@ -187,8 +197,8 @@ def offer_again(writing: Writing, message: Message, why: str) -> None:
     if fresh is None or fresh.state != "queued":
         return
     mailbox.change(writing, fresh, offer=None)
-    whose = Uid(message.recipient)
-    writing.emit(MessageRequeued(id=message.id, why=why), repo=message.repo, agent=whose)
+    recipient = Uid(message.recipient)
+    writing.emit(MessageRequeued(id=message.id, why=why), repo=message.repo, agent=recipient)
 
 
 def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:
@@ -196,24 +206,26 @@ def _queue_again(writing: Writing, lost: list[tuple[Message, str]]) -> None:
         offer_again(writing, message, why)
 
 
-def _keep(writing: Writing, watched: list[Message], found: list[TranscriptLine]) -> list[Message]:
-    """What became of messages, line by line; what was answered is watched no more."""
-    found_again = (mailbox.find(writing.connection, one.id) for one in watched)
-    known = {one.id: one for one in found_again if one is not None}
-    for line in found:
-        for number in line.ids:
-            one = known.get(number)
-            if one is not None and one.state == "queued" and one.offer is not None:
-                after = msgspec.structs.replace(one.offer, offset=line.end)
-                arrived = receipts.delivered(writing, one, one.offer.route)
-                known[number] = mailbox.change(writing, arrived, offer=after)
+def _confirm(
+    writing: Writing, watched: list[Message], lines: list[TranscriptLine]
+) -> list[Message]:
+    """Records what became of messages, line by line; what was answered is watched no more."""
+    fresh = (mailbox.find(writing.connection, message.id) for message in watched)
+    messages = {message.id: message for message in fresh if message is not None}
+    for line in lines:
+        for message_id in line.ids:
+            message = messages.get(message_id)
+            if message is not None and message.state == "queued" and message.offer is not None:
+                after = msgspec.structs.replace(message.offer, offset=line.end)
+                arrived = receipts.delivered(writing, message, message.offer.route)
+                messages[message_id] = mailbox.change(writing, arrived, offer=after)
         if line.answers:
-            for message in [one for one in known.values() if one.state == "delivered"]:
-                known[message.id] = receipts.mark_read(writing, message)
-    return [one for one in known.values() if one.offer is not None]
+            for message in [each for each in messages.values() if each.state == "delivered"]:
+                messages[message.id] = receipts.mark_read(writing, message)
+    return [message for message in messages.values() if message.offer is not None]
 
 
 def recipient_of(context: Context, uid: Uid) -> AgentSession | None:
     """An agent that lives and has a session."""
-    found = context.store.read(lambda c: rows.live_session(c, uid))
-    return AgentSession(*found) if found else None
+    pair = context.store.read(lambda c: rows.live_session(c, uid))
+    return AgentSession(*pair) if pair else None

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
 from windlass.core.states import IDLE
+from windlass.daemon.kernel import file_stat
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.keyed_locks import KeyedLocks
 from windlass.daemon.launch import keyboard
@@ -98,8 +98,8 @@ class Delivery:
         if late := self._context.store.read(lambda c: mailbox.expired(c, now)):
             self._context.store.write(lambda w: receipts.expire(w, late))
         if self._busy:
-            there = {agent.uid for agent, _ in self._context.store.read(rows.open_sessions)}
-            for uid in self._busy & there:
+            present = {agent.uid for agent, _ in self._context.store.read(rows.open_sessions)}
+            for uid in self._busy & present:
                 self.stir(uid)
 
     def look(self, uid: Uid) -> None:
@@ -132,22 +132,22 @@ class Delivery:
     def _attach(self, uid: Uid, call: str, handover: Handover) -> None:
         """Offers what is queued with the answer about a call, or takes the offer back."""
         with self._locks.trying(uid) as held:
-            wanted = held and not handover.is_late
-            recipient = confirmation.recipient_of(self._context, uid) if wanted else None
-            offered = self._with_call(recipient, call) if recipient else []
-            given = handover.give(messages.together(offered) or None)
-            if offered and not given:
+            in_time = held and not handover.is_late
+            recipient = confirmation.recipient_of(self._context, uid) if in_time else None
+            offered = self._offer_with_call(recipient, call) if recipient else []
+            accepted = handover.give(messages.together(offered) or None)
+            if offered and not accepted:
                 self._take_back(offered, "the answer about the call went without it")
-        if offered and not given:
+        if offered and not accepted:
             self.stir(uid)
 
-    def _with_call(self, recipient: AgentSession, call: str) -> list[Message]:
+    def _offer_with_call(self, recipient: AgentSession, call: str) -> list[Message]:
         if not recipient.alive or recipient.agent.mode != "live":
             return []
         if self._confirmation.settle(recipient):
             return []
-        taken = messages.batch(self._queued(recipient.agent.uid), messages.ROOM)
-        return self._offer(recipient, taken, "context", tool=call) if taken else []
+        batch = messages.batch(self._queued(recipient.agent.uid), messages.ROOM)
+        return self._offer(recipient, batch, "context", tool=call) if batch else []
 
     async def wait(self, caller: Caller, request: MailRequest) -> MailReply:
         """Answers a waiting hook when there is mail; at once where its session is over."""
@@ -155,21 +155,21 @@ class Delivery:
         session, arm = request["session"], request["arm"]
         if not await self._context.pools.run("wait", self._may_wait, uid, session, arm):
             return _END
-        waiter = _WaitingHook(session, arm, self._loop.create_future())
+        hook = _WaitingHook(session, arm, self._loop.create_future())
         self._release(uid)
-        self._waiting[uid] = waiter
+        self._waiting[uid] = hook
         self.stir(uid)
         try:
-            return await waiter.answer
+            return await hook.answer
         finally:
-            if self._waiting.get(uid) is waiter:
+            if self._waiting.get(uid) is hook:
                 del self._waiting[uid]
 
     def _release(self, uid: Uid) -> None:
         """Lets a hook go that waits for nothing any more."""
-        older = self._waiting.pop(uid, None)
-        if older is not None and not older.answer.done():
-            older.answer.set_result(_END)
+        hook = self._waiting.pop(uid, None)
+        if hook is not None and not hook.answer.done():
+            hook.answer.set_result(_END)
 
     def _may_wait(self, uid: Uid, session: int, arm: str) -> bool:
         recipient = confirmation.recipient_of(self._context, uid)
@@ -182,9 +182,13 @@ class Delivery:
         with self._locks.holding([uid]):
             left = self._confirmation.settle(recipient)
             # It asks again because our answer broke off: it has not had what it was offered.
-            again = [one for one in left if one.offer is not None and one.offer.arm == arm]
-            if again:
-                self._take_back(again, "the hook that was given it asks again")
+            unheard = [
+                message
+                for message in left
+                if message.offer is not None and message.offer.arm == arm
+            ]
+            if unheard:
+                self._take_back(unheard, "the hook that was given it asks again")
         return True
 
     def _committed(self, committed: list[Event]) -> None:
@@ -211,8 +215,8 @@ class Delivery:
         except Exception as error:
             # One agent's broken files must not hold up the mail of others.
             log.exception("cannot deliver to %s", uid)
-            told = str(error)
-            self._context.store.write(lambda w: w.emit(MailStuck(error=told), agent=uid))
+            stuck = MailStuck(error=str(error))
+            self._context.store.write(lambda w: w.emit(stuck, agent=uid))
         finally:
             with self._guard:
                 again = self._working[uid]
@@ -228,13 +232,13 @@ class Delivery:
         end = clock.monotonic() + _WATCHED
         while True:
             with self._locks.holding([uid]):
-                under_way, offered = self._once(uid)
+                under_way, offered = self._confirm_and_offer(uid)
             if offered:
                 end = clock.monotonic() + _WATCHED
             if not under_way or clock.monotonic() > end or self._closed.wait(clock.real(_PAUSE)):
                 return
 
-    def _once(self, uid: Uid) -> tuple[bool, bool]:
+    def _confirm_and_offer(self, uid: Uid) -> tuple[bool, bool]:
         """Confirms, then offers; returns whether something is under way, and if that is new."""
         recipient = confirmation.recipient_of(self._context, uid)
         if recipient is None:
@@ -247,17 +251,17 @@ class Delivery:
             if not self._context.store.read(lambda c: mailbox.watched(c, uid)):
                 self._busy.discard(uid)
             return False, False
-        offered = recipient.alive and self._ladder(recipient, queued)
+        offered = recipient.alive and self._by_best_way(recipient, queued)
         return offered, offered
 
-    def _ladder(self, recipient: AgentSession, queued: list[Message]) -> bool:
+    def _by_best_way(self, recipient: AgentSession, queued: list[Message]) -> bool:
         """Offers what is queued by the best way there is; False where it has to wait."""
         agent, batch = recipient.agent, messages.batch(queued, messages.BATCH)
         if agent.mode == "headless":
             return self._by_stdin(recipient, batch)
-        waiter = self._waiting.get(agent.uid)
-        if waiter is not None and waiter.session == recipient.session.number:
-            return self._is_up(recipient) and self._by_hook(recipient, batch, waiter)
+        hook = self._waiting.get(agent.uid)
+        if hook is not None and hook.session == recipient.session.number:
+            return self._is_up(recipient) and self._by_hook(recipient, batch, hook)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
         if agent.state in IDLE and rested >= _PATIENCE:
             return self._by_typing(recipient, batch[:1])
@@ -282,16 +286,16 @@ class Delivery:
             return False  # it has ended: the next session gets it
         return True
 
-    def _by_hook(self, recipient: AgentSession, batch: list[Message], waiter: _WaitingHook) -> bool:
-        text = messages.together(self._offer(recipient, batch, "rewake", arm=waiter.arm))
+    def _by_hook(self, recipient: AgentSession, batch: list[Message], hook: _WaitingHook) -> bool:
+        text = messages.together(self._offer(recipient, batch, "rewake", arm=hook.arm))
         if not text:
             return False
-        giving = asyncio.run_coroutine_threadsafe(_give(waiter, text), self._loop)
+        answering = asyncio.run_coroutine_threadsafe(_give(hook, text), self._loop)
         try:
-            given = giving.result(_PATIENCE)
+            accepted = answering.result(_PATIENCE)
         except TimeoutError:
             return True  # the daemon ends, or has much to do: it may be given yet
-        if given:
+        if accepted:
             return True
         self._take_back(batch, "the hook that was to have it was gone")
         return False
@@ -324,16 +328,16 @@ class Delivery:
             session=recipient.session.number,
             at=self._context.clock.now(),
             path=path,
-            offset=_size(path),
+            offset=file_stat.size(path),
             **more,
         )
 
         def change(writing: Writing) -> list[Message]:
-            fresh = (mailbox.find(writing.connection, one.id) for one in batch)
+            fresh = (mailbox.find(writing.connection, message.id) for message in batch)
             return [
-                mailbox.change(writing, one, offer=offer)
-                for one in fresh
-                if one is not None and one.state == "queued" and one.offer is None
+                mailbox.change(writing, message, offer=offer)
+                for message in fresh
+                if message is not None and message.state == "queued" and message.offer is None
             ]
 
         offered = self._context.store.write(change)
@@ -349,19 +353,13 @@ class Delivery:
         self._context.store.write(change)
 
     def _queued(self, uid: Uid) -> list[Message]:
-        found = self._context.store.read(lambda c: mailbox.queued(c, uid))
-        return [one for one in found if one.offer is None]
+        queued = self._context.store.read(lambda c: mailbox.queued(c, uid))
+        return [message for message in queued if message.offer is None]
 
 
-async def _give(waiter: _WaitingHook, text: str) -> bool:
-    if waiter.answer.done():
+async def _give(hook: _WaitingHook, text: str) -> bool:
+    """Answers a waiting hook; False where it is gone or has its answer."""
+    if hook.answer.done():
         return False
-    waiter.answer.set_result({"text": text})
+    hook.answer.set_result({"text": text})
     return True
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - one call, no object
-    except OSError:
-        return 0

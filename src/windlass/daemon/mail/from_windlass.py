@@ -17,5 +17,5 @@ def say(writing: Writing, to: Agent, text: str, *, topic: str) -> Message:
     No limit of a sender holds for it: news that is refused would be lost.
     """
     party = Party(to.uid, to.id)
-    made = receipts.draft(to.repo, OURSELVES, party, text, kind="note", now=writing.now)
-    return receipts.post(writing, msgspec.structs.replace(made, topic=topic))
+    draft = receipts.draft(to.repo, OURSELVES, party, text, kind="note", now=writing.now)
+    return receipts.post(writing, msgspec.structs.replace(draft, topic=topic))

@@ -106,10 +106,10 @@ class Listeners:
             if listener.dismissed:
                 return {"notices": [], "why": listener.dismissed}
             if queue.is_first(listener) and (
-                given := queue.give(listener, waiting, held=self._held)
+                offered := queue.give(listener, waiting, held=self._held)
             ):
                 views: list[NoticeView] = [
-                    {"number": notice.number, "line": notices.line(notice)} for notice in given
+                    {"number": notice.number, "line": notices.line(notice)} for notice in offered
                 ]
                 return {"notices": views, "why": "notices"}
             if end is not None and clock.monotonic() >= end:

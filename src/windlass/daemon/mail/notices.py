@@ -36,8 +36,8 @@ def on_message(writing: Writing, message: Message) -> None:
     if message.sender == USER:
         return
     text = notices.of_message(message.sender_id, message.kind, message.body)
-    whose = Uid(message.sender) if message.sender != WINDLASS else None
-    post(writing, message.repo, message.sender_id, kind, text, message.id, agent=whose)
+    agent = Uid(message.sender) if message.sender != WINDLASS else None
+    post(writing, message.repo, message.sender_id, kind, text, message.id, agent=agent)
 
 
 def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
@@ -59,7 +59,7 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
     """
     text = text if len(text) <= notices.LONGEST else text[: notices.LONGEST] + "…"
     posted = noticeboard.put(writing, repo, sender=sender_id, kind=type, text=text, message=message)
-    told = NoticePosted(
+    event = NoticePosted(
         number=posted.number,
         sender=sender_id,
         type=type,
@@ -67,7 +67,7 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
         state=state,
         by_hand=by_hand,
     )
-    writing.emit(told, repo=repo, agent=agent)
+    writing.emit(event, repo=repo, agent=agent)
     return posted
 
 
@@ -75,19 +75,19 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
     """Posts at once what a change of a root's state is worth telling."""
     if after.parent is None:
         failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
-        _tell_of_state(writing, after, reason=reason, failed=failed)
+        _post_state(writing, after, reason=reason, failed=failed)
 
 
 def on_report(writing: Writing, agent: Agent, report: Report) -> None:
     """Posts what became of an agent below another; for those who want the notices of all."""
     manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
     if manager is not None:
-        then = msgspec.structs.replace(agent, state=report.state)
+        reported = msgspec.structs.replace(agent, state=report.state)
         failed = report.ending == "failed"
-        _tell_of_state(writing, then, reason=report.reason, failed=failed, manager=manager.id)
+        _post_state(writing, reported, reason=report.reason, failed=failed, manager=manager.id)
 
 
-def _tell_of_state(
+def _post_state(
     writing: Writing, agent: Agent, *, reason: Reason, failed: bool, manager: str | None = None
 ) -> None:
     """Posts a state in place of what nobody has read of earlier ones, and of the work then.
@@ -95,17 +95,17 @@ def _tell_of_state(
     What was told since an agent was at work last is not told again, however its state wavers. Who
     waits for agents below it is not told of: what becomes of them sets it going.
     """
-    told = notices.news(agent, reason=reason, failed=failed, manager=manager)
+    news = notices.news(agent, reason=reason, failed=failed, manager=manager)
     live = rows.agents(writing.connection, repo=agent.repo)
     below = crew.below(agent, live)
-    if told is None or (agent.state is State.WAITING and reports.at_work(below)):
+    if news is None or (agent.state is State.WAITING and reports.at_work(below)):
         return
     if agent.state in noticeboard.states_noticed_since_work(writing.connection, agent.uid):
         return
-    kind, text = told
-    text += reports.undone_below(agent, [one for one in live if one.parent == agent.uid])
+    kind, text = news
+    text += reports.undone_below(agent, [child for child in live if child.parent == agent.uid])
     unread = noticeboard.unread_of(writing.connection, agent)
-    older = [one.notice.number for one in unread if _is_ours(one)]
+    older = [item.notice.number for item in unread if _is_ours(item)]
     noticeboard.take(writing, older, by=SUPERSEDED)
     post(writing, agent.repo, agent.id, kind, text, agent=agent.uid, state=agent.state)
 
@@ -114,9 +114,9 @@ def on_deaf_manager(writing: Writing, question: Message, manager: Agent) -> None
     """Posts a question to a manager that does not hear it: nobody else would know of it."""
     if manager.state not in (State.PAUSED, State.STOPPED) or question.state != "queued":
         return
-    asker, whose = question.sender_id, Uid(question.sender)
+    asker = question.sender_id
     text = notices.to_deaf(asker, question.body, manager=manager.id, state=manager.state)
-    post(writing, question.repo, asker, "question", text, question.id, agent=whose)
+    post(writing, question.repo, asker, "question", text, question.id, agent=Uid(question.sender))
 
 
 def forget(writing: Writing, agent: Agent) -> None:
@@ -126,8 +126,8 @@ def forget(writing: Writing, agent: Agent) -> None:
     said otherwise stays.
     """
     unread = noticeboard.unread_of(writing.connection, agent)
-    over = [one.notice.number for one in unread if _is_ours(one)]
-    noticeboard.take(writing, over, by=ENDED)
+    needless = [item.notice.number for item in unread if _is_ours(item)]
+    noticeboard.take(writing, needless, by=ENDED)
 
 
 def _is_ours(unread: Unread) -> bool:

@@ -74,29 +74,29 @@ class NotifyCommand:
             if not command:
                 return
             left_out = CommandOutcome(None, f"left out: {MOST_WAITING} notices wait for it")
-            ended = left_out if full else self._ended(command, event)
+            outcome = left_out if full else self._outcome(command, event)
         except (WindlassError, OSError, ValueError) as error:
-            ended = CommandOutcome(None, f"could not be run: {error}")
+            outcome = CommandOutcome(None, f"could not be run: {error}")
         finally:
             with self._guard:
                 self._waiting -= 1
-        if ended.code != 0:
-            self._complain(event, ended)
+        if outcome.code != 0:
+            self._record_failure(event, outcome)
 
-    def _ended(self, command: str, event: Event) -> CommandOutcome:
+    def _outcome(self, command: str, event: Event) -> CommandOutcome:
         notice = events.read(NoticePosted, event)
         at = datetime.fromtimestamp(event.at).astimezone()
         line = notices.line(at=at, sender=notice.sender, type=notice.type, text=notice.text)
         # Files, not pipes: what the command leaves running may hold its streams for ever.
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
-            given.write(line.encode() + b"\n")
-            given.seek(0)
+        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
+            stdin.write(line.encode() + b"\n")
+            stdin.seek(0)
             program = subprocess.Popen(
                 ["/bin/sh", "-c", command],
                 cwd=self._folder(),
                 env={**self._context.env, **self._variables(event)},
-                stdin=given,
-                stdout=said,
+                stdin=stdin,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -108,32 +108,32 @@ class NotifyCommand:
                     os.killpg(program.pid, signal.SIGKILL)
                 program.wait()
                 code, how = None, f"took longer than {self._limit:g} s"
-            return CommandOutcome(code, how, _tail(said))
+            return CommandOutcome(code, how, _tail(output))
 
     def _folder(self) -> str:
         home = self._context.env.get("HOME", "/")
         return home if Path(home).is_dir() else "/"
 
     def _variables(self, event: Event) -> dict[str, str]:
-        found = self._context.store.read(rows.repos)
-        root = next((repo.root for repo in found if repo.id == event.repo), "")
+        repos = self._context.store.read(rows.repos)
+        root = next((repo.root for repo in repos if repo.id == event.repo), "")
         notice = events.read(NoticePosted, event)
-        told = {
+        variables = {
             "WINDLASS_NOTICE_TYPE": notice.type,
             "WINDLASS_NOTICE_FROM": notice.sender,
             "WINDLASS_NOTICE_TEXT": notice.text[:_LONGEST_VARIABLE],
             "WINDLASS_REPO": root,
         }
-        return {name: text.replace("\0", "") for name, text in told.items()}
+        return {name: text.replace("\0", "") for name, text in variables.items()}
 
-    def _complain(self, event: Event, ended: CommandOutcome) -> None:
+    def _record_failure(self, event: Event, outcome: CommandOutcome) -> None:
         number = events.read(NoticePosted, event).number
-        told = NotifyFailed(notice=number, code=ended.code, how=ended.how, tail=ended.tail)
-        self._context.store.write(lambda w: w.emit(told, repo=event.repo))
+        failed = NotifyFailed(notice=number, code=outcome.code, how=outcome.how, tail=outcome.tail)
+        self._context.store.write(lambda w: w.emit(failed, repo=event.repo))
 
 
-def _tail(said: Any) -> str:
-    size = said.seek(0, os.SEEK_END)
-    said.seek(max(0, size - _KEPT_BYTES))
-    lines = said.read().decode(errors="replace").splitlines()
+def _tail(output: Any) -> str:
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _KEPT_BYTES))
+    lines = output.read().decode(errors="replace").splitlines()
     return "\n".join(lines[-_KEPT_LINES:])

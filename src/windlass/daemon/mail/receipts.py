@@ -42,10 +42,10 @@ OURSELVES = Party(WINDLASS, WINDLASS)
 
 def manager_or_person(connection: sa.Connection, agent: Agent) -> Party:
     """Whom an agent answers to: its manager, or the person."""
-    found = rows.agent(connection, agent.parent) if agent.parent else None
-    if found is None or found.ended_at is not None:
+    manager = rows.agent(connection, agent.parent) if agent.parent else None
+    if manager is None or manager.ended_at is not None:
         return PERSON
-    return Party(found.uid, found.id)
+    return Party(manager.uid, manager.id)
 
 
 def draft(repo: RepoId, sender: Party, to: Party, body: str, *, kind: Kind, now: float) -> Message:
@@ -77,9 +77,9 @@ def post(writing: Writing, message: Message) -> Message:
         )
     kept = mailbox.add(writing, message)
     sent = MessageSent(id=kept.id, to=kept.recipient_id, recipient=kept.recipient, text=kept.body)
-    _tell(writing, kept, sent, of=message.sender)
+    _emit(writing, kept, sent, of=message.sender)
     if twin is not None:
-        _tell(writing, kept, MessageCollapsed(id=kept.id, into=twin.id), of=message.recipient)
+        _emit(writing, kept, MessageCollapsed(id=kept.id, into=twin.id), of=message.recipient)
         return kept
     for old in mail.outdated(waiting, kept):
         _end(writing, old, "collapsed", f"{kept.id} says what is true now", survivor=kept.id)
@@ -88,7 +88,7 @@ def post(writing: Writing, message: Message) -> Message:
 
 def delivered(writing: Writing, message: Message, route: mail.Route) -> Message:
     """Records that a message is where it was sent to."""
-    now = mailbox.change(
+    changed = mailbox.change(
         writing, message, state="delivered", route=route, delivered_at=writing.now, reason=""
     )
     received = MessageReceived(
@@ -98,14 +98,14 @@ def delivered(writing: Writing, message: Message, route: mail.Route) -> Message:
         route=route,
         seconds=round(writing.now - message.created_at, 3),
     )
-    _tell(writing, now, received, of=message.recipient)
-    return now
+    _emit(writing, changed, received, of=message.recipient)
+    return changed
 
 
 def mark_read(writing: Writing, message: Message) -> Message:
     """Records that the recipient has gone on after it had a message."""
     read = MessageRead(id=message.id, sender=message.sender_id)
-    _tell(writing, message, read, of=message.recipient)
+    _emit(writing, message, read, of=message.recipient)
     return mailbox.change(writing, message, state="read", read_at=writing.now, offer=None)
 
 
@@ -122,7 +122,7 @@ def acknowledge(writing: Writing, message: Message, *, by: Party) -> bool:
         return False
     mailbox.change(writing, fresh, state="acked", acked_at=writing.now, offer=None)
     noticeboard.withdraw(writing, fresh.id)
-    _tell(writing, fresh, MessageAcked(id=fresh.id, by=by.id), of=message.recipient)
+    _emit(writing, fresh, MessageAcked(id=fresh.id, by=by.id), of=message.recipient)
     return True
 
 
@@ -148,7 +148,9 @@ def close_mail_of(writing: Writing, agent: Agent, how: str) -> list[Message]:
     for message in mailbox.questions(writing.connection, sender=agent.uid):
         _end(writing, message, "expired", f"{agent.id}, who asked, has ended: {how}")
     asked = mailbox.questions(writing.connection, recipient=agent.uid)
-    passed_on = [_ask_instead(writing, one, heir, f"{agent.id} has ended") for one in asked]
+    passed_on = [
+        _ask_instead(writing, question, heir, f"{agent.id} has ended") for question in asked
+    ]
     for message in mailbox.queued(writing.connection, agent.uid):
         fail(writing, message, f"{agent.id} has ended: {how}")
     for message in mailbox.ours_on(writing.connection, mail.state_of(agent.uid)):
@@ -163,25 +165,27 @@ def readdress_questions(writing: Writing, agent: Agent) -> list[Message]:
     """
     boss = manager_or_person(writing.connection, agent)
     asked = mailbox.questions(writing.connection, sender=agent.uid)
-    others = [one for one in asked if one.recipient != boss.uid]
-    return [_ask_instead(writing, one, boss, f"{agent.id} has moved") for one in others]
+    misdirected = [question for question in asked if question.recipient != boss.uid]
+    return [
+        _ask_instead(writing, question, boss, f"{agent.id} has moved") for question in misdirected
+    ]
 
 
 def revive_mail_of(writing: Writing, agent: Agent, since: float) -> list[Message]:
     """Takes back what was given up when an agent ended, now that it lives again; returns that."""
     return [
-        _again(writing, message)
+        _revive(writing, message)
         for message in mailbox.lost_with(writing.connection, agent.uid, since)
     ]
 
 
-def _again(writing: Writing, message: Message) -> Message:
+def _revive(writing: Writing, message: Message) -> Message:
     state: mail.Receipt = "queued"
     if message.delivered_at is not None:
         state = "delivered" if message.read_at is None else "read"
-    again = mailbox.change(writing, message, state=state, reason="", ended_at=None)
-    _tell(writing, again, MessageRevived(id=again.id), of=message.recipient)
-    return again
+    revived = mailbox.change(writing, message, state=state, reason="", ended_at=None)
+    _emit(writing, revived, MessageRevived(id=revived.id), of=message.recipient)
+    return revived
 
 
 def _ask_instead(writing: Writing, question: Message, to: Party, why: str) -> Message:
@@ -218,9 +222,10 @@ def _end(
             ended = MessageExpired(id=message.id, reason=reason)
         case "collapsed":
             ended = MessageCollapsed(id=message.id, reason=reason, into=survivor)
-    _tell(writing, message, ended, of=message.recipient)
+    _emit(writing, message, ended, of=message.recipient)
 
 
-def _tell(writing: Writing, message: Message, told: EventData, *, of: str) -> None:
+def _emit(writing: Writing, message: Message, event: EventData, *, of: str) -> None:
+    """Puts an event into the log of the party that it is about, if that is an agent."""
     agent = Uid(of) if of not in (USER, WINDLASS) else None
-    writing.emit(told, repo=message.repo, agent=agent)
+    writing.emit(event, repo=message.repo, agent=agent)

@@ -19,58 +19,58 @@ def is_person(word: str) -> bool:
     return word in _PERSON
 
 
-def caller(where: lookup.Scope) -> Party:
+def caller(scope: lookup.Scope) -> Party:
     """Whoever calls: an agent, or the person."""
-    return Party(where.caller.uid, where.caller.id) if where.caller else PERSON
+    return Party(scope.caller.uid, scope.caller.id) if scope.caller else PERSON
 
 
-def meant(context: Context, where: lookup.Scope, wanted: str) -> list[Party]:
+def meant(context: Context, scope: lookup.Scope, words: str) -> list[Party]:
     """Everybody whom words with commas between them mean, each once."""
-    found: dict[str, Party] = {}
-    for word in (part.strip() for part in wanted.split(",")):
+    parties: dict[str, Party] = {}
+    for word in (part.strip() for part in words.split(",")):
         if word:
-            found |= {party.uid: party for party in _named(context, where, word)}
-    if not found:
+            parties |= {party.uid: party for party in _named(context, scope, word)}
+    if not parties:
         raise UserError("to whom?", "name an agent, several with commas, or user, parent, all")
-    return list(found.values())
+    return list(parties.values())
 
 
-def above(context: Context, where: lookup.Scope) -> Party:
+def above(context: Context, scope: lookup.Scope) -> Party:
     """Whom the caller answers to."""
-    if where.caller is None:
+    if scope.caller is None:
         raise UserError("a person has no parent", "name an agent; `wl list` shows who is there")
-    caller = where.caller
+    caller = scope.caller
     return context.store.read(lambda c: receipts.manager_or_person(c, caller))
 
 
-def _named(context: Context, where: lookup.Scope, word: str) -> list[Party]:
+def _named(context: Context, scope: lookup.Scope, word: str) -> list[Party]:
     if is_person(word):
         return [PERSON]
     if word == "parent":
-        return [above(context, where)]
-    present = lookup.live(context, where)
-    others = [one for one in present if one.uid != where.caller_uid]
+        return [above(context, scope)]
+    present = lookup.live(context, scope)
+    others = [agent for agent in present if agent.uid != scope.caller_uid]
     by_word: dict[str, Callable[[Agent], bool]] = {
         "all": lambda _: True,
-        "children": lambda one: one.parent == where.caller_uid,
+        "children": lambda agent: agent.parent == scope.caller_uid,
     }
     if word in by_word:
-        return _some([one for one in others if by_word[word](one)], word)
-    if word not in {one.id for one in present} and _is_role(context, where, present, word):
-        return _some([one for one in others if one.role == word], word)
-    agent = lookup.agent(context, where, word)
+        return _parties([agent for agent in others if by_word[word](agent)], word)
+    if word not in {agent.id for agent in present} and _is_role(context, scope, present, word):
+        return _parties([agent for agent in others if agent.role == word], word)
+    agent = lookup.agent(context, scope, word)
     return [Party(agent.uid, agent.id)]
 
 
-def _is_role(context: Context, where: lookup.Scope, present: list[Agent], word: str) -> bool:
+def _is_role(context: Context, scope: lookup.Scope, present: list[Agent], word: str) -> bool:
     """Whether a word is a role that somebody has, or could have."""
-    if any(one.role == word for one in present):
+    if any(agent.role == word for agent in present):
         return True
-    root = where.repo.root if where.repo else None
+    root = scope.repo.root if scope.repo else None
     return word in role_files.known(settings.load(context.folders.home, root), root)
 
 
-def _some(agents: list[Agent], word: str) -> list[Party]:
+def _parties(agents: list[Agent], word: str) -> list[Party]:
     if not agents:
         raise NotFound(f"{word}: there is nobody", "`wl list` shows who is there")
-    return [Party(one.uid, one.id) for one in agents]
+    return [Party(agent.uid, agent.id) for agent in agents]

@@ -22,7 +22,7 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.sessions import SCREEN, SPEC
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel import file_stat, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.store.rows import Session
 
@@ -66,7 +66,7 @@ class ScreenSource:
             facts = self._context.sessions.facts(folder, session_name(agent))
             pid = PID_INSIDE if agent.isolation == "box" else facts.child_pid
             eye.status_file = status_file(pid) if pid else None
-            eye.began = _written_at(f"{folder}/{SPEC}")
+            eye.began = file_stat.written_at(f"{folder}/{SPEC}")
         now = self._context.clock.now()
         dialect = drivers.dialect(agent.driver)
         observations = [
@@ -78,7 +78,7 @@ class ScreenSource:
     def _picture(
         self, dialect: Dialect, eye: ScreenMemory, agent: Agent, *, folder: str, now: float
     ) -> Observation | None:
-        printed = _size(f"{folder}/{SCREEN}")
+        printed = file_stat.size(f"{folder}/{SCREEN}")
         fresh, eye.printed = _tail(f"{folder}/{SCREEN}", eye.printed, printed), printed
         telling = any(word in fresh for word in dialect.telltales)
         starting = agent.state is State.CREATING
@@ -131,20 +131,6 @@ def _read_status(
     eye.status_stamp = stamp
     # In a box every session has the same number: one that was killed left this file to the next.
     return seen if seen is None or seen.at >= eye.began else None
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - as above
-    except FileNotFoundError:
-        return 0
-
-
-def _written_at(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime  # noqa: PTH116 - as above
-    except FileNotFoundError:
-        return 0.0
 
 
 def _tail(path: str, before: int, now: int) -> bytes:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -17,6 +15,7 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import FADES_AFTER, Observation, Source
+from windlass.daemon.kernel import file_stat
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
 from windlass.daemon.launch.clones import CommitFetcher
@@ -84,7 +83,7 @@ class Sources:
             if facts.child_pid and (tool := _newest_below(facts.child_pid)):
                 return Reason(kind="tool_running", text=tool)
         printed = SCREEN if agent.mode == "live" else OUTPUT
-        quiet = self._context.clock.now() - _written_at(folder / printed)
+        quiet = self._context.clock.now() - file_stat.written_at(folder / printed)
         return Reason(kind="printed", seconds=quiet) if quiet <= FADES_AFTER else None
 
     def count(self, agent: Agent, session: Session) -> None:
@@ -126,10 +125,3 @@ def _newest_below(pid: int) -> str | None:
             newest = max(below, key=lambda process: process.create_time())
             return f"{' '.join(newest.cmdline())[:80]} (pid {newest.pid})"
     return None
-
-
-def _written_at(path: Path) -> float:
-    try:
-        return os.stat(path).st_mtime  # noqa: PTH116 - one call, no object
-    except FileNotFoundError:
-        return 0.0
