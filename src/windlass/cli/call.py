@@ -160,10 +160,10 @@ def read_text(path: str) -> str:
 
 def bounded(file: BinaryIO, name: str) -> bytes:
     """All of a file, or an error if that is too much: half of it would pass for the whole."""
-    found = file.read(LARGEST + 1)
-    if len(found) > LARGEST:
+    text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
         raise UserError(
             f"{name} has more than {_MEBIBYTES} MiB, the most that is read",
             "give a part of it, or say where the file is",
         )
-    return found
+    return text

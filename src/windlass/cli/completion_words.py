@@ -75,8 +75,8 @@ def _place(parser: ArgumentParser, words: Iterable[str]) -> _Position:
 
 def _valued(parser: ArgumentParser, word: str) -> Action | None:
     """The option that this word is, if a value follows it."""
-    found = (a for a in _actions(parser) if word in a.option_strings and a.nargs != 0)
-    return next(found, None)
+    actions = (a for a in _actions(parser) if word in a.option_strings and a.nargs != 0)
+    return next(actions, None)
 
 
 def _positional(place: _Position) -> Action | None:
@@ -102,11 +102,11 @@ def _possible(place: _Position, typed: str) -> list[str]:
     action = place.option or _positional(place)
     if action is None:
         return []
-    found = _values(action, place)
+    words = _values(action, place)
     # Whoever may leave the value of an option out may go on with what comes after it.
     if place.option is not None and place.option.nargs == OPTIONAL:
-        found += _possible(place._replace(option=None), typed)
-    return [offer for offer in dict.fromkeys(found) if offer not in place.before]
+        words += _possible(place._replace(option=None), typed)
+    return [offer for offer in dict.fromkeys(words) if offer not in place.before]
 
 
 def _values(action: Action, place: _Position) -> list[str]:
@@ -150,9 +150,9 @@ def _subjects(place: _Position) -> list[str]:
 
 def _messages(_: _Position) -> list[str]:
     """Messages that are not dealt with, to the caller or from it, the newest first."""
-    found = [*_received(), *_asked("inbox", sent=True)]
-    found.sort(key=lambda message: float(message["created_at"]), reverse=True)
-    return [message["id"] for message in found if message["state"] in OPEN]
+    messages = [*_received(), *_asked("inbox", sent=True)]
+    messages.sort(key=lambda message: float(message["created_at"]), reverse=True)
+    return [message["id"] for message in messages if message["state"] in OPEN]
 
 
 def _received_ids(_: _Position) -> list[str]:
@@ -161,7 +161,11 @@ def _received_ids(_: _Position) -> list[str]:
 
 def _questions(_: _Position) -> list[str]:
     """Open questions, and who asks one thing only."""
-    asked = [one for one in _received() if one["kind"] == "question" and one["from"] != "user"]
+    asked = [
+        message
+        for message in _received()
+        if message["kind"] == "question" and message["from"] != "user"
+    ]
     askers = [message["from"] for message in asked]
     return [
         *(message["id"] for message in asked),
@@ -211,7 +215,7 @@ def _settings(place: _Position) -> list[str]:
     if key.rpartition(".")[2] == "driver":
         return _drivers(place)
     held = dict(_asked("config")).get(key, {}).get("value")
-    return [str(one) for one in held] if isinstance(held, list) else _literals(key)
+    return [str(item) for item in held] if isinstance(held, list) else _literals(key)
 
 
 def _literals(key: str) -> list[str]:

@@ -9,15 +9,15 @@ from windlass.cli.call import Call
 
 def tell(call: Call, done: dict[str, Any]) -> None:
     """Says who ended, what was kept, and what could not be."""
-    for one in done["ended"]:
-        kept = one["trash"]
+    for agent in done["ended"]:
+        kept = agent["trash"]
         if kept is None:
-            call.tell(f"{one['id']} ended")
+            call.tell(f"{agent['id']} ended")
             continue
-        call.tell(f"{one['id']} ended; its work is kept as {kept['id']}")
+        call.tell(f"{agent['id']} ended; its work is kept as {kept['id']}")
         if dropped := kept["summary"]["dropped"]:
             call.tell(f"  {dropped} things were too big or odd to keep: wl trash show {kept['id']}")
     if done["orphans"]:
         call.tell(f"{len(done['orphans'])} agents below went to the next manager up")
-    if any(one["trash"] for one in done["ended"]):
+    if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")

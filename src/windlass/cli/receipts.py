@@ -42,9 +42,9 @@ def line(call: Call, message: Mapping[str, Any]) -> str:
     )
     who = f"{message['from']} to {message['to']}"
     head = f"{message['id']}  {who}  {age(message['age'])} ago  {marks}"
-    told, text = receipt(message), f"    {printable_line(message['text'])}"
+    words, text = receipt(message), f"    {printable_line(message['text'])}"
     if call.terminal:
         room = render.columns()
-        told = render.fit(told, max(_LEAST, room - render.width(head) - 2))
+        words = render.fit(words, max(_LEAST, room - render.width(head) - 2))
         text = render.fit(text, room)
-    return f"{head}[{call.paint(told, _COLOURS.get(message['state'], 'dim'))}]\n{text}"
+    return f"{head}[{call.paint(words, _COLOURS.get(message['state'], 'dim'))}]\n{text}"

@@ -141,8 +141,8 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
         )
         for agent in listed
     ]
-    where = ("REPO",) if several else ()
-    head = ("AGENT", "STATE", "FOR", "ROLE", "LEVEL", "BRANCH", "AGE", *where, "GOAL")
+    repo_column = ("REPO",) if several else ()
+    head = ("AGENT", "STATE", "FOR", "ROLE", "LEVEL", "BRANCH", "AGE", *repo_column, "GOAL")
     table(call, head, lines, grow=len(head) - 1, spare=(6, 5, 3, 4, 2))
 
 
@@ -160,10 +160,10 @@ def goal(call: Call, text: str) -> str:
 
 def depths(listed: list[dict[str, Any]]) -> dict[str, int]:
     """How deep each listed agent is, by uid; lists come in the order of the tree."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for agent in listed:
-        found[agent["uid"]] = found.get(agent.get("parent_uid") or "", -1) + 1
-    return found
+        counts[agent["uid"]] = counts.get(agent.get("parent_uid") or "", -1) + 1
+    return counts
 
 
 def tree(call: Call, listed: list[dict[str, Any]], *, indent: str = "") -> list[str]:

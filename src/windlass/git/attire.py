@@ -118,8 +118,8 @@ def _line(name: str, value: str) -> bytes:
 
 def _joined(*paths: str) -> bytes:
     """Joins files in the order in which git would let the later one win."""
-    found = [workspace_state.read_person(path, limit=_LIMIT) for path in paths]
-    return b"".join(text if text.endswith(b"\n") else text + b"\n" for text in found if text)
+    texts = [workspace_state.read_person(path, limit=_LIMIT) for path in paths]
+    return b"".join(text if text.endswith(b"\n") else text + b"\n" for text in texts if text)
 
 
 def _in_config_home(name: str) -> str:

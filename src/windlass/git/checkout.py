@@ -112,9 +112,9 @@ def _take(top: int, *, git_dir: str, token: bytes) -> bool:
         # file may be a git that is just working.
         if gitfiles.read_at(top, _GUARD).startswith(_TOKEN):
             return True
-        where = printable_line(os.path.join(git_dir, _GUARD))
+        lock_file = printable_line(os.path.join(git_dir, _GUARD))
         raise Conflict(
-            f"another git is working in this checkout: {where} exists",
+            f"another git is working in this checkout: {lock_file} exists",
             "wait for it to end; if none is running, delete that file",
         ) from None
     with os.fdopen(handle, "wb") as file:
@@ -180,10 +180,10 @@ class Follower:
         for change in self._changes:
             if change.after[0] == b"000000" or change.path in have:
                 continue
-            found = _in_the_way(top, change.path, tracked=have)
-            if found is not None:
+            obstacle = _in_the_way(top, change.path, tracked=have)
+            if obstacle is not None:
                 raise Conflict(
-                    f"the untracked file {printable_line(os.fsdecode(found))} is in the way in"
+                    f"the untracked file {printable_line(os.fsdecode(obstacle))} is in the way in"
                     f" {printable_line(self._dirs.work_tree or '')}",
                     "move it away, then try again",
                 )
@@ -239,12 +239,12 @@ class Follower:
 
     def _entries(self) -> dict[bytes, tuple[bytes, bytes]]:
         listed = run(["ls-files", "-s", "-z"], dirs=self._dirs).out
-        found = {}
+        entries = {}
         for record in filter(None, listed.split(b"\0")):
             about, _, name = record.partition(b"\t")
             mode, oid, stage = about.split(b" ")
-            found[name] = (mode, oid if stage == b"0" else b"unmerged")
-        return found
+            entries[name] = (mode, oid if stage == b"0" else b"unmerged")
+        return entries
 
     def mend(self) -> None:
         """Completes the files that a killed call had half moved, so that git finds none changed.

@@ -108,15 +108,15 @@ class _CloneFollower(Follower):
 
     def _refuse_moved(self) -> None:
         tip = gitfiles.read_ref(self._dirs.git_dir, self.ref)
-        where = printable_line(self._dirs.work_tree or "")
+        folder = printable_line(self._dirs.work_tree or "")
         if tip not in (self._old, self._new):
             raise Conflict(
-                f"{self.ref} moved to {tip or 'nothing'} in {where} meanwhile",
+                f"{self.ref} moved to {tip or 'nothing'} in {folder} meanwhile",
                 "look again and retry",
             )
         under_way = workspace_state.operation_in(self._dirs.git_dir)
         if under_way is not None:
-            raise Conflict(f"a {under_way} is under way in {where}", "let it be finished first")
+            raise Conflict(f"a {under_way} is under way in {folder}", "let it be finished first")
 
     def _set(self, new: str, old: str) -> None:
         if gitfiles.read_ref(self._dirs.git_dir, self.ref) != new:

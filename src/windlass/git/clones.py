@@ -74,14 +74,14 @@ def sow(repo: Repository, *, path: str, branch: str, start: str, origin: str) ->
     return os.path.join(path, ".git")
 
 
-def _settle(made: str, where: str, *, clone: str) -> None:
+def _settle(made: str, target: str, *, clone: str) -> None:
     try:
-        os.rename(made, where)
+        os.rename(made, target)
     except OSError as error:
         # Somebody else made the same one meanwhile; or something is in its place.
         if not is_there(clone):
             raise Conflict(
-                f"{printable_line(where)} is in the way of a clone: {error.strerror}",
+                f"{printable_line(target)} is in the way of a clone: {error.strerror}",
                 "move it away, or salvage the workspace",
             ) from error
 
@@ -201,13 +201,13 @@ def _write_git_folder(repo: Repository, git_dir: str, *, branch: str, origin: st
 def _refs(repo: Repository, *, branch: str, tip: str) -> list[Ref]:
     """What a fresh `git clone` would know: branches of `origin`, tags, and its own branch."""
     heads, tags, _ = mirror.SHOWN
-    found = [Ref(os.fsencode(f"refs/heads/{branch}"), tip.encode(), b"")]
+    refs = [Ref(os.fsencode(f"refs/heads/{branch}"), tip.encode(), b"")]
     for ref in mirror.refs(repo):
         if ref.name.startswith(heads.encode()):
             name = b"refs/remotes/origin/" + ref.name.removeprefix(heads.encode())
             # `origin/HEAD` is taken by the name of the branch that origin is on.
             if name != b"refs/remotes/origin/HEAD":
-                found.append(ref._replace(name=name))
+                refs.append(ref._replace(name=name))
         elif ref.name.startswith(tags.encode()):
-            found.append(ref)
-    return found
+            refs.append(ref)
+    return refs

@@ -53,15 +53,15 @@ def read_ref(git_dir: str, ref: str) -> str | None:
 
 def read_refs(git_dir: str) -> dict[str, str]:
     """Gives every ref with the id that it has, as written; not those that follow others."""
-    found = _packed(git_dir)
+    refs = _packed(git_dir)
     with contextlib.suppress(OSError), opened(os.path.join(git_dir, "refs")) as top:
         for name, text in _files_below(top, "refs"):
             value = os.fsdecode(text.strip())
             if _OID.fullmatch(value):
-                found[name] = value
+                refs[name] = value
             else:
-                found.pop(name, None)
-    return found
+                refs.pop(name, None)
+    return refs
 
 
 def lend_objects(git_dir: str, into: str) -> None:
@@ -214,10 +214,10 @@ def _files_below(top: int, prefix: str) -> Iterator[tuple[str, bytes]]:
     # Each folder is opened when its turn comes: an agent may have made more than may be open.
     pending = [""]
     while pending:
-        where = pending.pop()
-        with contextlib.suppress(OSError), opened(where, top=top) as folder:
+        relative = pending.pop()
+        with contextlib.suppress(OSError), opened(relative, top=top) as folder:
             for name in sorted(os.listdir(folder)):
-                below = f"{where}/{name}".lstrip("/")
+                below = f"{relative}/{name}".lstrip("/")
                 with contextlib.suppress(OSError):
                     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                     if stat.S_ISDIR(mode) and below.count("/") < _DEPTH:
@@ -227,12 +227,12 @@ def _files_below(top: int, prefix: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _packed(git_dir: str) -> dict[str, str]:
-    found = {}
+    refs = {}
     for line in _read(git_dir, "packed-refs", limit=_PACKED_REFS).splitlines():
         oid, _, name = os.fsdecode(line).partition(" ")
         if _OID.fullmatch(oid) and _is_ref(name):
-            found[name] = oid
-    return found
+            refs[name] = oid
+    return refs
 
 
 def _is_ref(name: str) -> bool:

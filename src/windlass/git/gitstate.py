@@ -120,21 +120,21 @@ def keep_nested(
     path = os.path.join(place.path, os.fsdecode(entry.path))
     tar = f"nested/{number}.tar"
     _keep_tar(importer, path, tar.encode())
-    found = Nested(path=os.fsdecode(entry.path), tar=tar)
+    nested = Nested(path=os.fsdecode(entry.path), tar=tar)
     if not stat.S_ISREG(entry.info.st_mode):
-        return found
+        return nested
     inner = nested_place(repo, place, os.path.dirname(entry.path))
     if inner is None or inner.git_dir is None:
-        return Nested(path=found.path, tar=tar, target="elsewhere", target_path=_pointed(path))
+        return Nested(path=nested.path, tar=tar, target="elsewhere", target_path=_pointed(path))
     if place.git_dir is not None and _inside(inner.git_dir, place.git_dir):
         relative = os.path.relpath(inner.git_dir, place.git_dir)
-        return Nested(path=found.path, tar=tar, target="admin", target_path=relative)
+        return Nested(path=nested.path, tar=tar, target="admin", target_path=relative)
     if _inside(inner.git_dir, place.path):
-        return Nested(path=found.path, tar=tar, target="elsewhere", target_path=inner.git_dir)
+        return Nested(path=nested.path, tar=tar, target="elsewhere", target_path=inner.git_dir)
     target_tar = f"nested/{number}.git.tar"
     _keep_tar(importer, inner.git_dir, target_tar.encode(), keep=lambda n: not n.endswith(".lock"))
     return Nested(
-        path=found.path,
+        path=nested.path,
         tar=tar,
         target="worktree" if inner.kind == "worktree" else "module",
         target_path=inner.git_dir,

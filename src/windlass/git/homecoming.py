@@ -71,9 +71,9 @@ def fetch(
     """
     check_branch_name(branch)
     ref = f"refs/heads/{branch}"
-    where = workspace_state.canonical(path)
+    folder = workspace_state.canonical(path)
     for _ in range(_TRIES):
-        worktrees.refuse_elsewhere(repo, branch, path=where)
+        worktrees.refuse_elsewhere(repo, branch, path=folder)
         had = read_ref(repo, ref)
         with _fetched(repo, path=path, ref=ref, box=upload_pack, timeout=timeout) as tip:
             if tip is None or tip == had:
@@ -81,7 +81,7 @@ def fetch(
             _require_whole(repo, tip)
             with workspace_state.locked(repo, "apply"):
                 try:
-                    worktrees.refuse_elsewhere(repo, branch, path=where)
+                    worktrees.refuse_elsewhere(repo, branch, path=folder)
                     set_ref(repo, ref, tip, old=had or null_oid(repo))
                 except Conflict:
                     # A merge moved it meanwhile, and the clone with it.
@@ -115,10 +115,10 @@ def _fetched(
     answers = [line.partition(b" ") for line in said.out.splitlines()]
     try:
         if said.code != 0 and b"no such remote ref" not in said.err:
-            told = printable(said.err.decode(errors="backslashreplace")).strip().splitlines()
+            lines = printable(said.err.decode(errors="backslashreplace")).strip().splitlines()
             raise GitError(
                 f"{printable_line(path)} does not come home:"
-                f" {' '.join(told[-3:]) or f'git ended with {said.code}'}",
+                f" {' '.join(lines[-3:]) or f'git ended with {said.code}'}",
                 f"look at it: `git -C {printable_line(path)} fsck`",
             )
         yield next((oid.decode() for oid, _, name in answers if os.fsdecode(name) == ref), None)

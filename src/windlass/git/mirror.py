@@ -142,11 +142,11 @@ def refs(repo: Repository) -> list[Ref]:
         # A tag whose object is lost cannot be peeled; then none is.
         if said.code == 0:
             break
-    found = []
+    refs = []
     for line in said.out.splitlines():
         oid, peeled, name = line.split(b" ", 2)
-        found.append(Ref(name, oid, peeled))
-    return found
+        refs.append(Ref(name, oid, peeled))
+    return refs
 
 
 def packed(listed: Iterable[Ref]) -> bytes:

@@ -48,14 +48,14 @@ def forget(repo: Repository, path: str) -> None:
 
 def branch_of(repo: Repository, path: str) -> str | None:
     """Names the branch that the clone at `path` was made for; None where there is no clone."""
-    found = _find(repo, path)
-    return found.branch if found is not None else None
+    clone = _find(repo, path)
+    return clone.branch if clone is not None else None
 
 
 def origin_of(repo: Repository, path: str) -> str | None:
     """Names the mirror that the clone at `path` borrows from; None where none is known."""
-    found = _find(repo, path)
-    return found.origin if found is not None else None
+    clone = _find(repo, path)
+    return clone.origin if clone is not None else None
 
 
 def clones(repo: Repository) -> dict[str, str]:
@@ -67,7 +67,7 @@ def clones(repo: Repository) -> dict[str, str]:
         return {}
     kept = (name for name in names if not name.startswith((".", "tmp-")))
     read = (_read(os.path.join(folder, name)) for name in kept)
-    return {found.branch: found.path for found in filter(None, read)}
+    return {clone.branch: clone.path for clone in filter(None, read)}
 
 
 def _file(repo: Repository, path: str) -> str:
@@ -76,8 +76,8 @@ def _file(repo: Repository, path: str) -> str:
 
 
 def _find(repo: Repository, path: str) -> _Clone | None:
-    found = _read(_file(repo, path))
-    return found if found is not None and found.path == path else None
+    clone = _read(_file(repo, path))
+    return clone if clone is not None and clone.path == path else None
 
 
 def _read(file: str) -> _Clone | None:

@@ -168,8 +168,8 @@ def require(repo: Repository, rev: str) -> str:
 
 def identity(repo: Repository) -> tuple[str, str] | None:
     """Gives the user's own name and email as their git would use them."""
-    told = user_settings(cwd=repo.root)
-    name, email = told.get("user.name"), told.get("user.email")
+    settings = user_settings(cwd=repo.root)
+    name, email = settings.get("user.name"), settings.get("user.email")
     return (name, email) if name and email else None
 
 
@@ -210,11 +210,11 @@ def checkouts(repo: Repository) -> dict[str, str]:
     Reads the admin folders itself: `git worktree list` fails while another git adds a worktree.
     """
     main = head_branch(repo)
-    found = {main: repo.root} if main else {}
+    places = {main: repo.root} if main else {}
     for admin, place in workspace_state.admins(repo).items():
         if branch := _branch_of(admin):
-            found.setdefault(branch, place)
-    return {**registered.clones(repo), **found}
+            places.setdefault(branch, place)
+    return {**registered.clones(repo), **places}
 
 
 def _branch_of(git_dir: str) -> str | None:

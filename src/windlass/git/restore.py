@@ -66,26 +66,28 @@ def restore(
     It is a linked worktree; or a clone, where `origin` names a mirror.
     """
     check_branch_name(branch)
-    where = worktrees.outside(repo, path)
+    folder = worktrees.outside(repo, path)
     start = about.tip or about.head or about.base
     if start is None:
         raise GitError(
             "the saved work has no commit to start from", f"its files are in `git show {commit}`"
         )
-    if _is_done(repo, commit=commit, path=where, branch=branch):
-        return Restored(path=where, branch=branch, base=about.base, notes=[])
-    note = _begin(repo, commit=commit, path=where, branch=branch, start=start)
+    if _is_done(repo, commit=commit, path=folder, branch=branch):
+        return Restored(path=folder, branch=branch, base=about.base, notes=[])
+    note = _begin(repo, commit=commit, path=folder, branch=branch, start=start)
     replanting.put_back_tags(repo, about, commit=commit)
     if origin is None:
-        git_dir = worktrees.register(repo, path=where, branch=branch, start=start, agent=agent)
-        notes = _fill_worktree(repo, about, commit=commit, path=where, branch=branch, admin=git_dir)
+        git_dir = worktrees.register(repo, path=folder, branch=branch, start=start, agent=agent)
+        notes = _fill_worktree(
+            repo, about, commit=commit, path=folder, branch=branch, admin=git_dir
+        )
     else:
-        git_dir = clones.sow(repo, path=where, branch=branch, start=start, origin=origin)
+        git_dir = clones.sow(repo, path=folder, branch=branch, start=start, origin=origin)
         # It is ours still, and what was salvaged is in no mirror.
         known = mirror.brought(repo, origin)
         object_transfer.carry(repo, git_dir, wanted={commit, *about.tags}, had=known)
         work = ClonePutBack(
-            repo, about, commit=commit, path=where, branch=branch, git_dir=git_dir, origin=origin
+            repo, about, commit=commit, path=folder, branch=branch, git_dir=git_dir, origin=origin
         )
         notes = work.run()
     notes += replanting.put_back_refs(repo, about)
@@ -95,7 +97,7 @@ def restore(
     with open(os.path.join(git_dir, _RESTORED), "wb") as file:
         file.write(commit.encode())
     os.unlink(note)
-    return Restored(path=where, branch=branch, base=about.base, notes=notes)
+    return Restored(path=folder, branch=branch, base=about.base, notes=notes)
 
 
 def _fill_worktree(

@@ -43,7 +43,7 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
 
 def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
     """Gathers every object id that the small files of a git folder mention, `but` for some."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for entry in walk(
         git_dir, enter=lambda path: path.split(b"/")[0].decode("latin-1") not in _BULKY
     ):
@@ -53,8 +53,8 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
         if but and name.startswith(but):
             continue
         content = workspace_state.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
-        found.update(match.decode() for match in _ID.findall(content))
-    return found
+        ids.update(match.decode() for match in _ID.findall(content))
+    return ids
 
 
 def branch_log(git_dir: str, ref: str) -> set[str]:
@@ -72,16 +72,16 @@ def stashes(place: WorkspacePlace, *, branch: str | None) -> list[Stash]:
     content = workspace_state.read_small(
         os.path.join(place.common_dir, "logs/refs/stash"), limit=_LIMIT
     )
-    found = []
+    stashes = []
     for line in (content or b"").splitlines():
         about, _, message = line.partition(b"\t")
         oid = about.split(b" ")[1].decode()
         text = message.decode(errors="surrogateescape")
-        where = re.match(r"(?:WIP on|On) (.*?): ", text + " ")
-        named = where[1] if where else "(no branch)"
+        origin = re.match(r"(?:WIP on|On) (.*?): ", text + " ")
+        named = origin[1] if origin else "(no branch)"
         if place.kind == "clone" or named in (branch, "(no branch)"):
-            found.append(Stash(oid=oid, message=text))
-    return found[::-1]
+            stashes.append(Stash(oid=oid, message=text))
+    return stashes[::-1]
 
 
 def private_refs(repo: Repository, place: WorkspacePlace) -> dict[str, str]:
@@ -109,10 +109,10 @@ def _own_refs(repo: Repository, refs: dict[str, str]) -> dict[str, str]:
 
 def choose(inside: Quarantine, *, first: list[str], others: set[str]) -> Roots:
     """Picks the parents: `first` in order, then those of `others` that they do not contain."""
-    found = inside.known([*first, *others])
-    leading = [oid for oid in dict.fromkeys(first) if found.get(oid) == "commit"]
-    rest = sorted(oid for oid in others if found.get(oid) == "commit" and oid not in leading)
-    loose = {oid: kind for oid, kind in found.items() if kind != "commit"}
+    kinds = inside.known([*first, *others])
+    leading = [oid for oid in dict.fromkeys(first) if kinds.get(oid) == "commit"]
+    rest = sorted(oid for oid in others if kinds.get(oid) == "commit" and oid not in leading)
+    loose = {oid: kind for oid, kind in kinds.items() if kind != "commit"}
     heads = _heads(inside, rest, leading) if rest else []
     return Roots(parents=[*leading, *heads], loose=loose)
 

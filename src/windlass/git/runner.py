@@ -247,10 +247,10 @@ def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:
 @functools.cache
 def _version_of(program: str) -> tuple[int, int]:
     said = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=QUICK)
-    found = re.search(rb"(\d+)\.(\d+)", said.stdout)
-    if found is None:
+    numbers = re.search(rb"(\d+)\.(\d+)", said.stdout)
+    if numbers is None:
         raise ConfigError(f"{program} does not say its version", INSTALL)
-    return int(found[1]), int(found[2])
+    return int(numbers[1]), int(numbers[2])
 
 
 def version() -> tuple[int, int]:
@@ -263,9 +263,9 @@ def version() -> tuple[int, int]:
 
 def require_version() -> None:
     """Refuses a git that is too old."""
-    found = version()
-    if found < OLDEST:
-        raise ConfigError(f"git {found[0]}.{found[1]} is too old", INSTALL)
+    installed = version()
+    if installed < OLDEST:
+        raise ConfigError(f"git {installed[0]}.{installed[1]} is too old", INSTALL)
 
 
 def armed(dirs: Dirs) -> Dirs:
@@ -300,11 +300,11 @@ def user_path(key: str, *, cwd: str) -> str | None:
 
 def user_settings(*, cwd: str) -> dict[str, str]:
     """Reads all settings the way the user's own git would; sections and names in lower case."""
-    found = {}
+    settings = {}
     for entry in filter(None, _as_the_user(["-z", "--list"], cwd=cwd).split("\0")):
         key, equals, value = entry.partition("\n")
-        found[key] = value if equals else "true"
-    return found
+        settings[key] = value if equals else "true"
+    return settings
 
 
 def _as_the_user(args: Sequence[str], *, cwd: str) -> str:

@@ -76,26 +76,26 @@ def salvage(
     if (done := _already(repo, ref)) is not None:
         return done
     with quarantine(repo) as inside:
-        found = _look(
+        work = _look(
             repo, path=path, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap)
         )
         about = Manifest(
             agent=agent,
             stamp=stamp,
             time=_time_of(stamp),
-            path=found.place.path,
-            kind=found.place.kind,
-            folder=found.folder,
-            branch=found.branch,
-            tip=found.tip,
-            head=found.head,
-            head_ref=found.head_ref,
-            base=found.base,
-            stashes=found.stashes,
-            refs=found.refs,
+            path=work.place.path,
+            kind=work.place.kind,
+            folder=work.folder,
+            branch=work.branch,
+            tip=work.tip,
+            head=work.head,
+            head_ref=work.head_ref,
+            base=work.base,
+            stashes=work.stashes,
+            refs=work.refs,
             meta=meta,
         )
-        commit, summary = _keep(repo, inside, found=found, about=about)
+        commit, summary = _keep(repo, inside, work=work, about=about)
         inside.release(repo)
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))
@@ -127,7 +127,7 @@ def _time_of(stamp: str) -> int:
     return int(moment.timestamp())
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
+class _Work(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen in a workspace before anything is written."""
 
     place: WorkspacePlace
@@ -149,7 +149,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def _look(
     repo: Repository, *, path: str, agent: str, branch: str | None, caps: tuple[int, int]
-) -> _Found:
+) -> _Work:
     place = workspace_state.locate(repo, path)
     refs = roots.private_refs(repo, place)
     base = read_ref(repo, f"refs/windlass/base/{agent}")
@@ -172,7 +172,7 @@ def _look(
         staged, stages = gitstate.read_index(dirs)
         skipped, assumed = gitstate.read_flags(dirs)
         before = gitstate.read_tree(dirs, start)
-    return _Found(
+    return _Work(
         place=place,
         folder=folder,
         branch=name,
@@ -218,34 +218,34 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
 
 
 def _keep(
-    repo: Repository, inside: Quarantine, *, found: _Found, about: Manifest
+    repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest
 ) -> tuple[str, Summary]:
-    chosen, came = _roots(repo, inside, found=found)
+    chosen, came = _roots(repo, inside, work=work)
     with Importer(inside) as importer:
-        dropped = [*found.survey.dropped, *gitstate.keep_state(importer, found.place)]
-        nested = _keep_nested(repo, importer, found)
-        counts = _keep_trees(inside, importer, found, came)
+        dropped = [*work.survey.dropped, *gitstate.keep_state(importer, work.place)]
+        nested = _keep_nested(repo, importer, work)
+        counts = _keep_trees(inside, importer, work, came)
         tags = _keep_loose(inside, importer, chosen.loose)
-        modes = contents.usual_modes(found.survey)
+        modes = contents.usual_modes(work.survey)
         summary = Summary(
             changed=counts["changed"],
             untracked=counts["untracked"],
             ignored=counts["ignored"],
             nested=len(nested),
-            stashes=len(found.stashes),
-            commits=_count_commits(inside, chosen.parents, found=found),
+            stashes=len(work.stashes),
+            commits=_count_commits(inside, chosen.parents, work=work),
             size=importer.sent,
-            dropped=sum(one.files for one in dropped),
+            dropped=sum(drop.files for drop in dropped),
         )
         whole = msgspec.structs.replace(
             about,
             index=bool(counts["index"]),
-            empty=[os.fsdecode(name) for name in found.survey.empty],
+            empty=[os.fsdecode(name) for name in work.survey.empty],
             file_mode=modes.plain,
             exec_mode=modes.executable,
             modes=modes.odd,
-            skip_worktree=found.skipped,
-            assume_unchanged=found.assumed,
+            skip_worktree=work.skipped,
+            assume_unchanged=work.assumed,
             nested=nested,
             dropped=dropped,
             tags=tags,
@@ -262,66 +262,66 @@ def _keep(
 
 
 def _roots(
-    repo: Repository, inside: Quarantine, *, found: _Found
+    repo: Repository, inside: Quarantine, *, work: _Work
 ) -> tuple[roots.Roots, set[str] | None]:
     """Picks what keeps the work alive; tells for a clone which of the ids in it came home."""
-    first = [oid for oid in (found.head, found.tip, found.base) if oid]
-    first += [stash.oid for stash in found.stashes]
-    others = set(found.refs.values())
-    if found.place.git_dir is not None:
-        fetched = roots.FETCHED if found.place.kind == "clone" else ()
-        others |= roots.mentioned(found.place.git_dir, but=fetched)
-    if found.branch is not None:
-        others |= roots.branch_log(found.place.common_dir, f"refs/heads/{found.branch}")
-    for entry in found.survey.dotgits:
-        others |= gitstate.named_by_nested(repo, place=found.place, entry=entry)
-    if found.place.kind == "clone":
-        trees = [found.staged, *found.stages.values()]
+    first = [oid for oid in (work.head, work.tip, work.base) if oid]
+    first += [stash.oid for stash in work.stashes]
+    others = set(work.refs.values())
+    if work.place.git_dir is not None:
+        fetched = roots.FETCHED if work.place.kind == "clone" else ()
+        others |= roots.mentioned(work.place.git_dir, but=fetched)
+    if work.branch is not None:
+        others |= roots.branch_log(work.place.common_dir, f"refs/heads/{work.branch}")
+    for entry in work.survey.dotgits:
+        others |= gitstate.named_by_nested(repo, place=work.place, entry=entry)
+    if work.place.kind == "clone":
+        trees = [work.staged, *work.stages.values()]
         named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
         came, behind = homecoming.bring(
-            repo, inside, place=found.place, wanted={*first, *others, *named}
+            repo, inside, place=work.place, wanted={*first, *others, *named}
         )
         reason = "what it reaches is missing in the clone"
-        found.survey.dropped.extend(
+        work.survey.dropped.extend(
             Dropped(path=f".git: {oid}", reason=reason, files=0) for oid in behind
         )
-        ours = {found.tip, found.base}
+        ours = {work.tip, work.base}
         first = [oid for oid in first if oid in came or oid in ours]
         return roots.choose(inside, first=first, others=others & came), came
     return roots.choose(inside, first=first, others=others), None
 
 
-def _keep_nested(repo: Repository, importer: Importer, found: _Found) -> list[Nested]:
+def _keep_nested(repo: Repository, importer: Importer, work: _Work) -> list[Nested]:
     return [
-        gitstate.keep_nested(importer, repo, place=found.place, entry=entry, number=number)
-        for number, entry in enumerate(found.survey.dotgits)
+        gitstate.keep_nested(importer, repo, place=work.place, entry=entry, number=number)
+        for number, entry in enumerate(work.survey.dotgits)
     ]
 
 
 def _keep_trees(
-    inside: Quarantine, importer: Importer, found: _Found, came: set[str] | None
+    inside: Quarantine, importer: Importer, work: _Work, came: set[str] | None
 ) -> dict[str, int]:
     start = None
-    if found.head is not None:
-        said = run(["rev-parse", f"{found.head}^{{tree}}"], dirs=inside.dirs)
+    if work.head is not None:
+        said = run(["rev-parse", f"{work.head}^{{tree}}"], dirs=inside.dirs)
         start = said.out.decode().strip()
-    if start is not None and found.before:
+    if start is not None and work.before:
         importer.place(b"files", mode=b"040000", what=start)
     counts = contents.keep_files(
         importer,
         inside,
-        root=found.place.path,
-        survey=found.survey,
-        before=found.before,
-        tracked=set(found.staged),
+        root=work.place.path,
+        survey=work.survey,
+        before=work.before,
+        tracked=set(work.staged),
     )
     counts["index"] = gitstate.keep_index(
         importer,
         inside,
         start=start,
-        before=found.before,
-        staged=found.staged,
-        stages=found.stages,
+        before=work.before,
+        staged=work.staged,
+        stages=work.stages,
         came=came,
     )
     return counts
@@ -340,11 +340,11 @@ def _keep_loose(inside: Quarantine, importer: Importer, loose: dict[str, str]) -
     return tags
 
 
-def _count_commits(inside: Quarantine, parents: list[str], *, found: _Found) -> int:
-    if found.base is None:
+def _count_commits(inside: Quarantine, parents: list[str], *, work: _Work) -> int:
+    if work.base is None:
         return 0
-    stashed = {stash.oid for stash in found.stashes}
-    lines = [oid for oid in parents if oid not in stashed] + [f"^{found.base}"]
+    stashed = {stash.oid for stash in work.stashes}
+    lines = [oid for oid in parents if oid not in stashed] + [f"^{work.base}"]
     said = run(
         ["rev-list", "--count", "--stdin"],
         dirs=inside.dirs,

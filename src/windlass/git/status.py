@@ -133,15 +133,15 @@ def _nested_work(
     ignored: set[bytes],
     config: Mapping[str, str],
 ) -> list[str]:
-    found = [
+    nested = [
         os.path.dirname(entry.path)
         for entry in walk(place.path, enter=lambda path: path not in ignored)
         if entry.kind == "dotgit" and os.path.dirname(entry.path) not in ignored
     ]
-    links = _gitlinks(dirs, found)
+    links = _gitlinks(dirs, nested)
     return [
         os.fsdecode(path)
-        for path in found
+        for path in nested
         if not _is_untouched(repo, place, path=path, link=links.get(path), config=config)
     ]
 

@@ -65,29 +65,29 @@ def survey(
     repo: Repository, place: WorkspacePlace, dirs: Dirs, *, size_cap: int, count_cap: int
 ) -> Survey:
     """Walks the folder once, asks git what is ignored, and chooses."""
-    found = list(walk(place.path))
+    entries = list(walk(place.path))
     rules = _ignored_by(dirs)
-    for entry in found:
+    for entry in entries:
         if entry.kind == "dotgit":
             rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
-    ignored = _under(found, rules)
+    ignored = _under(entries, rules)
     dropped = [
         Dropped(path=os.fsdecode(entry.path), reason="a socket, pipe or device, not a file")
-        for entry in found
+        for entry in entries
         if entry.kind == "special" or (entry.kind == "dotgit" and _is_special(entry))
     ]
     units = [
         _unit(place, entry)
-        for entry in found
+        for entry in entries
         if entry.path in ignored and entry.kind in ("file", "link", "dotgit")
     ]
     kept, refused = _choose(units, size_cap=size_cap, count_cap=count_cap)
     dropped += _described(refused, rules)
-    wanted = [entry for entry in found if entry.path not in ignored or entry.path in kept]
+    wanted = [entry for entry in entries if entry.path not in ignored or entry.path in kept]
     return Survey(
         files=[entry for entry in wanted if entry.kind in ("file", "link")],
         dotgits=[entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)],
-        empty=[entry.path for entry in found if entry.kind == "folder" and entry.empty],
+        empty=[entry.path for entry in entries if entry.kind == "folder" and entry.empty],
         ignored=kept,
         dropped=dropped,
     )
@@ -116,10 +116,10 @@ def _ignored_in_nested(repo: Repository, place: WorkspacePlace, path: bytes) -> 
         return {path + b"/" + name for name in _ignored_by(dirs)}
 
 
-def _under(found: list[WalkEntry], rules: set[bytes]) -> set[bytes]:
+def _under(entries: list[WalkEntry], rules: set[bytes]) -> set[bytes]:
     """Spreads the rules to everything below an ignored folder; parents come before children."""
     ignored: set[bytes] = set()
-    for entry in sorted(found, key=lambda entry: entry.path.count(b"/")):
+    for entry in sorted(entries, key=lambda entry: entry.path.count(b"/")):
         if entry.path in rules or os.path.dirname(entry.path) in ignored:
             ignored.add(entry.path)
     return ignored

@@ -79,8 +79,8 @@ def entries(repo: Repository) -> list[TrashEntry]:
     """Lists all salvages, newest first; one that cannot be read is listed with its problem."""
     refs = refs_under(repo, manifest.TRASH)
     with Blobs(repo.dirs) as blobs:
-        found = [_entry(blobs, ref, commit) for ref, commit in refs.items()]
-    return sorted(found, key=lambda entry: (entry.time, entry.stamp), reverse=True)
+        listed = [_entry(blobs, ref, commit) for ref, commit in refs.items()]
+    return sorted(listed, key=lambda entry: (entry.time, entry.stamp), reverse=True)
 
 
 def _entry(blobs: Blobs, ref: str, commit: str) -> TrashEntry:
@@ -112,11 +112,11 @@ def find(repo: Repository, prefix: str) -> TrashEntry:
     for entry in listed:
         if prefix in (entry.id, entry.agent, entry.ref):
             return entry
-    found = [entry for entry in listed if prefix and entry.id.startswith(prefix)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(printable_line(entry.id) for entry in found[:5])
+    matching = [entry for entry in listed if prefix and entry.id.startswith(prefix)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        names = ", ".join(printable_line(entry.id) for entry in matching[:5])
         raise UserError(f"{printable_line(prefix)} could be {names}", "type a few more characters")
     raise NotFound(
         f"nothing in the trash begins with {printable_line(prefix)}",
@@ -135,7 +135,7 @@ def show(repo: Repository, entry: TrashEntry) -> Contents:
         changes=_changes(repo, entry.commit, about),
         commits=commits,
         stashes=about.stashes,
-        nested=[os.path.dirname(one.path) for one in about.nested],
+        nested=[os.path.dirname(nested.path) for nested in about.nested],
         dropped=about.dropped,
     )
 

@@ -69,16 +69,16 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
 
 def _children(top: bytes, folder: bytes) -> list[WalkEntry]:
     here = os.path.join(top, folder) if folder else top
-    found = []
+    entries = []
     for child in _scan(here):
         try:
             info = child.stat(follow_symlinks=False)
         except FileNotFoundError:
             continue
         path = folder + b"/" + child.name if folder else child.name
-        found.append(WalkEntry(path, kind_of(child.name, info.st_mode), info))
-    found.sort(key=lambda entry: entry.path)
-    return found
+        entries.append(WalkEntry(path, kind_of(child.name, info.st_mode), info))
+    entries.sort(key=lambda entry: entry.path)
+    return entries
 
 
 def _is_empty(top: bytes, folder: bytes) -> bool:

@@ -134,14 +134,14 @@ def admins(repo: Repository) -> dict[str, str]:
         names = sorted(os.listdir(top))
     except FileNotFoundError:
         return {}
-    found = {}
+    folders = {}
     for name in names:
         admin = os.path.join(top, name)
         pointer = read_small(os.path.join(admin, "gitdir"))
         if pointer and is_folder(admin):
             target = os.path.join(admin, os.fsdecode(pointer.rstrip(b"\n")))
-            found[admin] = canonical(os.path.dirname(target))
-    return found
+            folders[admin] = canonical(os.path.dirname(target))
+    return folders
 
 
 def find_admin(repo: Repository, path: str) -> str | None:
@@ -176,12 +176,12 @@ def head_of(
     if written is None:
         return ref, None
     # With its tree: an agent can lose objects, or name a commit that it has only half.
-    found = kinds(
+    objects_there = kinds(
         of_clone(place, Dirs(git_dir=repo.git_dir, objects=objects)),
         [f"{written}^{{commit}}", f"{written}^{{tree}}"],
     )
-    commit = next((oid for oid, kind in found.items() if kind == "commit"), None)
-    return ref, commit if "tree" in found.values() else None
+    commit = next((oid for oid, kind in objects_there.items() if kind == "commit"), None)
+    return ref, commit if "tree" in objects_there.values() else None
 
 
 def _asked_head(git_dir: str, common_dir: str) -> tuple[str | None, str | None]:

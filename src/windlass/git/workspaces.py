@@ -75,23 +75,23 @@ def create(
     that exists without it belongs to somebody else and is refused.
     """
     check_branch_name(branch)
-    where = worktrees.outside(repo, path)
-    start = _claim(repo, agent=agent, branch=branch, path=where, base=require(repo, base))
-    if origin is not None and not os.path.lexists(os.path.join(where, ".git")):
-        worktrees.refuse_full(where)
-    _stand(repo, path=where, branch=branch, start=start, agent=agent, origin=origin)
-    return Workspace(path=where, branch=branch, base=start)
+    folder = worktrees.outside(repo, path)
+    start = _claim(repo, agent=agent, branch=branch, path=folder, base=require(repo, base))
+    if origin is not None and not os.path.lexists(os.path.join(folder, ".git")):
+        worktrees.refuse_full(folder)
+    _stand(repo, path=folder, branch=branch, start=start, agent=agent, origin=origin)
+    return Workspace(path=folder, branch=branch, base=start)
 
 
 def ensure(
     repo: Repository, *, path: str, branch: str, agent: str = "", origin: str | None = None
 ) -> Workspace:
     """Brings back a workspace folder that was deleted by hand, from its index or its branch."""
-    where = worktrees.outside(repo, path)
+    folder = worktrees.outside(repo, path)
     tip = require(repo, f"refs/heads/{branch}")
-    _stand(repo, path=where, branch=branch, start=tip, agent=agent, origin=origin)
+    _stand(repo, path=folder, branch=branch, start=tip, agent=agent, origin=origin)
     base = read_ref(repo, base_ref(agent)) if agent else None
-    return Workspace(path=where, branch=branch, base=base or tip)
+    return Workspace(path=folder, branch=branch, base=base or tip)
 
 
 def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
@@ -99,12 +99,12 @@ def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
 
     The refs first: deleting them can be refused, and then the workspace is still whole.
     """
-    where = worktrees.outside(repo, path)
+    folder = worktrees.outside(repo, path)
     delete_ref(repo, f"refs/heads/{branch}")
     delete_ref(repo, base_ref(agent))
-    if registered.branch_of(repo, where) is not None:
-        clones.uproot(repo, where)
-    worktrees.unregister(repo, where)
+    if registered.branch_of(repo, folder) is not None:
+        clones.uproot(repo, folder)
+    worktrees.unregister(repo, folder)
 
 
 def follow(repo: Repository, path: str) -> None:
@@ -112,9 +112,9 @@ def follow(repo: Repository, path: str) -> None:
 
     A clone borrows from the mirror, which stays where it is.
     """
-    where = workspace_state.canonical(path)
-    if registered.branch_of(repo, where) is None:
-        worktrees.follow(repo, where)
+    folder = workspace_state.canonical(path)
+    if registered.branch_of(repo, folder) is None:
+        worktrees.follow(repo, folder)
 
 
 def _stand(

@@ -30,19 +30,19 @@ _READY = "windlass-ready"
 
 def outside(repo: Repository, path: str) -> str:
     """Gives the canonical path of a workspace; refuses one inside the repository."""
-    where = workspace_state.canonical(path)
+    folder = workspace_state.canonical(path)
     for inside in (repo.root, repo.git_dir):
-        if (inside + os.sep).startswith(where.rstrip(os.sep) + os.sep):
+        if (inside + os.sep).startswith(folder.rstrip(os.sep) + os.sep):
             raise UserError(
                 f"{printable_line(path)} holds the repository {printable_line(repo.root)}",
                 "choose a folder of its own for the workspace",
             )
-        if where.startswith(inside + os.sep):
+        if folder.startswith(inside + os.sep):
             raise UserError(
                 f"{printable_line(path)} is inside the repository {printable_line(repo.root)}",
                 "choose a folder outside: nested copies break every tool that walks the tree",
             )
-    return where
+    return folder
 
 
 def refuse_full(path: str) -> None:

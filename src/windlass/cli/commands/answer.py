@@ -29,7 +29,7 @@ def run(call: Call) -> int:
         raise UserError("nothing to answer", f"wl answer {args.question} 'text'")
     done = call.ask("answer", question=args.question, text=text, wake=args.wake)
     call.data(done["messages"])
-    for one in done["messages"]:
-        note = f"; {one['note']}" if one["note"] else ""
-        call.tell(f"answered {one['to']}: {one['id']} is {receipts.receipt(one)}{note}")
+    for message in done["messages"]:
+        note = f"; {message['note']}" if message["note"] else ""
+        call.tell(f"answered {message['to']}: {message['id']} is {receipts.receipt(message)}{note}")
     return 0

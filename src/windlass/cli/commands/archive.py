@@ -22,20 +22,21 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints it."""
     wanted = getattr(call.args, "archive", None)
-    found = call.ask("archives", archive=wanted)
+    archives = call.ask("archives", archive=wanted)
     if wanted is None:
-        call.data(found)
+        call.data(archives)
         lines = [
-            (one["id"], one["agent"], one["how"], render.goal(call, one["goal"])) for one in found
+            (entry["id"], entry["agent"], entry["how"], render.goal(call, entry["goal"]))
+            for entry in archives
         ]
         if lines and not call.json:
             render.table(call, ("ARCHIVE", "AGENT", "BY", "GOAL"), lines, grow=3, spare=(2, 1))
         elif not lines:
             call.tell("nothing is archived")
         return 0
-    one = found[0]
-    call.data(one)
-    call.say(one["path"])
-    for name in one["files"]:
+    archive = archives[0]
+    call.data(archive)
+    call.say(archive["path"])
+    for name in archive["files"]:
         call.say(f"  {printable_line(name)}")
     return 0

@@ -26,19 +26,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Runs the tmux client, and says what is left uncommitted where the session has ended."""
-    found = call.ask("attachment", agent=call.args.agent)
-    call.data(found)
+    attachment = call.ask("attachment", agent=call.args.agent)
+    call.data(attachment)
     if call.json:
         return 0
     if os.environ.get("TMUX"):
-        argv: list[str] = found["window"]
+        argv: list[str] = attachment["window"]
         os.execvp(argv[0], argv)  # noqa: S606 - the person's own tmux
     if not sys.stdin.isatty():
-        raise UserError("attach needs a terminal", f"wl look {found['id']} prints the screen")
-    argv = found["attach"]
+        raise UserError("attach needs a terminal", f"wl look {attachment['id']} prints the screen")
+    argv = attachment["attach"]
     code = _join(argv)
     if _is_over(argv):
-        _tell_what_is_left(call, found["id"])
+        _tell_what_is_left(call, attachment["id"])
     return code
 
 

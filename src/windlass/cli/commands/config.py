@@ -27,33 +27,33 @@ def arguments(parser: ArgumentParser) -> None:
         "remove": "unset a key, or take a value from a list",
     }
     for name, about in made.items():
-        one = verbs.add_parser(name, help=about)
+        verb = verbs.add_parser(name, help=about)
         if name != "list":
-            one.add_argument("key")
+            verb.add_argument("key")
         if name in ("set", "add"):
-            one.add_argument("value")
+            verb.add_argument("value")
         if name == "remove":
-            one.add_argument("value", nargs="?")
+            verb.add_argument("value", nargs="?")
         if name not in ("list", "get"):
-            one.add_argument("--global", dest="user", action="store_true", help="your own")
+            verb.add_argument("--global", dest="user", action="store_true", help="your own")
 
 
 def run(call: Call) -> int:
     """Dispatches."""
     args = call.args
     if args.verb in (None, "list"):
-        found = call.ask("config")
-        call.data({key: one["value"] for key, one in found.items()})
+        settings = call.ask("config")
+        call.data({key: setting["value"] for key, setting in settings.items()})
         if not call.json:
-            lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in found.items()]
+            lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in settings.items()]
             render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
         return 0
     if args.verb == "get":
-        found = call.ask("config", config_key=args.key)
+        settings = call.ask("config", config_key=args.key)
     else:
         value = getattr(args, "value", None)
-        found = call.ask(f"config.{args.verb}", config_key=args.key, value=value, user=args.user)
-    value = found[args.key]["value"]
+        settings = call.ask(f"config.{args.verb}", config_key=args.key, value=value, user=args.user)
+    value = settings[args.key]["value"]
     call.data(value)
     if args.verb == "get":
         call.say(_shown(value))

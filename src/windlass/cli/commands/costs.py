@@ -33,22 +33,22 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints them."""
     args = call.args
-    found = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos)
-    call.data(found)
+    costs = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos)
+    call.data(costs)
     if call.json:
         return 0
-    if not found["rows"]:
-        call.tell("nothing was spent" + (f" since {found['since']}" if found["since"] else ""))
+    if not costs["rows"]:
+        call.tell("nothing was spent" + (f" since {costs['since']}" if costs["since"] else ""))
         return 0
-    _print(call, found)
+    _print(call, costs)
     return 0
 
 
-def _print(call: Call, found: dict[str, Any]) -> None:
-    several = len({row.get("repo") for row in found["rows"]}) > 1
-    where = ("REPO",) if several else ()
-    head = (found["by"].upper(), *_TOKENS, "COST", *where)
-    everything = (*found["rows"], found["total"])
+def _print(call: Call, costs: dict[str, Any]) -> None:
+    several = len({row.get("repo") for row in costs["rows"]}) > 1
+    repo_column = ("REPO",) if several else ()
+    head = (costs["by"].upper(), *_TOKENS, "COST", *repo_column)
+    everything = (*costs["rows"], costs["total"])
     largest = {field: max(row[field] for row in everything) for field in _TOKENS.values()}
     lines = [
         (

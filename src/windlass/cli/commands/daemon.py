@@ -25,9 +25,9 @@ def arguments(parser: ArgumentParser) -> None:
         "run": "run it in the foreground",
     }
     for name, text in about.items():
-        one = verbs.add_parser(name, help=text)
+        verb = verbs.add_parser(name, help=text)
         if name == "logs":
-            one.add_argument("--lines", "-n", type=int, default=100)
+            verb.add_argument("--lines", "-n", type=int, default=100)
 
 
 def run(call: Call) -> int:

@@ -117,11 +117,11 @@ def _kill_process(call: Call, name: str) -> None:
 def _contents(workspace: str) -> dict[str, str]:
     """Every file of a checkout, and what git thinks of it."""
     status = _git("status", "--porcelain", "-uall", cwd=workspace).splitlines()
-    found = {line[3:]: line[:2] for line in status}
-    for name in list(found):
+    files = {line[3:]: line[:2] for line in status}
+    for name in list(files):
         with open(os.path.join(workspace, name)) as file:
-            found[name] += file.read()
-    return found
+            files[name] += file.read()
+    return files
 
 
 class _Progress:

@@ -29,22 +29,22 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints them."""
-    found = call.ask("denials", agent=call.args.agent, hook=call.args.hook)
+    denials = call.ask("denials", agent=call.args.agent, hook=call.args.hook)
     if call.args.suggest:
-        return _suggest(call, found)
-    call.data(found)
-    if not found:
+        return _suggest(call, denials)
+    call.data(denials)
+    if not denials:
         call.tell("nothing was denied")
-    for one in found:
-        when = time.strftime("%H:%M:%S", time.localtime(one["at"]))
-        tool = printable_line(str(one["tool"] or "?"))
-        call.say(f"{call.paint(when, 'dim')} {call.paint(tool, 'bold')}  {_input(call, one)}")
-        call.say(f"         {one['hook']}, {one['by']}: {printable_line(one['reason'])}")
+    for denial in denials:
+        when = time.strftime("%H:%M:%S", time.localtime(denial["at"]))
+        tool = printable_line(str(denial["tool"] or "?"))
+        call.say(f"{call.paint(when, 'dim')} {call.paint(tool, 'bold')}  {_input(call, denial)}")
+        call.say(f"         {denial['hook']}, {denial['by']}: {printable_line(denial['reason'])}")
     return 0
 
 
-def _suggest(call: Call, found: list[dict[str, Any]]) -> int:
-    lines = list(dict.fromkeys(line for one in found for line in one["suggest"]))
+def _suggest(call: Call, denials: list[dict[str, Any]]) -> int:
+    lines = list(dict.fromkeys(line for denial in denials for line in denial["suggest"]))
     call.data(lines)
     if not lines:
         call.tell("nothing was denied that an allow list could change")
@@ -53,10 +53,10 @@ def _suggest(call: Call, found: list[dict[str, Any]]) -> int:
     return 0
 
 
-def _input(call: Call, one: dict[str, Any]) -> str:
-    given = one["input"]
-    if isinstance(given, dict) and isinstance(given.get("command"), str):
-        line = printable_line(given["command"])
+def _input(call: Call, denial: dict[str, Any]) -> str:
+    arguments = denial["input"]
+    if isinstance(arguments, dict) and isinstance(arguments.get("command"), str):
+        line = printable_line(arguments["command"])
     else:
-        line = printable_line(json.dumps(given, ensure_ascii=False))
+        line = printable_line(json.dumps(arguments, ensure_ascii=False))
     return render.fit(line, max(40, render.columns() - 24)) if call.terminal else line

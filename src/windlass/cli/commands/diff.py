@@ -31,11 +31,11 @@ def run(call: Call) -> int:
     args = call.args
     if args.tool is not None:
         return _with_tool(call)
-    found = call.ask("diff", agent=args.agent, stat=args.stat, colour=call.colour)
-    text = base64.b64decode(found["diff"]).decode(errors="surrogateescape")
+    diff = call.ask("diff", agent=args.agent, stat=args.stat, colour=call.colour)
+    text = base64.b64decode(diff["diff"]).decode(errors="surrogateescape")
     if call.json:
         clean = text.encode(errors="surrogateescape").decode(errors="replace")
-        call.data({"id": found["id"], "base": found["base"], "diff": clean})
+        call.data({"id": diff["id"], "base": diff["base"], "diff": clean})
         return 0
     if not call.terminal:
         write(text)  # for programs: byte for byte, so that it can be applied
@@ -55,15 +55,15 @@ def _page(text: str) -> None:
 
 
 def _with_tool(call: Call) -> int:
-    found = call.ask("diff", agent=call.args.agent, folders=True)
-    tool = shlex.split(call.args.tool or found["tool"])
+    diff = call.ask("diff", agent=call.args.agent, folders=True)
+    tool = shlex.split(call.args.tool or diff["tool"])
     try:
         if not tool or shutil.which(tool[0]) is None:
             raise ConfigError(
                 f"no diff tool{f' {tool[0]!r}' if tool else ''}",
                 "wl diff AGENT --tool PROGRAM, or wl config set diff_tool PROGRAM --global",
             )
-        folders = [os.path.join(found["folder"], side) for side in ("before", "after")]
+        folders = [os.path.join(diff["folder"], side) for side in ("before", "after")]
         return subprocess.run([*tool, *folders], check=False).returncode
     finally:
-        shutil.rmtree(found["folder"], ignore_errors=True)
+        shutil.rmtree(diff["folder"], ignore_errors=True)

@@ -25,23 +25,23 @@ def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
     if call.args.matrix:
         return _matrix(call)
-    found = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
-    call.data(found)
-    for probe in found["needed"]:
+    report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
+    call.data(report)
+    for probe in report["needed"]:
         _print(call, probe)
     call.say(call.paint("agent CLIs", "bold"))
-    for probe in found["drivers"]:
-        note = " (default)" if probe["name"] == found["driver"] else ""
+    for probe in report["drivers"]:
+        note = " (default)" if probe["name"] == report["driver"] else ""
         _print(call, {**probe, "name": probe["name"] + note})
-    isolation = found["isolation"]
+    isolation = report["isolation"]
     call.say(call.paint("isolation", "bold"))
     missing = {probe["detail"] for probe in isolation["probes"] if not probe["works"]}
     for agent in isolation["agents"]:
         _level(call, agent, missing)
     for probe in isolation["probes"]:
         _print(call, probe)
-    call.say(f"state in {found['home']}, sockets in {found['sockets']}")
-    return 0 if found["ok"] else 3
+    call.say(f"state in {report['home']}, sockets in {report['sockets']}")
+    return 0 if report["ok"] else 3
 
 
 _LEVELS = {

@@ -32,11 +32,14 @@ def run(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    found = call.ask("drivers", driver=os.environ.get("WINDLASS_DRIVER") or None)
-    call.data(found)
+    drivers = call.ask("drivers", driver=os.environ.get("WINDLASS_DRIVER") or None)
+    call.data(drivers)
     if call.json:
         return 0
-    lines = [(one["name"], one["version"] or "-", _can(one), _problem(one)) for one in found]
+    lines = [
+        (driver["name"], driver["version"] or "-", _can(driver), _problem(driver))
+        for driver in drivers
+    ]
     render.table(call, ("DRIVER", "VERSION", "CAN", ""), lines, grow=3, spare=(2,))
     return 0
 
@@ -53,10 +56,10 @@ def _problem(driver: dict[str, Any]) -> str:
 
 def _trust(call: Call) -> int:
     name = call.args.driver
-    found = call.ask("drivers.trusted", driver=name)
-    root = found["root"]
-    if found["already"]:
-        call.data(found)
+    trusted = call.ask("drivers.trusted", driver=name)
+    root = trusted["root"]
+    if trusted["already"]:
+        call.data(trusted)
         call.tell(f"{name} asks for nothing: agents can start")
         return 0
     if not call.args.force:

@@ -30,13 +30,13 @@ def run(call: Call) -> int:
     command = call.args.command
     if not command:
         raise UserError("which command?", "wl exec AGENT -- COMMAND ...")
-    found = call.ask("place", agent=call.args.agent, terminal=os.isatty(0))
-    os.chdir(found["path"])
-    boxed = found["box"] and not call.args.outside
-    argv = [*found["box"], *command] if boxed else command
+    place = call.ask("place", agent=call.args.agent, terminal=os.isatty(0))
+    os.chdir(place["path"])
+    boxed = place["box"] and not call.args.outside
+    argv = [*place["box"], *command] if boxed else command
     # A box brings its own environment; what is the person's stays out of it.
     shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
-    env = shown if boxed else os.environ | found["env"]
+    env = shown if boxed else os.environ | place["env"]
     try:
         os.execvpe(argv[0], argv, env)  # noqa: S606 - what was asked for
     except OSError as error:

@@ -47,12 +47,14 @@ def _tool(call: Call) -> int:
             "--agent says the role and the level already", "leave --role and --level out"
         )
     said = _text(args.file)
-    found = call.ask("explain.tool", input=said, agent=args.agent, role=args.role, level=args.level)
-    call.data(found)
-    colour = "green" if found["decision"] == "allow" else "red"
-    call.say(f"{call.paint(found['decision'], colour)}  {printable_line(found['reason'])}")
-    if found["rule"] not in found["reason"]:
-        call.say(call.paint(f"  rule: {printable_line(found['rule'])}", "dim"))
+    decision = call.ask(
+        "explain.tool", input=said, agent=args.agent, role=args.role, level=args.level
+    )
+    call.data(decision)
+    colour = "green" if decision["decision"] == "allow" else "red"
+    call.say(f"{call.paint(decision['decision'], colour)}  {printable_line(decision['reason'])}")
+    if decision["rule"] not in decision["reason"]:
+        call.say(call.paint(f"  rule: {printable_line(decision['rule'])}", "dim"))
     return 0
 
 

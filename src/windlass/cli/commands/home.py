@@ -27,8 +27,12 @@ def run(call: Call) -> int:
         return _begin(call)
     needs = [(agent["id"], *need) for agent in listed if (need := _need(agent))]
     needs += [
-        (one["agent"], f"asks ({age(one['age'])}): {one['text']}", f"wl answer {one['id']} '...'")
-        for one in call.ask("questions")
+        (
+            question["agent"],
+            f"asks ({age(question['age'])}): {question['text']}",
+            f"wl answer {question['id']} '...'",
+        )
+        for question in call.ask("questions")
     ]
     if needs:
         call.say(call.paint("needs you", "bold"))

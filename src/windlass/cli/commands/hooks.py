@@ -40,16 +40,16 @@ def arguments(parser: ArgumentParser) -> None:
         "status": "say where they are, and whether they are of this version",
     }
     for name, about in made.items():
-        one = verbs.add_parser(name, help=about)
+        verb = verbs.add_parser(name, help=about)
         if name == "status":
             continue
-        where = one.add_mutually_exclusive_group()
+        scope = verb.add_mutually_exclusive_group()
         for place, file in (("project", "this clone's settings"), ("user", "your own settings")):
-            where.add_argument(
+            scope.add_argument(
                 f"--{place}", dest="where", action="store_const", const=place, help=file
             )
         if name == "install":
-            one.add_argument(
+            verb.add_argument(
                 "--instructions",
                 choices=("claude-md", "agents-md"),
                 help="write instructions into that file, for CLIs without hooks",
@@ -62,13 +62,13 @@ def run(call: Call) -> int:
     asked = {name: getattr(call.args, name, None) for name in ("where", "instructions")} | {
         "config_folder": _config_folder()
     }
-    found = call.ask(f"hooks.{verb}", **asked)
-    call.data(found)
+    states = call.ask(f"hooks.{verb}", **asked)
+    call.data(states)
     if verb == "status":
-        for one in found:
-            _print(call, one)
+        for state in states:
+            _print(call, state)
         return 0
-    for file in found["files"]:
+    for file in states["files"]:
         word = f"{verb}ed" if file["changed"] else "unchanged"
         call.tell(f"{word:<11} {printable_line(file['path'])}")
     if verb == "install":
@@ -87,23 +87,23 @@ def _undone_by(asked: dict[str, Any]) -> str:
 
 def _config_folder() -> str:
     """Where the caller's agent CLI has its settings; the daemon's environment may be another."""
-    given = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude")
-    return os.path.abspath(os.path.expanduser(given))
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude")
+    return os.path.abspath(os.path.expanduser(folder))
 
 
-def _print(call: Call, one: dict[str, Any]) -> None:
+def _print(call: Call, state: dict[str, Any]) -> None:
     word, colour = "-", "dim"
-    if one["problem"]:
+    if state["problem"]:
         word, colour = "unusable", "red"
-    elif one["installed"]:
-        word, colour = ("installed", "green") if one["current"] else ("old", "yellow")
+    elif state["installed"]:
+        word, colour = ("installed", "green") if state["current"] else ("old", "yellow")
     shown = call.paint(f"{word:<10}", colour)
-    call.say(f"{one['where']:<10} {shown} {printable_line(one['path'])}")
-    if one["problem"]:
-        call.say(f"           {printable_line(one['problem'])}")
-    elif one["installed"]:
-        if one.get("events"):
-            call.say(f"           {', '.join(map(printable_line, one['events']))}")
-        if not one["current"]:
-            again = f"wl hooks install{_OPTIONS[one['where']]}"
+    call.say(f"{state['where']:<10} {shown} {printable_line(state['path'])}")
+    if state["problem"]:
+        call.say(f"           {printable_line(state['problem'])}")
+    elif state["installed"]:
+        if state.get("events"):
+            call.say(f"           {', '.join(map(printable_line, state['events']))}")
+        if not state["current"]:
+            again = f"wl hooks install{_OPTIONS[state['where']]}"
             call.say(f"           of another version or place: {again} puts it right")

@@ -31,26 +31,26 @@ def run(call: Call) -> int:
     """Prints them."""
     args = call.args
     asked = {"agent": args.agent} if args.agent else {}
-    found = call.ask("inbox", **asked, all=args.all, sent=args.sent, last=args.last)
-    call.data(found)
-    if not found:
+    messages = call.ask("inbox", **asked, all=args.all, sent=args.sent, last=args.last)
+    call.data(messages)
+    if not messages:
         call.tell("no messages")
-    where = places(call, found)
-    for one in found:
-        call.say(receipts.line(call, {**one, "to": one["to"] + where(one)}))
+    place = places(call, messages)
+    for message in messages:
+        call.say(receipts.line(call, {**message, "to": message["to"] + place(message)}))
     return 0
 
 
-def places(call: Call, found: list[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
+def places(call: Call, messages: list[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
     """Says of a message which repository it is of, to whoever is in none; else nothing."""
-    if not found or call.json or call.ask("whoami")["repo"] is not None:
+    if not messages or call.json or call.ask("whoami")["repo"] is not None:
         return lambda _: ""
-    roots = {one["id"]: one["root"] for one in call.ask("repos")}
+    roots = {repo["id"]: repo["root"] for repo in call.ask("repos")}
     names = [os.path.basename(root) for root in roots.values()]
 
-    def where(message: dict[str, Any]) -> str:
+    def place(message: dict[str, Any]) -> str:
         root = roots.get(message["repo"], message["repo"])
         name = os.path.basename(root)
         return f" in {printable_line(name if names.count(name) < 2 else root)}"
 
-    return where
+    return place

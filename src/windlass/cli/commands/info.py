@@ -42,21 +42,21 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints it."""
     if call.args.prompt:
-        told = call.ask("prompt", agent=call.args.agent)
-        call.data(told)
-        call.say(printable(told["prompt"]).rstrip("\n"))
+        prompt = call.ask("prompt", agent=call.args.agent)
+        call.data(prompt)
+        call.say(printable(prompt["prompt"]).rstrip("\n"))
         return 0
-    found = call.ask("info", agent=call.args.agent)
-    call.data(found)
+    info = call.ask("info", agent=call.args.agent)
+    call.data(info)
     if call.json:
         return 0
-    call.say(f"{call.paint(found['id'], 'bold')}  {found['state']} {age(found['state_age'])}")
+    call.say(f"{call.paint(info['id'], 'bold')}  {info['state']} {age(info['state_age'])}")
     for name in _SHOWN:
-        if found.get(name) not in (None, ""):
-            call.say(f"  {name:<13} {printable_line(str(found[name]))}")
-    for name, line in _policy(call, found["policy"], found["isolation"]):
+        if info.get(name) not in (None, ""):
+            call.say(f"  {name:<13} {printable_line(str(info[name]))}")
+    for name, line in _policy(call, info["policy"], info["isolation"]):
         call.say(f"  {name:<13} {printable_line(line)}")
-    for session in found["sessions"]:
+    for session in info["sessions"]:
         code = session["exit_code"]
         ending = (
             "lives"
@@ -64,7 +64,7 @@ def run(call: Call) -> int:
             else ("ended without a trace" if code is None else f"ended with {code}")
         )
         call.say(f"  session {session['number']:<5} {ending}")
-    call.say(f"  {'goal':<13} {printable(found['goal'])}")
+    call.say(f"  {'goal':<13} {printable(info['goal'])}")
     return 0
 
 
@@ -77,7 +77,9 @@ def _policy(call: Call, policy: dict[str, Any], level: Level) -> Iterator[tuple[
         yield "policy", "yolo: everything that is not denied by name, on every path"
     everyone = mandatory.with_mandatory(crew.Policy(), level=level)
     for kind, usual in (("allow", everyone.allow), ("deny", everyone.deny)):
-        folded = [] if call.args.policy else [one for one in policy[kind] if one in usual]
-        yield from ((kind, one) for one in policy[kind] if one not in folded)
+        folded = (
+            [] if call.args.policy else [pattern for pattern in policy[kind] if pattern in usual]
+        )
+        yield from ((kind, pattern) for pattern in policy[kind] if pattern not in folded)
         if folded:
             yield kind, f"{len(folded)} that every agent at level {level} has: see --policy"

@@ -43,12 +43,12 @@ def run(call: Call) -> int:
     call.ask("whoami")  # starts the daemon, or one of this version in the place of another
     listener = f"{os.getpid()}-{os.urandom(6).hex()}"
     answer = notice_wait.wait(listener, seconds)
-    given = answer["notices"]
-    if not given:
+    notices = answer["notices"]
+    if not notices:
         _say_why(call, answer, seconds)
         return 0
-    write("".join(f"{one['line']}\n" for one in given))
-    numbers = [one["number"] for one in given]
+    write("".join(f"{notice['line']}\n" for notice in notices))
+    numbers = [notice["number"] for notice in notices]
     call.ask("taken", numbers=numbers, listener=listener, route="listen")
     return 0
 

@@ -22,13 +22,13 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints it."""
     args = call.args
-    found = call.ask("log", agent=args.agent, last=max(1, args.lines))
+    events = call.ask("log", agent=args.agent, last=max(1, args.lines))
     if not args.follow:
-        call.data(found)
-    for item in found:
+        call.data(events)
+    for item in events:
         _print(call, item, following=args.follow)
     if args.follow:
-        last = found[-1]["id"] if found else 0
+        last = events[-1]["id"] if events else 0
         for item in calls.follow(last, agent=args.agent):
             _print(call, item, following=True)
     return 0

@@ -47,8 +47,8 @@ def _screen(call: Call, agent: str) -> dict[str, Any]:
     colour = call.colour and not args.no_color
     # None is left out of requests and means "everything" there, hence the very large number.
     lines = (1 << 30) if args.all else (args.lines or 0)
-    found: dict[str, Any] = call.ask("look", agent=agent, lines=lines, colour=colour)
-    return found
+    screen: dict[str, Any] = call.ask("look", agent=agent, lines=lines, colour=colour)
+    return screen
 
 
 def _follow(call: Call, shown: dict[str, Any]) -> None:

@@ -18,18 +18,20 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints it."""
-    found = call.ask("merge-check", agent=call.args.agent, into=call.args.into)
-    call.data(found)
-    good = not found["problems"]
+    verdict = call.ask("merge-check", agent=call.args.agent, into=call.args.into)
+    call.data(verdict)
+    good = not verdict["problems"]
     word = "would merge" if good else "would not merge"
-    call.say(f"{found['agent']} {word} into {found['into']}")
-    call.say(f"  {found['ahead']} commits ahead, {found['behind']} behind, {found['files']} files")
-    for path in found["conflicts"]:
+    call.say(f"{verdict['agent']} {word} into {verdict['into']}")
+    call.say(
+        f"  {verdict['ahead']} commits ahead, {verdict['behind']} behind, {verdict['files']} files"
+    )
+    for path in verdict["conflicts"]:
         call.say(f"  conflict     {printable_line(path)}")
-    for path in found["uncommitted"]:
+    for path in verdict["uncommitted"]:
         call.say(f"  uncommitted  {printable_line(path)}")
-    for path in found["protected"]:
+    for path in verdict["protected"]:
         call.say(f"  protected    {printable_line(path)}")
-    for problem in found["problems"]:
+    for problem in verdict["problems"]:
         call.say(f"  because      {printable_line(problem)}")
     return 0 if good else 1

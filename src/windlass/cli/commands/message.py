@@ -38,26 +38,26 @@ def run(call: Call) -> int:
 
 
 def _show(call: Call) -> int:
-    found = call.ask("message", message=call.args.message)
-    call.data(found)
+    message = call.ask("message", message=call.args.message)
+    call.data(message)
     if call.json:
         return 0
-    call.say(f"{found['id']}  {found['from']} to {found['to']}  {receipts.receipt(found)}")
-    urgent = ", urgent" if found["urgent"] else ""
-    call.say(f"  {'kind':<10} {found['kind']}{urgent}")
-    if found["note"]:
-        call.say(f"  {'because':<10} {printable_line(found['note'])}")
+    call.say(f"{message['id']}  {message['from']} to {message['to']}  {receipts.receipt(message)}")
+    urgent = ", urgent" if message["urgent"] else ""
+    call.say(f"  {'kind':<10} {message['kind']}{urgent}")
+    if message["note"]:
+        call.say(f"  {'because':<10} {printable_line(message['note'])}")
     for name, word in _TIMES:
-        if found[name] is not None:
-            call.say(f"  {word:<10} {_clock(found[name])}{_way(found, word)}")
-    if found["reply_to"]:
-        call.say(f"  {'answers':<10} {found['reply_to']}")
+        if message[name] is not None:
+            call.say(f"  {word:<10} {_clock(message[name])}{_way(message, word)}")
+    if message["reply_to"]:
+        call.say(f"  {'answers':<10} {message['reply_to']}")
     call.say()
-    call.say(printable(found["text"]))
-    if found["thread"]:
+    call.say(printable(message["text"]))
+    if message["thread"]:
         call.say("\nthread")
-        for one in found["thread"]:
-            call.say(receipts.line(call, one))
+        for other in message["thread"]:
+            call.say(receipts.line(call, other))
     return 0
 
 
@@ -65,11 +65,11 @@ def _clock(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
-def _way(found: dict[str, Any], word: str) -> str:
+def _way(message: dict[str, Any], word: str) -> str:
     """The way that a message came, or who dealt with it."""
     if word == "delivered":
-        return f" by {found['route']}" if found["route"] else ""
-    steps = [one["why"] for one in found["history"] if one["what"] == word == "acked"]
+        return f" by {message['route']}" if message["route"] else ""
+    steps = [step["why"] for step in message["history"] if step["what"] == word == "acked"]
     return f" by {printable_line(steps[-1])}" if steps and steps[-1] else ""
 
 

@@ -58,8 +58,8 @@ def run(call: Call) -> int:
     prompts = [_given(words) for words in call.args.prompts]
     came: SimpleQueue[Request] = SimpleQueue()
     with Model(script, port=call.args.port, told=came.put) as model:
-        for pattern, one in reversed(prompts):
-            model.for_prompt(pattern, one)
+        for pattern, reply in reversed(prompts):
+            model.for_prompt(pattern, reply)
         _line(call, {"url": model.url, "port": model.port})
         call.say(f"listening on {model.url}; Ctrl-C ends it. Where Claude Code starts:")
         call.say()

@@ -232,9 +232,9 @@ def _patterns(option: str, text: str | None) -> list[str] | None:
     if listed:
         from windlass.core.config_lists import PATTERN  # noqa: PLC0415 - with msgspec, too slow
 
-        for one in listed:
-            if problem := PATTERN.problem(one):
-                raise UserError(f"{option}: {one!r} {problem}", PATTERN.hint)
+        for pattern in listed:
+            if problem := PATTERN.problem(pattern):
+                raise UserError(f"{option}: {pattern!r} {problem}", PATTERN.hint)
     return listed
 
 

@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints it."""
-    found = call.ask("place", agent=call.args.agent)
-    call.data(found)
-    call.say(found["path"])
+    place = call.ask("place", agent=call.args.agent)
+    call.data(place)
+    call.say(place["path"])
     return 0

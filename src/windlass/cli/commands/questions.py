@@ -26,16 +26,16 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints them."""
-    found = call.ask("questions", all=call.args.all)
-    call.data(found)
-    if not found:
+    questions = call.ask("questions", all=call.args.all)
+    call.data(questions)
+    if not questions:
         call.tell("no questions")
-    where = places(call, found)
-    for one in found:
+    place = places(call, questions)
+    for question in questions:
         # Whole, however long: who is to answer has to read it to its end.
-        state = f" [{one['state']}]" if call.args.all else ""
-        head = f"{one['agent']}{where(one)} asks ({age(one['age'])}){state}"
-        call.say(f"{head}: {printable_line(one['text'])}")
-        if one["state"] in OPEN:
-            call.say(f"    wl answer {one['id']} '...'")
+        state = f" [{question['state']}]" if call.args.all else ""
+        head = f"{question['agent']}{place(question)} asks ({age(question['age'])}){state}"
+        call.say(f"{head}: {printable_line(question['text'])}")
+        if question["state"] in OPEN:
+            call.say(f"    wl answer {question['id']} '...'")
     return 0

@@ -26,9 +26,9 @@ def run(call: Call) -> int:
         word = "known as" if call.args.verb == "add" else "forgotten, was"
         call.tell(f"{done['root']} is {word} {done['id']}")
         return 0
-    found = call.ask("repos")
-    call.data(found)
-    lines = [(one["id"], str(one["agents"]), one["root"]) for one in found]
+    repos = call.ask("repos")
+    call.data(repos)
+    lines = [(repo["id"], str(repo["agents"]), repo["root"]) for repo in repos]
     if lines and not call.json:
         render.table(call, ("REPO", "AGENTS", "FOLDER"), lines, grow=2)
     elif not lines:

@@ -64,13 +64,13 @@ def run(call: Call) -> int:
         topic=args.topic,
         expires=ages.seconds(args.expires) if args.expires is not None else None,
     )
-    found = _awaited(call, done["messages"], wait)
-    call.data(found)
-    for one in found:
-        note = f"; {one['note']}" if one["note"] else ""
-        call.tell(f"{one['id']} to {one['to']}: {receipts.receipt(one)}{note}")
+    messages = _awaited(call, done["messages"], wait)
+    call.data(messages)
+    for message in messages:
+        note = f"; {message['note']}" if message["note"] else ""
+        call.tell(f"{message['id']} to {message['to']}: {receipts.receipt(message)}{note}")
     if wait is not None:
-        _refuse_undelivered(found)
+        _refuse_undelivered(messages)
     return 0
 
 
@@ -78,19 +78,19 @@ def _awaited(call: Call, sent: list[dict[str, Any]], wait: float | None) -> list
     """What became of messages within a while; the person is waited for only if that was asked."""
     moment = 0.0 if os.environ.get("WINDLASS_SOCKET") else _MOMENT
     limit = moment if wait is None else wait
-    queued = [one for one in sent if one["state"] == "queued"]
-    waiting = [one for one in queued if wait is not None or one["to"] != "user"]
-    if not limit or all(one["note"] for one in waiting):
+    queued = [message for message in sent if message["state"] == "queued"]
+    waiting = [message for message in queued if wait is not None or message["to"] != "user"]
+    if not limit or all(message["note"] for message in waiting):
         return sent
-    ids = [one["id"] for one in waiting]
-    news = {one["id"]: one for one in call.ask("receipts", messages=ids, timeout=limit)}
-    return [news.get(one["id"], one) for one in sent]
+    ids = [message["id"] for message in waiting]
+    news = {message["id"]: message for message in call.ask("receipts", messages=ids, timeout=limit)}
+    return [news.get(message["id"], message) for message in sent]
 
 
-def _refuse_undelivered(found: list[dict[str, Any]]) -> None:
-    left = [one for one in found if one["state"] not in _ARRIVED]
+def _refuse_undelivered(messages: list[dict[str, Any]]) -> None:
+    left = [message for message in messages if message["state"] not in _ARRIVED]
     if left:
-        named = ", ".join(f"{one['id']} to {one['to']}" for one in left)
+        named = ", ".join(f"{message['id']} to {message['to']}" for message in left)
         raise Conflict(f"not delivered: {named}", f"wl why {left[0]['id']}")
 
 

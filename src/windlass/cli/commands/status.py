@@ -22,17 +22,17 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints it."""
-    found = call.ask("status", agent=call.args.agent)
-    call.data(found)
+    status = call.ask("status", agent=call.args.agent)
+    call.data(status)
     if call.json:
         return 0
-    head = found["head"]
+    head = status["head"]
     if head and call.args.agent is None:
         branch = head["branch"] or "(detached)"
-        call.say(f"{found['repo']}  {branch} {head['commit'][:10]}")
-    for agent in found["agents"]:
+        call.say(f"{status['repo']}  {branch} {head['commit'][:10]}")
+    for agent in status["agents"]:
         _one(call, agent)
-    if not found["agents"]:
+    if not status["agents"]:
         call.tell("no agents")
     return 0
 
@@ -44,8 +44,8 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
         f" {age(agent['state_age'])} ({agent['source']}: {agent['evidence']})"
     )
-    where = agent["branch"] or "your checkout"
-    call.say(f"  {where}  {render.level(agent)}  {agent['workspace']}")
+    branch = agent["branch"] or "your checkout"
+    call.say(f"  {branch}  {render.level(agent)}  {agent['workspace']}")
     commits, work = agent["commits"], agent["work"]
     if work is None:
         call.say(f"  {printable_line(agent['error'])}")

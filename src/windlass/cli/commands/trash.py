@@ -48,16 +48,22 @@ def run(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    found = call.ask("trash")
-    call.data(found)
+    entries = call.ask("trash")
+    call.data(entries)
     if call.json:
         return 0
-    if not found:
+    if not entries:
         call.tell("the trash is empty")
         return 0
     lines = [
-        (one["id"], one["agent"], one["how"] or "", ages.age(one["age"]), _holds(one["summary"]))
-        for one in found
+        (
+            entry["id"],
+            entry["agent"],
+            entry["how"] or "",
+            ages.age(entry["age"]),
+            _holds(entry["summary"]),
+        )
+        for entry in entries
     ]
     render.table(call, ("ENTRY", "AGENT", "BY", "AGE", "HOLDS"), lines, grow=4, spare=(1, 2, 3))
     return 0
@@ -73,10 +79,10 @@ def _holds(summary: dict[str, object]) -> str:
 
 
 def _show(call: Call) -> int:
-    found = call.ask("trash.show", entries=[call.args.entry])
-    call.data(found)
-    contents = found["contents"]
-    call.say(f"{found['id']}  {found['ref']}")
+    salvage = call.ask("trash.show", entries=[call.args.entry])
+    call.data(salvage)
+    contents = salvage["contents"]
+    call.say(f"{salvage['id']}  {salvage['ref']}")
     for commit in contents["commits"]:
         call.say(f"  commit   {commit['oid'][:10]} {printable_line(commit['subject'])}")
     for stash in contents["stashes"]:
@@ -96,9 +102,9 @@ def _show(call: Call) -> int:
 def _restore(call: Call) -> int:
     done = call.ask("trash.restore", entries=[call.args.entry], name=call.args.name)
     call.data(done)
-    for one in done["restored"]:
-        call.tell(f"{one['id']} is back in {one['workspace']}, on {one['branch']}")
-        call.tell(f"  wl resume {one['id']} goes on")
+    for agent in done["restored"]:
+        call.tell(f"{agent['id']} is back in {agent['workspace']}, on {agent['branch']}")
+        call.tell(f"  wl resume {agent['id']} goes on")
     for note in done["notes"]:
         call.tell(f"  {printable_line(note)}")
     return 0

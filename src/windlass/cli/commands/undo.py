@@ -19,11 +19,13 @@ def run(call: Call) -> int:
     """Does it and says what is back."""
     done = call.ask("undo")
     call.data(done)
-    for one in done["restored"]:
-        if "workspace" in one:
-            call.tell(f"{one['id']} is back in {one['workspace']}; wl resume {one['id']} goes on")
+    for agent in done["restored"]:
+        if "workspace" in agent:
+            call.tell(
+                f"{agent['id']} is back in {agent['workspace']}; wl resume {agent['id']} goes on"
+            )
         else:
-            call.tell(f"{one['id']} is under {one['parent'] or 'nobody'} again")
+            call.tell(f"{agent['id']} is under {agent['parent'] or 'nobody'} again")
     for note in done["notes"]:
         call.tell(f"  {printable_line(note)}")
     if done["undoes"] == "merge":

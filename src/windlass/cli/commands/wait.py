@@ -93,7 +93,7 @@ def _reached(call: Call, name: str, wanted: set[str], reached: dict[str, dict[st
 
 
 def _state(call: Call, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = call.ask("why", agent=name)
-    if found["id"] != name:  # a full id is a prefix too: it has ended, and that is another agent
+    why: dict[str, Any] = call.ask("why", agent=name)
+    if why["id"] != name:  # a full id is a prefix too: it has ended, and that is another agent
         return {"id": name, "state": "ended"}
-    return found
+    return why

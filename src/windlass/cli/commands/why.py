@@ -28,36 +28,38 @@ def run(call: Call) -> int:
     """Prints it."""
     if (call.args.agent or "").startswith(MESSAGE):
         return _message(call)
-    found = call.ask("why", agent=call.args.agent, history=call.args.history)
-    call.data(found)
+    why = call.ask("why", agent=call.args.agent, history=call.args.history)
+    call.data(why)
     if call.json:
         return 0
     if call.args.history:
-        return _history(call, found["history"])
-    call.say(f"{call.paint(found['id'], 'bold')} is {call.paint(found['state'], 'bold')}")
-    if found["ended_by"]:
-        call.say(f"  ended by {found['ended_by']}")
-    if found["winner"] is None:
+        return _history(call, why["history"])
+    call.say(f"{call.paint(why['id'], 'bold')} is {call.paint(why['state'], 'bold')}")
+    if why["ended_by"]:
+        call.say(f"  ended by {why['ended_by']}")
+    if why["winner"] is None:
         call.say("  nobody has said anything about it yet")
     else:
-        call.say(f"  because  {_line(found['winner'])}")
-    for loser in found["losers"]:
+        call.say(f"  because  {_line(why['winner'])}")
+    for loser in why["losers"]:
         call.say(call.paint(f"  not      {_line(loser)}", "dim"))
     return 0
 
 
 def _message(call: Call) -> int:
-    found = call.ask("message", message=call.args.agent)
-    call.data(found)
-    said = receipts.receipt(found)
-    call.say(f"{call.paint(found['id'], 'bold')}, {found['from']} to {found['to']}, is {said}")
-    if found["note"]:
-        call.say(f"  because  {printable_line(found['note'])}")
+    message = call.ask("message", message=call.args.agent)
+    call.data(message)
+    said = receipts.receipt(message)
+    call.say(
+        f"{call.paint(message['id'], 'bold')}, {message['from']} to {message['to']}, is {said}"
+    )
+    if message["note"]:
+        call.say(f"  because  {printable_line(message['note'])}")
     now = time.time()
     call.say(call.paint("AGO   WHAT HAPPENED", "dim"))
-    for one in found["history"]:
+    for event in message["history"]:
         # Whole, however long: who asks why wants the reason to its end.
-        call.say(f"{age(now - one['at']):<4}  {_step(one, found)}")
+        call.say(f"{age(now - event['at']):<4}  {_step(event, message)}")
     return 0
 
 
@@ -79,8 +81,13 @@ def _step(step: dict[str, Any], message: dict[str, Any]) -> str:
 def _history(call: Call, history: list[dict[str, Any]]) -> int:
     now = time.time()
     lines = [
-        (age(now - one["at"]), one["state"], one["source"], printable_line(one["evidence"]))
-        for one in history
+        (
+            age(now - change["at"]),
+            change["state"],
+            change["source"],
+            printable_line(change["evidence"]),
+        )
+        for change in history
     ]
     render.table(call, ("AGO", "STATE", "SOURCE", "EVIDENCE"), lines, grow=3, spare=())
     return 0
