@@ -35,7 +35,9 @@ _TRIES = 3
 """A pause can fail, when a process would not end; it is tried again, but not for ever."""
 
 
-class _Judged(NamedTuple):
+class _Judgement(NamedTuple):
+    """An agent with a running session, and which budgets it has exceeded."""
+
     agent: Agent
     session: int
     metered: bool
@@ -57,44 +59,44 @@ class Budgets:
         Does not wait for pauses: whoever counts may hold a lock that they need.
         """
         del session  # what is true now is read again
-        judged = self._judged(agent.uid)
+        judged = self._judgement(agent.uid)
         if judged is None or not judged.exceeded:
             return
         if not judged.metered:
             self._warn(judged)
             return
         chosen = [judged]
-        spent = {one.budget for one in judged.exceeded}
+        spent = {limit.budget for limit in judged.exceeded}
         if spent & {"budget.day", "budget.repo"}:
             repo = None if "budget.day" in spent else agent.repo
             for other in self._context.store.read(lambda c: rows.agents(c, repo=repo)):
-                also = self._judged(other.uid) if other.uid != agent.uid else None
+                also = self._judgement(other.uid) if other.uid != agent.uid else None
                 if also is not None and also.metered and also.exceeded:
                     chosen.append(also)
-        for one in chosen:
-            self._start_pausing(one)
+        for judgement in chosen:
+            self._start_pausing(judgement)
 
     def judge_time(self, agent: Agent, session: Session) -> None:
         """Pauses an agent whose sessions have taken all the time that it has."""
         over = self._context.store.read(lambda c: _overtime(c, agent, self._context.clock.now()))
         if over:
-            self._start_pausing(_Judged(agent, session.number, True, over))  # noqa: FBT003 - a row
+            self._start_pausing(_Judgement(agent, session.number, True, over))  # noqa: FBT003 - a row
 
-    def _judged(self, uid: Uid) -> _Judged | None:
+    def _judgement(self, uid: Uid) -> _Judgement | None:
         """What an agent with a running session has exceeded; None for any other."""
 
-        def running(connection: Any) -> tuple[Agent, int, bool | None] | None:
-            found = rows.live_session(connection, uid)
-            if found is None or not found[1].runs:
+        def read(connection: Any) -> tuple[Agent, int, bool | None] | None:
+            pair = rows.live_session(connection, uid)
+            if pair is None or not pair[1].runs:
                 return None
-            agent, session = found
+            agent, session = pair
             metered = spending.mark(connection, uid, costs.MARK).get("metered")
             return agent, session.number, metered
 
-        found = self._context.store.read(running)
-        if found is None or found[2] is None:
+        running = self._context.store.read(read)
+        if running is None or running[2] is None:
             return None
-        agent, number, metered = found
+        agent, number, metered = running
         try:
             exceeded = _exceeded(self._context, agent.repo, agent, notional=not metered)
         except ConfigError as error:
@@ -103,21 +105,21 @@ class Budgets:
             exceeded = _judge(
                 self._context, agent.repo, agent, BudgetSettings(), notional=not metered
             )
-        return _Judged(agent, number, bool(metered), exceeded)
+        return _Judgement(agent, number, bool(metered), exceeded)
 
-    def _warn(self, judged: _Judged) -> None:
+    def _warn(self, judged: _Judgement) -> None:
         now = self._context.clock.now()
         if self._context.store.read(lambda c: _unwarned(c, judged, now)):
             self._context.store.write(partial(_warn, judged=judged))
 
-    def _start_pausing(self, judged: _Judged) -> None:
+    def _start_pausing(self, judged: _Judgement) -> None:
         with self._guard:
             if judged.agent.uid in self._pausing:
                 return
             self._pausing.add(judged.agent.uid)
         self._context.pools.begin("budget", self._pause, judged)
 
-    def _pause(self, judged: _Judged) -> None:
+    def _pause(self, judged: _Judgement) -> None:
         try:
             self._perform(judged)
         except Exception:
@@ -127,7 +129,7 @@ class Budgets:
             with self._guard:
                 self._pausing.discard(judged.agent.uid)
 
-    def _perform(self, judged: _Judged) -> None:
+    def _perform(self, judged: _Judgement) -> None:
         stem = f"{judged.exceeded[0].budget}-{judged.agent.uid}-{judged.session}"
         for number in range(1, _TRIES + 1):
             key = f"{stem}-{number}"
@@ -135,7 +137,7 @@ class Budgets:
             if known is not None and known.status == "failed":
                 continue
             try:
-                self._intents.perform("pause", key, partial(_begin, judged, told=number > 1))
+                self._intents.perform("pause", key, partial(_begin, judged, again=number > 1))
             except Conflict:
                 log.debug("%s needs no pause any more", judged.agent.id)
             except WindlassError as error:
@@ -149,7 +151,7 @@ def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> 
     if agent is not None:
         exceeded += context.store.read(lambda c: _overtime(c, agent, context.clock.now()))
     if exceeded:
-        raise Denied(pricing.sentences(exceeded), "; ".join(one.hint for one in exceeded))
+        raise Denied(pricing.sentences(exceeded), "; ".join(limit.hint for limit in exceeded))
 
 
 def _exceeded(
@@ -185,7 +187,7 @@ def _figures(
     day: str,
     notional: bool,
 ) -> Figures:
-    """Sums up what there is a limit for."""
+    """What was spent, summed up where there is a limit for it."""
     total = partial(spending.total, connection, notional=notional)
     return Figures(
         agent=total(agent=agent.uid) if agent else 0.0,
@@ -200,9 +202,9 @@ def _overtime(connection: Any, agent: Agent, now: float) -> list[Exceeded]:
     if limit is None:
         return []
     taken = sum(
-        (one.ended_at or now) - one.started_at
-        for one in rows.sessions(connection, agent.uid)
-        if one.started_at is not None
+        (session.ended_at or now) - session.started_at
+        for session in rows.sessions(connection, agent.uid)
+        if session.started_at is not None
     )
     if taken < limit:
         return []
@@ -221,16 +223,16 @@ def _duration(seconds: float) -> str:
     return f"{seconds:g}s"
 
 
-def _begin(judged: _Judged, *, told: bool) -> IntentDraft:
-    """How to set out to pause an agent; whoever tries again has told of it already."""
+def _begin(judged: _Judgement, *, again: bool) -> IntentDraft:
+    """Pauses an agent, and records what it has exceeded; where that is tried again, only once."""
     agent = judged.agent
 
     def prepare(writing: Writing) -> dict[str, Any]:
         session = rows.newest_session(writing.connection, agent.uid)
         if session is None or session.number != judged.session or session.ended_at is not None:
             raise Conflict(f"session {judged.session} of {agent.id} is over", "nothing to pause")
-        for one in [] if told else judged.exceeded:
-            spent = BudgetExceeded(budget=one.budget, sentence=one.sentence, hint=one.hint)
+        for limit in [] if again else judged.exceeded:
+            spent = BudgetExceeded(budget=limit.budget, sentence=limit.sentence, hint=limit.hint)
             writing.emit(spent, repo=agent.repo, agent=agent.uid)
         return {
             "uid": agent.uid,
@@ -241,21 +243,21 @@ def _begin(judged: _Judged, *, told: bool) -> IntentDraft:
     return IntentDraft(agent.repo, None, prepare)
 
 
-def _unwarned(connection: Any, judged: _Judged, now: float) -> list[Exceeded]:
+def _unwarned(connection: Any, judged: _Judgement, now: float) -> list[Exceeded]:
     """What was not warned of today."""
     warned = spending.mark(connection, judged.agent.uid, MARK)
-    return [one for one in judged.exceeded if warned.get(one.budget) != costs.day_of(now)]
+    return [limit for limit in judged.exceeded if warned.get(limit.budget) != costs.day_of(now)]
 
 
-def _warn(writing: Writing, *, judged: _Judged) -> None:
+def _warn(writing: Writing, *, judged: _Judgement) -> None:
     """Tells of each budget once a day and agent."""
     agent = judged.agent
     fresh = _unwarned(writing.connection, judged, writing.now)
-    for one in fresh:
-        sentence = f"{one.sentence}; a subscription pays, so it goes on"
-        spent = BudgetWarning(budget=one.budget, sentence=sentence)
-        writing.emit(spent, repo=agent.repo, agent=agent.uid)
+    for limit in fresh:
+        sentence = f"{limit.sentence}; a subscription pays, so it goes on"
+        warning = BudgetWarning(budget=limit.budget, sentence=sentence)
+        writing.emit(warning, repo=agent.repo, agent=agent.uid)
     if fresh:
         warned = spending.mark(writing.connection, agent.uid, MARK)
-        told = {**warned, **{one.budget: costs.day_of(writing.now) for one in fresh}}
-        spending.put_mark(writing, agent.uid, judged.session, MARK, told)
+        today = {limit.budget: costs.day_of(writing.now) for limit in fresh}
+        spending.put_mark(writing, agent.uid, judged.session, MARK, {**warned, **today})

@@ -60,7 +60,7 @@ def find(context: Context, agent: Agent, session: Session) -> ConversationSource
 
 
 class Costs:
-    """Counts, and answers `costs`."""
+    """Counts what agents spend, and answers `wl costs`."""
 
     def __init__(self, context: Context, find: Find = find) -> None:
         self._context = context
@@ -120,9 +120,9 @@ class Costs:
     def view(self, caller: Caller, request: CostsRequest) -> CostsReply:
         """What was spent, grouped, with its sum; outside of any repository in all of them."""
         self.prices()  # a table that is wrong is told here, where somebody looks
-        where = lookup.scope(self._context, caller, request)
-        everywhere = request.get("all_repos") and where.caller is None
-        repo = None if everywhere or where.repo is None else where.repo.id
+        scope = lookup.scope(self._context, caller, request)
+        everywhere = request.get("all_repos") and scope.caller is None
+        repo = None if everywhere or scope.repo is None else scope.repo.id
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 
@@ -131,13 +131,13 @@ class Costs:
             ended = rows.agents(connection, repo=repo, ended=True)
             return spending.spent(connection, repo=repo, since=since), [*live, *ended]
 
-        found, agents = self._context.store.read(read)
+        spent, agents = self._context.store.read(read)
         return {
             "by": by,
             "since": since,
             "repo": repo,
-            "rows": _grouped(found, agents, by),
-            "total": _summed("total", found),
+            "rows": _grouped(spent, agents, by),
+            "total": _summed("total", spent),
         }
 
     def prices(self) -> Table:
@@ -170,11 +170,11 @@ class Costs:
 
     def _source(self, agent: Agent, session: Session) -> ConversationSource:
         """Asks once a session: the answer takes a git, and we are asked at every look."""
-        known = (session.number, agent.conversation)  # a person may clear it within a session
+        current = (session.number, agent.conversation)  # a person may clear it within a session
         asked, source = self._sources.get(agent.uid, (None, None))
-        if source is None or asked != known:
+        if source is None or asked != current:
             source = self._find(self._context, agent, session)
-            self._sources[agent.uid] = (known, source)
+            self._sources[agent.uid] = (current, source)
         return source
 
     def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
@@ -185,7 +185,7 @@ class Costs:
             return False
         seen = dict.fromkeys(kept.get("seen", ()))
         counted = _unseen(drivers.dialect(agent.driver), lines, seen)
-        messages = [one for one in counted if not _inherited(one, agent)]
+        messages = [message for message in counted if not _inherited(message, agent)]
         table = self._in_force()
         fresh = {
             "metered": metered,
@@ -222,13 +222,13 @@ def day_of(moment: float) -> str:
 def _by_day(
     messages: list[CountedMessage], agent: Agent, now: float
 ) -> dict[tuple[str, str], list[Usage]]:
-    """Usage by day and model; of the day of a message that which can be true."""
-    found: dict[tuple[str, str], list[Usage]] = {}
+    """Usage by day and model; a message that names no possible time counts as of now."""
+    parts: dict[tuple[str, str], list[Usage]] = {}
     for message in messages:
         at = message.at
         moment = at if at is not None and agent.created_at <= at <= now else now
-        found.setdefault((day_of(moment), message.model), []).append(message.usage)
-    return found
+        parts.setdefault((day_of(moment), message.model), []).append(message.usage)
+    return parts
 
 
 def _inherited(message: CountedMessage, agent: Agent) -> bool:
@@ -238,15 +238,15 @@ def _inherited(message: CountedMessage, agent: Agent) -> bool:
 
 def _unseen(dialect: Dialect, lines: list[bytes], seen: dict[str, None]) -> list[CountedMessage]:
     """The answers that these lines tell of for the first time; their marks are added."""
-    found = []
+    messages = []
     for line in lines:
         message = dialect.message_usage(line)
         if message is None or message.usage == Usage():
             continue
         if message.mark not in seen:
             seen[message.mark] = None
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages
 
 
 def _beyond(now: Usage, before: Usage) -> Usage:
@@ -277,53 +277,53 @@ def _since(text: str | None, now: float) -> str | None:
         ) from None
 
 
-def _grouped(found: list[Spent], agents: list[Agent], by: str) -> list[CostRow]:
+def _grouped(spent: list[Spent], agents: list[Agent], by: str) -> list[CostRow]:
     known = {agent.uid: agent for agent in agents}
     groups: dict[str, list[Spent]] = {}
     if by == "agent":  # who is at work is shown even before it has spent anything
         groups = {agent.uid: [] for agent in agents if agent.ended_at is None}
-    for one in found:
-        groups.setdefault(_group(one, known, by), []).append(one)
+    for row in spent:
+        groups.setdefault(_group(row, known, by), []).append(row)
     shown: list[CostRow]
     if by == "agent":
         shown = [
             {
-                **_summed(known[Uid(uid)].id, spent),
+                **_summed(known[Uid(uid)].id, group),
                 "uid": uid,
                 "repo": known[Uid(uid)].repo,
                 "role": known[Uid(uid)].role,
                 "ended": known[Uid(uid)].ended_at is not None,
             }
-            for uid, spent in groups.items()
+            for uid, group in groups.items()
         ]
     else:
-        shown = [_summed(name, spent) for name, spent in groups.items()]
+        shown = [_summed(name, group) for name, group in groups.items()]
     if by == "day":
         return sorted(shown, key=lambda row: row["name"])
     return sorted(shown, key=lambda row: (-row["usd"] - row["notional_usd"], row["name"]))
 
 
-def _group(one: Spent, known: Mapping[Uid, Agent], by: str) -> str:
+def _group(row: Spent, known: Mapping[Uid, Agent], by: str) -> str:
     match by:
         case "day":
-            return one.day
+            return row.day
         case "model":
-            return one.model
+            return row.model
         case "role":
-            return known[one.agent].role
+            return known[row.agent].role
         case "task":
             return _NO_TASK  # there is no board yet that an agent could work for
         case _:
-            return one.agent
+            return row.agent
 
 
 def _summed(name: str, spent: list[Spent]) -> CostRow:
     return {
         "name": name,
-        "input_tokens": sum(one.input_tokens for one in spent),
-        "output_tokens": sum(one.output_tokens for one in spent),
-        "cache_creation_input_tokens": sum(one.cache_creation_input_tokens for one in spent),
-        "cache_read_input_tokens": sum(one.cache_read_input_tokens for one in spent),
-        "usd": round(sum((one.cost for one in spent if not one.notional), 0.0), 6),
-        "notional_usd": round(sum((one.cost for one in spent if one.notional), 0.0), 6),
+        "input_tokens": sum(row.input_tokens for row in spent),
+        "output_tokens": sum(row.output_tokens for row in spent),
+        "cache_creation_input_tokens": sum(row.cache_creation_input_tokens for row in spent),
+        "cache_read_input_tokens": sum(row.cache_read_input_tokens for row in spent),
+        "usd": round(sum((row.cost for row in spent if not row.notional), 0.0), 6),
+        "notional_usd": round(sum((row.cost for row in spent if row.notional), 0.0), 6),
     }
