@@ -20,7 +20,7 @@ def age(seconds: float) -> str:
 
 def seconds(text: str) -> float:
     """Reads `30`, `1.5s`, `5m`, `2h` or `1d` as seconds."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
-    if not found:
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
+    if not parts:
         raise UserError(f"{text!r} is not a duration", "write 30, 30s, 5m, 2h or 1d")
-    return float(found[1]) * _UNITS[found[2] or "s"]
+    return float(parts[1]) * _UNITS[parts[2] or "s"]

@@ -287,14 +287,14 @@ def is_list(key: str) -> bool:
 
 def value(config: Config, key: str) -> Any:
     """The value of a dotted key."""
-    found: Any = config
+    setting: Any = config
     parts = require_key(key).split(".")
     for depth, part in enumerate(parts, start=1):
-        if isinstance(found, dict):
-            found = found.get(part) or kind(".".join(parts[:depth]))()
+        if isinstance(setting, dict):
+            setting = setting.get(part) or kind(".".join(parts[:depth]))()
         else:
-            found = getattr(found, part)
-    return found
+            setting = getattr(setting, part)
+    return setting
 
 
 def kind(key: str) -> Any:

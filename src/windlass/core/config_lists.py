@@ -50,10 +50,10 @@ def domain_problem(text: str) -> str:
         return "would be every host, which is what network = host is for"
     if "/" in text:
         return "is an address, where a host name is wanted"
-    found = _HOST.fullmatch(text)
-    if found is None:
+    parts = _HOST.fullmatch(text)
+    if parts is None:
         return "is no host name"
-    below, host, port = found.groups()
+    below, host, port = parts.groups()
     last = host.rpartition(".")[2].lower()
     if last.isdigit() or last.startswith("0x"):
         return "is a number, and only names are let through"

@@ -83,8 +83,8 @@ def problem(name: str) -> str:
 def names(layer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The tables of a layer of configuration that are for roles, and whose."""
     for table in TABLES:
-        found = layer.get(table)
-        yield from ((table, name) for name in (found if isinstance(found, Mapping) else ()))
+        tables = layer.get(table)
+        yield from ((table, name) for name in (tables if isinstance(tables, Mapping) else ()))
 
 
 def settings(tables: Mapping[RoleName, RoleSettings], name: RoleName) -> RoleSettings:

@@ -180,14 +180,14 @@ def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
 def below(agent: Agent, live: Iterable[Agent]) -> list[Agent]:
     """Lists everything below an agent, children before grandchildren."""
     known = list(live)
-    found: dict[Uid, Agent] = {}
+    descendants: dict[Uid, Agent] = {}
     queue = [agent.uid]
     while queue:
         parent = queue.pop(0)
-        children = [a for a in known if a.parent == parent and a.uid not in found]
-        found |= {a.uid: a for a in children if a.uid != agent.uid}
+        children = [a for a in known if a.parent == parent and a.uid not in descendants]
+        descendants |= {a.uid: a for a in children if a.uid != agent.uid}
         queue += [a.uid for a in children if a.uid != agent.uid]
-    return list(found.values())
+    return list(descendants.values())
 
 
 def forest(agents: Sequence[Agent]) -> Iterator[tuple[int, Agent]]:

@@ -42,23 +42,23 @@ def read(text: str, *, origin: str, keys: Mapping[str, type[str | bool]]) -> Doc
 def _about(
     lines: Sequence[str], origin: str, keys: Mapping[str, type[str | bool]]
 ) -> dict[str, str | bool]:
-    found: dict[str, str | bool] = {}
+    values: dict[str, str | bool] = {}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
-        where = f"{origin}:{number}"
+        place = f"{origin}:{number}"
         entry = _ENTRY.fullmatch(line.rstrip())
         if entry is None:
-            raise ConfigError(f"{where}: {line.strip()!r} is no `key: value`", _keys(keys))
+            raise ConfigError(f"{place}: {line.strip()!r} is no `key: value`", _keys(keys))
         key, value = entry[1], (entry[2] or "").strip()
         if key not in keys:
-            raise ConfigError(f"{where}: unknown key {key!r}", _keys(keys))
-        if key in found:
-            raise ConfigError(f"{where}: {key!r} stands there twice", "drop one of the two")
+            raise ConfigError(f"{place}: unknown key {key!r}", _keys(keys))
+        if key in values:
+            raise ConfigError(f"{place}: {key!r} stands there twice", "drop one of the two")
         if keys[key] is bool and value not in _FLAGS:
-            raise ConfigError(f"{where}: {key} is {value!r}", "write true or false")
-        found[key] = _FLAGS[value] if keys[key] is bool else value
-    return found
+            raise ConfigError(f"{place}: {key} is {value!r}", "write true or false")
+        values[key] = _FLAGS[value] if keys[key] is bool else value
+    return values
 
 
 def _is_fence(line: str) -> bool:

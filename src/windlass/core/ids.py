@@ -77,10 +77,10 @@ def match(wanted: str, candidates: Iterable[str], *, what: str, hint: str = "") 
     known = sorted(set(candidates))
     if wanted in known:
         return wanted
-    found = [name for name in known if wanted and name.startswith(wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matching = [name for name in known if wanted and name.startswith(wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
         raise NotFound(f"no {what} {wanted!r}", hint)
-    shown = ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
-    raise UserError(f"{wanted!r} fits {len(found)} {what}s: {shown}", "type more of the id")
+    shown = ", ".join(matching[:8]) + (", ..." if len(matching) > 8 else "")
+    raise UserError(f"{wanted!r} fits {len(matching)} {what}s: {shown}", "type more of the id")

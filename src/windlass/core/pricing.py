@@ -106,11 +106,11 @@ def parse(data: bytes, origin: str) -> Table:
     return Table(models=models, default=default)
 
 
-def _price(item: Any, where: str) -> Price:
+def _price(item: Any, place: str) -> Price:
     try:
         return shapes.convert(item, Price)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {error}", _HINT) from None
+        raise ConfigError(f"{place}: {error}", _HINT) from None
 
 
 def _begins(name: str, key: str) -> bool:
@@ -163,7 +163,7 @@ def judge(
 
 def sentences(exceeded: Iterable[Exceeded]) -> str:
     """Says every budget that is spent, in one line."""
-    return "; ".join(one.sentence for one in exceeded)
+    return "; ".join(budget.sentence for budget in exceeded)
 
 
 def _raising(name: str, spent: float, limit: float, agent: str | None) -> str:
@@ -172,5 +172,5 @@ def _raising(name: str, spent: float, limit: float, agent: str | None) -> str:
         higher *= 2
     if name == "limits.usd":
         return f"raise it: wl resume {agent} --max-budget {higher:g}"
-    where = " --global" if name == "budget.day" else ""
-    return f"raise it: wl config set {name} {higher:g}{where}"
+    option = " --global" if name == "budget.day" else ""
+    return f"raise it: wl config set {name} {higher:g}{option}"

@@ -57,8 +57,8 @@ def keep_colour(text: str) -> str:
     return f"{kept}{_RESET}" if "\x1b" in kept and not kept.endswith(_RESET) else kept
 
 
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
     named = {9: "\\t", 10: "\\n", 13: "\\r"}
     if code in named:
         return named[code]

@@ -35,13 +35,13 @@ def assemble(situation: Situation, *, shipped: Iterable[str], added: Iterable[st
 def fill(text: str, known: Mapping[str, str]) -> str:
     """Puts words in the place of `${NAME}`, once: what they bring along is not looked at again."""
 
-    def word(found: re.Match[str]) -> str:
-        if found[1] not in known:
+    def word(placeholder: re.Match[str]) -> str:
+        if placeholder[1] not in known:
             raise Internal(
-                f"a prompt has a placeholder that nobody fills: {found[0]}",
+                f"a prompt has a placeholder that nobody fills: {placeholder[0]}",
                 f"there are {', '.join(sorted(known))}",
             )
-        return known[found[1]]
+        return known[placeholder[1]]
 
     return _PLACEHOLDER.sub(word, text)
 

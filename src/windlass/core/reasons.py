@@ -122,16 +122,16 @@ UNKNOWN = words("")
 
 def sentence(reason: Reason) -> str:
     """What people are told."""
-    return _told(reason, _SENTENCES[reason.kind])
+    return _filled(reason, _SENTENCES[reason.kind])
 
 
 def how_it_ended(reason: Reason) -> str:
     """What people are told of a session that is over, without its number."""
-    return _told(reason, _ENDINGS[reason.kind])
+    return _filled(reason, _ENDINGS[reason.kind])
 
 
-def _told(reason: Reason, form: str) -> str:
-    told = form.format(
+def _filled(reason: Reason, form: str) -> str:
+    text = form.format(
         text=reason.text,
         tool=reason.tool,
         session=reason.session,
@@ -141,9 +141,9 @@ def _told(reason: Reason, form: str) -> str:
         claim=_with_tasks(COMPLETE_PHRASE, reason),
     )
     if reason.text and "{text}" not in form:
-        told = f"{told}: {reason.text}"
-    return told if "{claim}" in form else _with_tasks(told, reason)
+        text = f"{text}: {reason.text}"
+    return text if "{claim}" in form else _with_tasks(text, reason)
 
 
-def _with_tasks(told: str, reason: Reason) -> str:
-    return f"{told}; in the background: {', '.join(reason.tasks)}" if reason.tasks else told
+def _with_tasks(text: str, reason: Reason) -> str:
+    return f"{text}; in the background: {', '.join(reason.tasks)}" if reason.tasks else text

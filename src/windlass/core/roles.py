@@ -103,5 +103,7 @@ def define(
             withheld.append(trait)
         else:
             traits[trait] = asked
-    about = next((one.description for one in (file, shipped) if one and one.description), "")
+    about = next(
+        (source.description for source in (file, shipped) if source and source.description), ""
+    )
     return Definition(Role(name=name, about=about, **traits), tuple(withheld))

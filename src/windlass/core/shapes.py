@@ -29,8 +29,8 @@ def decode(text: bytes, kind: type[T]) -> T:
 
 
 def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    found = _decoders.get(kind)
-    if found is None:
+    decoder = _decoders.get(kind)
+    if decoder is None:
         with _lock:
-            found = _decoders[kind] = msgspec.json.Decoder(kind)
-    return found
+            decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    return decoder

@@ -131,8 +131,8 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
     `current` is in order of time, so the last of a source is its latest word.
     """
     latest = {o.source: o for o in current}
-    told = [o for o in current if o.source in _REPORTS]
-    winner = told[-1] if told else None
+    reports = [o for o in current if o.source in _REPORTS]
+    winner = reports[-1] if reports else None
     for source in (Source.STATUS, Source.SCREEN):
         weaker = latest.get(source)
         if weaker is None or weaker.value is State.UNKNOWN:
@@ -144,16 +144,16 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
                 winner = weaker
         elif winner is None or (
             _order(weaker, now=now) > _order(winner, now=now)
-            and _corrects(weaker, winner, told=Source.STATUS in latest)
+            and _corrects(weaker, winner, has_status=Source.STATUS in latest)
         ):
             winner = weaker
     return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]
 
 
-def _corrects(weaker: Observation, winner: Observation, *, told: bool) -> bool:
+def _corrects(weaker: Observation, winner: Observation, *, has_status: bool) -> bool:
     if weaker.source is Source.SCREEN and weaker.value in _SEEN_ONLY_ON_SCREEN:
         return weaker.value is not winner.value
-    if weaker.source is Source.SCREEN and told:
+    if weaker.source is Source.SCREEN and has_status:
         return False
     if winner.value is State.RATE_LIMITED and winner.source in _REPORTS:
         return weaker.value is State.RUNNING  # a turn that a limit ended is idle, and says why

@@ -46,4 +46,4 @@ def total(parts: Iterable[Usage]) -> Usage:
     """Adds usage up; whether any was fast, which is a matter of price, is left out."""
     known = list(parts)
     fields = [field for field in Usage.__struct_fields__ if field != "fast"]
-    return Usage(**{field: sum(getattr(one, field) for one in known) for field in fields})
+    return Usage(**{field: sum(getattr(usage, field) for usage in known) for field in fields})

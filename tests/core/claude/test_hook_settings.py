@@ -22,7 +22,7 @@ def test_what_was_installed_is_taken_out_to_the_byte(seed: int) -> None:
     text = settings_file(seed).decode()
     merged = hook_settings.install(text, HOOK)
     assert hook_settings.take_out(merged) == (text, False)
-    assert hook_settings.found(merged) == hook_settings.expected(HOOK)
+    assert hook_settings.installed_commands(merged) == hook_settings.expected(HOOK)
 
 
 @given(SEEDS)
@@ -124,7 +124,7 @@ def test_commands_that_only_mention_the_marker_are_not_ours() -> None:
         "x primary.py 'windlass-hook",
     ):
         text = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}})
-        assert hook_settings.found(text) == {}
+        assert hook_settings.installed_commands(text) == {}
         assert hook_settings.take_out(text).text == text
 
 
@@ -160,7 +160,7 @@ def test_what_is_of_a_wrong_type_and_not_ours_to_touch_is_no_reason_to_fail_on_t
 ):
     text = '{"hooks": {"Stop": {}, "SessionStart": [1, {"hooks": 2}, {"hooks": [3]}]}}'
     assert hook_settings.take_out(text) == (text, False)
-    assert hook_settings.found(text) == {}
+    assert hook_settings.installed_commands(text) == {}
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:

@@ -463,7 +463,7 @@ def test_a_name_in_any_script_is_read_as_it_is_written() -> None:
 @settings(deadline=None)  # the first line pays for the second reader
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_not_but_never_too_odd(line: str) -> None:
-    found = line_policy.look(line)
+    found = line_policy.read_line(line)
     assert found.node is not None or found.doubts
 
 

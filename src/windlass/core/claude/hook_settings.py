@@ -115,7 +115,7 @@ def refusal(text: str, hook: HookProgram) -> str | None:
     return None
 
 
-def found(text: str) -> dict[str, list[str]]:
+def installed_commands(text: str) -> dict[str, list[str]]:
     """The commands of ours by event, without their letters."""
     commands: dict[str, list[str]] = {}
     for table in _members(text, _root(text), "hooks", dict):
@@ -186,13 +186,13 @@ def _added(text: str, at: int, new: Sequence[tuple[str, Any]], style: _Style) ->
         line = _last_line_end(before)
         gap = line[0] if line else before if len(present) > 1 else " "
         indent = line[2] if line else None
-        return last.end, "".join(f",{gap}{_rendered(one, indent, style)}" for one in new)
+        return last.end, "".join(f",{gap}{_rendered(value, indent, style)}" for value in new)
     if style.flat:
-        return at + 1, ", ".join(_rendered(one, None, style) for one in new)
+        return at + 1, ", ".join(_rendered(value, None, style) for value in new)
     outer = _indentation(text, at)
     indent = outer + style.unit
     gap = style.line_end + indent
-    inside = ",".join(gap + _rendered(one, indent, style) for one in new)
+    inside = ",".join(gap + _rendered(value, indent, style) for value in new)
     return at + 1, inside + style.line_end + outer
 
 
@@ -225,7 +225,9 @@ def _indentation(text: str, at: int) -> str:
 
 
 def _last_line_end(blanks: str) -> re.Match[str] | None:
-    return next((one for one in _LINE_END.finditer(blanks) if one.end() == len(blanks)), None)
+    return next(
+        (line_end for line_end in _LINE_END.finditer(blanks) if line_end.end() == len(blanks)), None
+    )
 
 
 def _cut(text: str, at: int, of_item: Callable[[str, _Item], tuple[_Cut, bool]]) -> _Cut:
@@ -257,7 +259,7 @@ def _of_group(text: str, item: _Item) -> tuple[_Cut, bool]:
     """A group goes with the last of its hooks: somebody may have put others in with ours."""
     if not isinstance(item.value, dict):
         return _Cut(), False
-    cuts = [_cut(text, one.at, _of_hook) for one in _members(text, item.at, "hooks", list)]
+    cuts = [_cut(text, member.at, _of_hook) for member in _members(text, item.at, "hooks", list)]
     pieces = tuple(piece for cut in cuts for piece in cut.pieces)
     letters = frozenset[str]().union(*(cut.letters for cut in cuts))
     emptied = bool(cuts) and all(cut.emptied for cut in cuts)
@@ -346,13 +348,13 @@ def _root(text: str) -> int:
 
 
 def _members(text: str, at: int, key: str, kind: type) -> list[_Item]:
-    return [one for one in _items(text, at) if one.key == key and isinstance(one.value, kind)]
+    return [item for item in _items(text, at) if item.key == key and isinstance(item.value, kind)]
 
 
 def _items(text: str, at: int) -> list[_Item]:
     """The items of the list or object that opens there; of valid JSON, which `_root` has seen."""
     named = text[at] == "{"
-    found: list[_Item] = []
+    items: list[_Item] = []
     at = _blanks(text, at + 1)
     while text[at] not in "]}":
         start, key = at, ""
@@ -360,11 +362,11 @@ def _items(text: str, at: int) -> list[_Item]:
             key, at = _DECODER.raw_decode(text, at)
             at = _blanks(text, _blanks(text, at) + 1)
         value, end = _DECODER.raw_decode(text, at)
-        found.append(_Item(key, value, start, at, end))
+        items.append(_Item(key, value, start, at, end))
         at = _blanks(text, end)
         if text[at] == ",":
             at = _blanks(text, at + 1)
-    return found
+    return items
 
 
 def _blanks(text: str, at: int) -> int:

@@ -47,5 +47,5 @@ def typed(text: str) -> str:
     return (" " if text.startswith("!") else "") + text + (" " if text.endswith("\\") else "")
 
 
-def _line(told: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(told).decode() + "\n"
+def _line(message: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(message).decode() + "\n"

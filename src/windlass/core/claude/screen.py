@@ -32,7 +32,7 @@ TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit")
 def read(text: str) -> ScreenReading:
     """Judges a captured screen; never fails, whatever the text."""
     seen = layout(text)
-    state, rule, evidence = next(found for judge in RULES if (found := judge(seen)) is not None)
+    state, rule, evidence = next(judged for judge in RULES if (judged := judge(seen)) is not None)
     opened = screen_dialogs.find(seen) if rule in _DIALOG_RULES else None
     retry = _RETRYING.search(evidence) if rule in ("api-retrying", "api-stalled") else None
     return ScreenReading(
@@ -48,12 +48,12 @@ def read(text: str) -> ScreenReading:
 
 def _dialog(seen: Layout) -> Found | None:
     """A dialog is open; one that offers to wait for a limit tells of the limit."""
-    found = screen_dialogs.find(seen)
-    if found is None:
+    dialog = screen_dialogs.find(seen)
+    if dialog is None:
         return None
-    if any("limit to reset" in option.lower() for option in found.options):
-        return State.RATE_LIMITED, "usage-limit-dialog", found.evidence
-    return State.ASKING, f"dialog-{found.kind.replace('_', '-')}", found.evidence
+    if any("limit to reset" in option.lower() for option in dialog.options):
+        return State.RATE_LIMITED, "usage-limit-dialog", dialog.evidence
+    return State.ASKING, f"dialog-{dialog.kind.replace('_', '-')}", dialog.evidence
 
 
 def _compacting(seen: Layout) -> Found | None:
@@ -71,10 +71,10 @@ def _retrying(seen: Layout) -> Found | None:
         blocks = seen.blocks()[:2]
         lines += [line for block in blocks for line in block.lines if line.startswith("⎿")]
     for line in lines:
-        found = _RETRYING.search(line)
-        if found and found["will"]:
+        retry = _RETRYING.search(line)
+        if retry and retry["will"]:
             return State.RUNNING, "api-stalled", line
-        if found:
+        if retry:
             return State.RATE_LIMITED, "api-retrying", line
     return None
 
@@ -145,7 +145,7 @@ _DIALOG_RULES = frozenset({"usage-limit-dialog"}) | {
 
 def _live(seen: Layout) -> Block | None:
     """The line that moves while a turn runs: the last block, when it is one."""
-    block = next((one for one in seen.blocks() if not _is_aside(one)), None)
+    block = next((candidate for candidate in seen.blocks() if not _is_aside(candidate)), None)
     if (
         block is None
         or not _SPINNER.fullmatch(block.mark)

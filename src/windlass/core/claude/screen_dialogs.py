@@ -51,9 +51,9 @@ def find(layout: Layout) -> Dialog | None:
     floor = layout.box.bottom + 1 if layout.box else 0
     numbers = [n for n in range(floor, len(lines)) if _option_in(lines[n])]
     if numbers and _is_bottom(layout.lines, numbers[-1]):
-        found = _of_options(layout, lines, numbers, floor)
-        if found is not None:
-            return found
+        dialog = _of_options(layout, lines, numbers, floor)
+        if dialog is not None:
+            return dialog
     return None if layout.settled else _of_keys(layout, lines)
 
 
@@ -94,8 +94,8 @@ def _option_in(line: str) -> re.Match[str] | None:
 
 
 def _marked(line: str) -> bool:
-    found = _option_in(line)
-    return found is not None and found["mark"] is not None
+    option = _option_in(line)
+    return option is not None and option["mark"] is not None
 
 
 def _last_run(lines: Sequence[str], numbers: Sequence[int]) -> list[int]:
@@ -103,8 +103,8 @@ def _last_run(lines: Sequence[str], numbers: Sequence[int]) -> list[int]:
     taken: list[int] = []
     due: int | None = None
     for n in reversed(numbers):
-        found = _option_in(lines[n])
-        number = int(found["number"]) if found else 0
+        option = _option_in(lines[n])
+        number = int(option["number"]) if option else 0
         if due is not None and number != due:
             if taken and not _marked(lines[n]) and number > 0:
                 continue  # a number inside an option's description
@@ -133,12 +133,12 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
             joined[-1].append(line.strip())
         elif joined[-1]:
             joined.append([])
-    return [" ".join(one) for one in joined if one]
+    return [" ".join(paragraph) for paragraph in joined if paragraph]
 
 
 def _option(lines: Sequence[str], n: int, taken: Sequence[int]) -> str:
-    found = _option_in(lines[n])
-    parts = [found["text"].strip()] if found else []
+    option = _option_in(lines[n])
+    parts = [option["text"].strip()] if option else []
     for line in lines[n + 1 : n + 4]:
         if not line.strip() or _option_in(line) or is_edge(line) or _KEYS.match(line.strip()):
             break
@@ -155,7 +155,9 @@ def _of_keys(layout: Layout, lines: Sequence[str]) -> Dialog | None:
     top = _top(layout.lines, at, 0)
     paragraphs = _paragraphs(lines[top + 1 : at] if top is not None else lines[:at][-15:])
     opening = paragraphs[0] if top is not None and paragraphs else ""
-    question = next((one for one in reversed(paragraphs) if one.endswith("?")), "")
+    question = next(
+        (paragraph for paragraph in reversed(paragraphs) if paragraph.endswith("?")), ""
+    )
     kind = _kind(opening, question or lines[at], ())
     if top is None and not _KEYS.match(lines[last[-1]].strip()):
         return None
@@ -182,11 +184,11 @@ _PERMISSION = re.compile(r"\b(?:Do you want|Would you like) to\b|\b[Aa]llow |wan
 def _kind(opening: str, question: str, options: Sequence[str]) -> str:
     """What a dialog is about, by its opening, its question, then its first option."""
     first = options[0].partition(". ")[2] if options else ""
-    others = " ".join(one.partition(". ")[2] for one in options[-2:]) if options else ""
+    others = " ".join(option.partition(". ")[2] for option in options[-2:]) if options else ""
     for kind, sign in _KINDS:
         places = [opening, question, first]
         if kind in ("question", "bypass"):  # their telling option is one of the last
-            places += [one.partition(". ")[2] for one in options[-2:]]
+            places += [option.partition(". ")[2] for option in options[-2:]]
         if any(re.search(sign, place, re.IGNORECASE) for place in places):
             return kind
     if _PERMISSION.search(question) or (first.startswith("Yes") and "No" in others):

@@ -50,9 +50,9 @@ def ended(seen: Layout) -> Found | None:
     if seen.transcript:
         return None
     rest = _since_logo([line for line in (seen.below if seen.box else seen.lines) if line][-12:])
-    found = next((line for line in rest if _GONE.match(line)), None)
-    if found is not None:
-        return State.STOPPED, "session-ended", found
+    gone = next((line for line in rest if _GONE.match(line)), None)
+    if gone is not None:
+        return State.STOPPED, "session-ended", gone
     shell = next((line for line in reversed(rest) if _SHELL.match(line)), None)
     if shell is not None:
         return State.STOPPED, "shell-prompt", shell

@@ -126,7 +126,7 @@ _LINE_END = re.compile(r"\r((?:\r|\x1b\[[0-9;:]*m)*)\n|\r+")
 def _tail(text: str) -> list[str]:
     """The last lines with their escapes; blank ones at the end do not count."""
     end = text[-TAIL:] if len(text) <= TAIL else text.rstrip()[-TAIL:]
-    lines = _LINE_END.sub(lambda found: (found[1] or "").replace("\r", "") + "\n", end).split("\n")
+    lines = _LINE_END.sub(lambda match: (match[1] or "").replace("\r", "") + "\n", end).split("\n")
     while lines and not without_escapes(lines[-1]).strip():
         lines.pop()
     return lines[-LINES:]
@@ -181,7 +181,7 @@ def _inside(lines: Sequence[str], *, framed: bool) -> str:
 def _is_faint(raw: Sequence[str], box: PromptBox) -> bool:
     """Whether all but the character under the cursor is drawn faintly."""
     drawn = raw[box.top : box.bottom]
-    line = next((one for one in drawn if _PROMPT.match(without_escapes(one))), "")
+    line = next((candidate for candidate in drawn if _PROMPT.match(without_escapes(candidate))), "")
     if "\x1b[" not in line:
         return False
     faint, seen, shown = False, 0, 0
@@ -203,7 +203,7 @@ def blocks_of(lines: Sequence[str]) -> list[Block]:
     A line in the first column that begins with a letter goes on with the block above it: a
     terminal that was made narrower breaks lines there.
     """
-    found: list[Block] = []
+    blocks: list[Block] = []
     end = len(lines)
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]
@@ -212,9 +212,9 @@ def blocks_of(lines: Sequence[str]) -> list[Block]:
         body = lines[number:end]
         mark = line[:1] if _HEAD.match(line) else ""
         first = body[0][1:].strip() if mark else body[0].strip()
-        found.append(Block(mark=mark, lines=(first, *(_undented(one) for one in body[1:]))))
+        blocks.append(Block(mark=mark, lines=(first, *(_undented(line) for line in body[1:]))))
         end = number
-    return found
+    return blocks
 
 
 def _undented(line: str) -> str:

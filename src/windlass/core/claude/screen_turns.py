@@ -144,11 +144,11 @@ def _is_fresh(seen: Layout) -> bool:
 def meaning(words: Sequence[str]) -> tuple[State, Reason]:
     """Reads a message as its hook would, however narrow the terminal that broke its lines."""
     paragraph = [line.strip() for line in _last_paragraph(words)]
-    found = from_last_message("\n".join(words))
+    claim = from_last_message("\n".join(words))
     for joined in (" ".join(paragraph), "".join(paragraph)):
-        if found[1].kind == "idle":
-            found = from_last_message(joined)
-    return found
+        if claim[1].kind == "idle":
+            claim = from_last_message(joined)
+    return claim
 
 
 def _last_paragraph(words: Sequence[str]) -> list[str]:
@@ -189,5 +189,5 @@ def _segments(seen: Layout) -> list[str]:
 
 
 def _running_still(seen: Layout) -> str:
-    found = _STILL.search(seen.footer)
-    return f"{found[1]} still running" if found else ""
+    still = _STILL.search(seen.footer)
+    return f"{still[1]} still running" if still else ""

@@ -59,8 +59,8 @@ def weakly_running(seen: Layout) -> Found | None:
 
 def footer(seen: Layout) -> Found | None:
     """Of the prompt only its footer is left on a cut screen."""
-    found = next((line for line in _last(seen, 3) if _FOOTER.match(line)), None)
-    return None if found is None else (State.WAITING, "window-idle", f"idle: {found.strip()}")
+    footer = next((line for line in _last(seen, 3) if _FOOTER.match(line)), None)
+    return None if footer is None else (State.WAITING, "window-idle", f"idle: {footer.strip()}")
 
 
 def _last(seen: Layout, count: int) -> list[str]:

@@ -63,16 +63,18 @@ def shown(text: str) -> list[str]:
     *lines, rest = text.split("\n")
     if not rest.startswith("{"):
         lines.append(rest)
-    return [_cut(one, LONGEST) for line in lines if line.strip() for one in _said(line)]
+    return [
+        _cut(shown_line, LONGEST) for line in lines if line.strip() for shown_line in _said(line)
+    ]
 
 
 def _said(line: str) -> Iterator[str]:
     try:
-        told: Any = msgspec.json.decode(line)
+        record: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         yield _cut(_flat(line), _CALL)
         return
-    match told:
+    match record:
         case {"parent_tool_use_id": str()}:
             return  # a sub-agent's own talk; the call that started it is shown
         case {"type": "user", "isMeta": True}:
@@ -81,9 +83,9 @@ def _said(line: str) -> Iterator[str]:
             for block in [_text(content)] if isinstance(content, str) else _list(content):
                 yield from _block(block, who)
         case {"type": "result"}:
-            yield _ended(told)
+            yield _ended(record)
         case {"type": "system"}:
-            yield from _system(told)
+            yield from _system(record)
         case {"type": "control_request", "request": {"subtype": "can_use_tool"} as asked}:
             yield f"✻ asks to use {_call(asked.get('tool_name'), asked.get('input'))}"
         case dict():
@@ -116,13 +118,15 @@ def _texts(content: Any) -> Iterator[str]:
                 yield f"[{kind}]"
 
 
-def _call(name: Any, given: Any) -> str:
+def _call(name: Any, arguments: Any) -> str:
     """`Bash(git status)`: the tool, and what it is about."""
     tool = _flat(name) if isinstance(name, str) else "?"
     about = ""
-    if isinstance(given, dict):
-        fields = (FILE_TOOLS.get(tool, ""), *_TELLING, *given)
-        about = next((v for f in fields if isinstance(v := given.get(f), str) and v.strip()), "")
+    if isinstance(arguments, dict):
+        fields = (FILE_TOOLS.get(tool, ""), *_TELLING, *arguments)
+        about = next(
+            (v for f in fields if isinstance(v := arguments.get(f), str) and v.strip()), ""
+        )
     return f"{_cut(tool, _CALL)}({_cut(_flat(about), _CALL)})"
 
 
@@ -137,16 +141,16 @@ def _ended(result: dict[str, Any]) -> str:
     known = ", ".join(facts)
     if result.get("is_error") is not True and result.get("subtype") in ("success", None):
         return f"✻ turn ended: {known}" if known else "✻ turn ended"
-    errors = [one for one in _list(result.get("errors")) if isinstance(one, str)]
+    errors = [error for error in _list(result.get("errors")) if isinstance(error, str)]
     why = "; ".join(errors) or result.get("result") or result.get("subtype")
     said = _cut(_flat(why), 4 * _CALL) if isinstance(why, str) else "for no given reason"
     return f"✻ turn failed: {said}" + (f" ({known})" if known else "")
 
 
-def _system(told: dict[str, Any]) -> Iterator[str]:
-    match told:
+def _system(record: dict[str, Any]) -> Iterator[str]:
+    match record:
         case {"subtype": "api_retry"}:
-            error, delay = told.get("error"), told.get("retry_delay_ms")
+            error, delay = record.get("error"), record.get("retry_delay_ms")
             why = f": {_cut(_flat(error), _CALL)}" if isinstance(error, str) else ""
             timed = isinstance(delay, int) and 0 <= delay < 1_000_000_000
             when = f" in {delay // 1000:d} s" if timed and isinstance(delay, int) else ""

@@ -21,11 +21,11 @@ _SHOWN = {"queued_command": "prompt", "hook_additional_context": "content"}
 
 def read(lines: Iterable[bytes], start: int) -> list[TranscriptLine]:
     """Reads whole lines that begin at an offset."""
-    found = []
+    read_lines = []
     for line in lines:
         start += len(line) + 1
-        found.append(_read(line, start))
-    return found
+        read_lines.append(_read(line, start))
+    return read_lines
 
 
 def is_message(line: bytes) -> bool:
@@ -76,17 +76,17 @@ def _texts(content: Any) -> list[str]:
     """Texts, but not what tools gave: an agent may well print a message that it has not had."""
     if isinstance(content, str):
         return [content]
-    found = []
+    texts = []
     for block in content if isinstance(content, list) else []:
         if isinstance(block, str):
-            found.append(block)
+            texts.append(block)
         elif isinstance(block, dict) and block.get("type") == "text":
-            found.append(str(block.get("text", "")))
-    return found
+            texts.append(str(block.get("text", "")))
+    return texts
 
 
 def _ids(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(one for text in texts for one in messages.mentioned(text))
+    return tuple(name for text in texts for name in messages.mentioned(text))
 
 
 def _results(content: Any) -> tuple[str, ...]:

@@ -53,17 +53,17 @@ def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
 
     The CLI names a model as it was asked for (`…[1m]`), a conversation as it answered.
     """
-    found: dict[str, UsageReport] = {}
+    by_model: dict[str, UsageReport] = {}
     for name, used in _mapping(result.get("modelUsage")).items():
         if not isinstance(used, Mapping) or name == _SYNTHETIC:
             continue
         report = _report(canonical(name), used)
-        known = found.get(report.model)
-        found[report.model] = report if known is None else _sum(known, report)
+        known = by_model.get(report.model)
+        by_model[report.model] = report if known is None else _sum(known, report)
     cost = _usd(result.get("total_cost_usd"))
-    if not found and cost:
+    if not by_model and cost:
         return [UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=cost)]
-    return list(found.values())
+    return list(by_model.values())
 
 
 def canonical(model: Any) -> str:
@@ -106,10 +106,10 @@ def _report(model: str, used: Mapping[str, Any]) -> UsageReport:
     return UsageReport(model=model, usage=usage, cost=_usd(used.get("costUSD")))
 
 
-def _sum(one: UsageReport, other: UsageReport) -> UsageReport:
-    unknown = one.cost is None or other.cost is None
-    cost = None if unknown else (one.cost or 0.0) + (other.cost or 0.0)
-    return UsageReport(model=one.model, usage=total([one.usage, other.usage]), cost=cost)
+def _sum(first: UsageReport, other: UsageReport) -> UsageReport:
+    unknown = first.cost is None or other.cost is None
+    cost = None if unknown else (first.cost or 0.0) + (other.cost or 0.0)
+    return UsageReport(model=first.model, usage=total([first.usage, other.usage]), cost=cost)
 
 
 def _object(line: bytes) -> Mapping[str, Any]:

@@ -21,8 +21,8 @@ _OUTER_SIX = 0b001
 
 def host(url: object) -> str | None:
     """The host of an address that every parser reads alike, in small letters; None for others."""
-    found = _ADDRESS.fullmatch(url) if isinstance(url, str) else None
-    return found[1].lower().rstrip(".") if found else None
+    address = _ADDRESS.fullmatch(url) if isinstance(url, str) else None
+    return address[1].lower().rstrip(".") if address else None
 
 
 def inner(host: str) -> bool:
@@ -36,12 +36,14 @@ def inner(host: str) -> bool:
         if host.startswith("["):
             return _inner_six(IPv6Address(host.strip("[]")))
         if _NUMBER.fullmatch(last):
-            found = IPv4Address(host)
-            return not found.is_global or found.is_multicast
+            address = IPv4Address(host)
+            return not address.is_global or address.is_multicast
     except ValueError:
         return True
     return "." not in host or last in _INNER
 
 
-def _inner_six(found: IPv6Address) -> bool:
-    return not found.is_global or int(found) >> 125 != _OUTER_SIX or found.sixtofour is not None
+def _inner_six(address: IPv6Address) -> bool:
+    return (
+        not address.is_global or int(address) >> 125 != _OUTER_SIX or address.sixtofour is not None
+    )

@@ -60,16 +60,16 @@ Worktrees of the CLI's own would take an agent out of the workspace that we keep
 """
 
 
-def with_mandatory(given: Policy, *, level: Level = "box", commands: Iterable[str] = ()) -> Policy:
+def with_mandatory(policy: Policy, *, level: Level = "box", commands: Iterable[str] = ()) -> Policy:
     """Adds what every agent may and may not use; what was allowed by name is not denied.
 
     `commands` are lines of the project's own, allowed as they are and with more behind them.
     """
     own = [pattern for line in commands for pattern in line_policy.patterns(line)]
     everyone = ALLOWED if level == "box" else (*TOOLS, *SHELL, *own)
-    denied = [name for name in DENIED if name not in given.allow]
+    denied = [name for name in DENIED if name not in policy.allow]
     return Policy(
-        allow=tuple(dict.fromkeys((*everyone, *given.allow))),
-        deny=tuple(dict.fromkeys((*denied, *given.deny))),
-        yolo=given.yolo,
+        allow=tuple(dict.fromkeys((*everyone, *policy.allow))),
+        deny=tuple(dict.fromkeys((*denied, *policy.deny))),
+        yolo=policy.yolo,
     )

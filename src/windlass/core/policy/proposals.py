@@ -59,7 +59,10 @@ def propose(names: Iterable[str]) -> Proposal:
     commands: dict[str, None] = {}
     for name in sorted(names):
         fitting = [
-            c for pattern, found in _COMMANDS.items() if fnmatchcase(name, pattern) for c in found
+            c
+            for pattern, commands in _COMMANDS.items()
+            if fnmatchcase(name, pattern)
+            for c in commands
         ]
         if fitting:
             files.append(name)

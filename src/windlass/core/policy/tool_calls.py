@@ -58,12 +58,12 @@ class Unclear(Exception):
 
 def read(event: Mapping[str, Any]) -> ToolCall | None:
     """Reads a hook's input; None when it tells of no call."""
-    tool, given, cwd = event.get("tool_name"), event.get("tool_input"), event.get("cwd")
-    if not isinstance(tool, str) or not isinstance(given, dict) or not isinstance(cwd, str):
+    tool, arguments, cwd = event.get("tool_name"), event.get("tool_input"), event.get("cwd")
+    if not isinstance(tool, str) or not isinstance(arguments, dict) or not isinstance(cwd, str):
         return None
     if not tool or not cwd.startswith("/"):
         return None
-    return ToolCall(tool=tool, input=given, cwd=cwd)
+    return ToolCall(tool=tool, input=arguments, cwd=cwd)
 
 
 def paths(call: ToolCall) -> list[str]:
@@ -73,15 +73,17 @@ def paths(call: ToolCall) -> list[str]:
         raise Unclear(f"{call.tool} names no path")
     if "" in named:
         raise Unclear(f"{call.tool} names an empty path")
-    found = [_joined(call.cwd, path) for path in named] or [call.cwd]
+    reached = [_joined(call.cwd, path) for path in named] or [call.cwd]
     if call.tool == "Glob":
         wanted = _alternatives(call.input.get("pattern"))
-        return [_reach(base, one) for base in found for one in wanted]
+        return [_reach(base, alternative) for base in reached for alternative in wanted]
     # Grep's only sorts out what is found below, and a root in front of it is that of the search.
     sorting = call.input.get("glob") if call.tool == "Grep" else None
-    if sorting is not None and any(".." in one.split("/") for one in _alternatives(sorting)):
+    if sorting is not None and any(
+        ".." in alternative.split("/") for alternative in _alternatives(sorting)
+    ):
         raise Unclear("the pattern leaves its folder")
-    return found
+    return reached
 
 
 def answer(event: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
@@ -117,10 +119,10 @@ def _alternatives(pattern: object) -> list[str]:
     """What a glob means with its braces written out: `{..,x}/*` is two, and one leaves."""
     if not isinstance(pattern, str) or len(pattern) > _LONGEST:
         raise Unclear("the pattern cannot be read")
-    found = sorted(braced(pattern.replace("{..}", "..")))
-    if len(found) > MOST:
+    alternatives = sorted(braced(pattern.replace("{..}", "..")))
+    if len(alternatives) > MOST:
         raise Unclear("the pattern has too many alternatives; write fewer")
-    return found
+    return alternatives
 
 
 def _reach(base: str, pattern: str) -> str:

@@ -96,10 +96,10 @@ def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: RoleName = ro
     if any(forbids(pattern, call) for pattern in policy.deny):
         return ""
     lines: list[str] = []
-    for one in _wanted(call, policy):
-        if line_policy.boundless(one):
-            lines.append(f"# {one} allows whatever this program is told to run: anything")
-        lines.append(f"wl config add permissions.{role}.allow '{one}'")
+    for pattern in _wanted(call, policy):
+        if line_policy.boundless(pattern):
+            lines.append(f"# {pattern} allows whatever this program is told to run: anything")
+        lines.append(f"wl config add permissions.{role}.allow '{pattern}'")
     return "\n".join(lines)
 
 
@@ -170,24 +170,24 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
         return _allowed(f"Bash({line.strip()})")
     if bare is None and not line_policy.vouches(line, known):
         return _not_allowed(line, known, role)
-    where = paths.beyond(
+    problem = paths.refusal(
         line, call.cwd, reach, spelled=lambda words: line_policy.spelled(words, known)
     )
-    if where is not None:
-        return _denied(where, rule="paths")
-    taking = None if reach.boxed else _taking(line, known, workspace=reach.workspace)
-    if taking is not None:
-        return _denied(f"{taking.reason}{_hint(taking.patterns, role)}", rule="shared")
+    if problem is not None:
+        return _denied(problem, rule="paths")
+    change = None if reach.boxed else _shared_change(line, known, workspace=reach.workspace)
+    if change is not None:
+        return _denied(f"{change.reason}{_hint(change.patterns, role)}", rule="shared")
     return _allowed(bare or "the allow list, each of its commands")
 
 
-def _taking(line: str, known: Sequence[str], *, workspace: str) -> refs.Taking | None:
+def _shared_change(line: str, known: Sequence[str], *, workspace: str) -> refs.SharedChange | None:
     """What a line would take from others, unless a person has spelled that out."""
     own = f"agent/{posixpath.basename(workspace)}"
-    for command in line_policy.look(line).commands:
-        found = refs.taking(command, own=own)
-        if found is not None and line_policy.spelled(command, known) <= found.at:
-            return found
+    for command in line_policy.read_line(line).commands:
+        change = refs.shared_change(command, own=own)
+        if change is not None and line_policy.spelled(command, known) <= change.at:
+            return change
     return None
 
 
@@ -204,8 +204,8 @@ def _wanted(call: ToolCall, policy: Policy) -> list[str]:
 def _wanted_line(line: str, policy: Policy) -> list[str]:
     bare, known = _for_the_shell(policy.allow)
     missing = [] if bare is not None else line_policy.suggestions(line, known)
-    taking = _taking(line, known, workspace="")
-    return missing or (taking.patterns if taking is not None else [])
+    change = _shared_change(line, known, workspace="")
+    return missing or (change.patterns if change is not None else [])
 
 
 def _wanted_host(call: ToolCall) -> list[str]:
@@ -214,21 +214,23 @@ def _wanted_host(call: ToolCall) -> list[str]:
 
 
 def _not_allowed(line: str, known: Sequence[str], role: RoleName) -> Decision:
-    found = line_policy.look(line)
+    reading = line_policy.read_line(line)
     wanted = line_policy.suggestions(line, known)
-    if found.doubts:
+    if reading.doubts:
         plainer = ". Write it more plainly, one command after the other"
-        more = _hint(wanted, role) if found.settled else plainer
+        more = _hint(wanted, role) if reading.settled else plainer
         return _denied(
-            f"this line cannot be judged: {'; '.join(found.doubts[:3])}{more}", rule="unclear"
+            f"this line cannot be judged: {'; '.join(reading.doubts[:3])}{more}", rule="unclear"
         )
-    names = dict.fromkeys(command[0].text for command in line_policy.missing(line, known))
+    names = dict.fromkeys(
+        command[0].text for command in line_policy.unallowed_commands(line, known)
+    )
     said = ", ".join(names) or "it"
     return _denied(f"not in the allow list: {said}{_hint(wanted, role)}", rule="unknown")
 
 
 def _hint(wanted: Iterable[str], role: RoleName) -> str:
-    lines = [f"wl config add permissions.{role}.allow '{one}'" for one in wanted]
+    lines = [f"wl config add permissions.{role}.allow '{pattern}'" for pattern in wanted]
     if not lines:
         return ""
     return f"; a person can allow it to agents started from then on: {' && '.join(lines)}"
@@ -273,10 +275,10 @@ def _refused(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) ->
 
 def _outside(call: ToolCall, reach: Reach) -> Decision | None:
     try:
-        found = tool_calls.paths(call)
+        reached = tool_calls.paths(call)
     except Unclear as error:
         return _denied(str(error), rule="paths")
-    for path in found:
+    for path in reached:
         if not reach.inside(path) and not (call.tool in READING and legible(path, reach)):
             return _denied(outside(path, reach), rule="paths")
     return None
@@ -289,7 +291,9 @@ def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) ->
     """
     if _said(call) is None:
         return _denied("WebFetch names no address", rule="unclear")
-    if reach.boxed or any(permits(one, call) for one in policy.allow if _parsed(one)[1]):
+    if reach.boxed or any(
+        permits(pattern, call) for pattern in policy.allow if _parsed(pattern)[1]
+    ):
         return None
     host = _host(call)
     if host is None:
@@ -305,10 +309,10 @@ def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) ->
 
 def _parsed(pattern: str) -> tuple[str, str | None]:
     """The name and the content of a pattern; an empty content is one that makes no sense."""
-    found = _PATTERN.fullmatch(pattern.strip())
-    if found is None:
+    parts = _PATTERN.fullmatch(pattern.strip())
+    if parts is None:
         return pattern.strip().partition("(")[0].strip(), ""
-    return found[1], found[2]
+    return parts[1], parts[2]
 
 
 def _names(name: str, tool: str) -> bool:

@@ -148,7 +148,7 @@ def fill(value: Any, names: Mapping[str, str]) -> Any:
     `$${GOAL}` stays as `${GOAL}`; any other `${...}` is left alone, for the shell.
     """
     if isinstance(value, str):
-        return _NAME.sub(lambda found: _filled(found, names), value)
+        return _NAME.sub(lambda match: _filled(match, names), value)
     if isinstance(value, dict):
         return {key: fill(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -159,14 +159,14 @@ def fill(value: Any, names: Mapping[str, str]) -> Any:
 _NAME = re.compile(r"\$(\$?)\{(" + "|".join(NAMES) + r")\}")
 
 
-def _filled(found: re.Match[str], names: Mapping[str, str]) -> str:
-    if found[1]:
-        return found[0][1:]
-    return names.get(found[2], found[0])
+def _filled(match: re.Match[str], names: Mapping[str, str]) -> str:
+    if match[1]:
+        return match[0][1:]
+    return names.get(match[2], match[0])
 
 
 def _escaped(text: str) -> str:
-    return _NAME.sub(lambda found: "$" + found[0], text)
+    return _NAME.sub(lambda match: "$" + match[0], text)
 
 
 def _decode(source: str | bytes) -> Any:
@@ -241,10 +241,10 @@ def _entry(data: Any, place: str) -> Entry:
 
 
 def _tool(data: dict[str, Any], place: str) -> Tool:
-    given = data.get("input", {})
-    if not isinstance(given, dict):
-        raise _Bad(f"{place}.input", f"expected an object, got {_kind(given)}")
-    return Tool(_string(data["tool"], f"{place}.tool"), given)
+    arguments = data.get("input", {})
+    if not isinstance(arguments, dict):
+        raise _Bad(f"{place}.input", f"expected an object, got {_kind(arguments)}")
+    return Tool(_string(data["tool"], f"{place}.tool"), arguments)
 
 
 def _usage(data: Any, place: str) -> UsageEntry:

@@ -30,12 +30,12 @@ class Entered(NamedTuple):
 
 def entered(line: str, *, cwd: str, known: Mapping[str, str]) -> Entered:
     """Reads a line that is run in a folder, with the variables that are known."""
-    node = line_policy.look(line).node
+    node = line_policy.read_line(line).node
     if node is None:
         return Entered(frozenset(), frozenset())
     values = Values(node, known)
     folders, agents = {cwd}, set[str]()
-    for words in line_policy.look(line).commands:
+    for words in line_policy.read_line(line).commands:
         if words[0].literal not in _GOING:
             continue
         for word in _targets(words):
@@ -59,6 +59,6 @@ def _joined(folders: set[str], texts: set[str]) -> Iterator[str]:
 def _asked_for(word: Word) -> Iterator[str]:
     for piece in word.pieces:
         for command in commands(piece.inside) if piece.inside is not None else ():
-            said = [one.literal for one in command.words]
+            said = [word.literal for word in command.words]
             if len(said) > 2 and said[0] in _OURS and said[1] == "path" and said[2]:
                 yield said[2]

@@ -161,11 +161,13 @@ def _declared(words: Words) -> None:
     for word in words[1:]:
         first = lead(word)
         said = first.text if first is not None and first.kind == "text" else ""
-        found = re.match(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|$)", said)
-        if found is None and not re.fullmatch("-[xrg]+", word.literal or ""):
+        declared = re.match(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|$)", said)
+        if declared is None and not re.fullmatch("-[xrg]+", word.literal or ""):
             raise Doubt(f"{words[0].text} with more than names and values")
-        if found is not None and (risky(found[1]) or (not found[2] and len(word.pieces) > 1)):
-            raise _changing(found[1])
+        if declared is not None and (
+            risky(declared[1]) or (not declared[2] and len(word.pieces) > 1)
+        ):
+            raise _changing(declared[1])
 
 
 def _printf(words: Words) -> None:
@@ -175,7 +177,7 @@ def _printf(words: Words) -> None:
 
 def _waited(words: Words) -> None:
     for word in words[1:]:
-        unquoted = any(one.kind != "text" and not one.quoted for one in word.pieces)
+        unquoted = any(piece.kind != "text" and not piece.quoted for piece in word.pieces)
         last = len(word.pieces) == 1 and word.pieces[0].text == "!"
         if word.text[:1] == "-" or (word.dynamic and not last and (unquoted or len(words) > 2)):
             raise Doubt("wait with more than numbers and one quoted variable")
@@ -220,7 +222,7 @@ def _sed(words: Words) -> None:
         elif not scripts:
             scripts.append(text)
     for script in scripts or [None]:
-        if script is None or not all(_SED.fullmatch(one) for one in _split(script)):
+        if script is None or not all(_SED.fullmatch(command) for command in _split(script)):
             raise Doubt("a program for sed that is more than s, d, p and their like")
 
 

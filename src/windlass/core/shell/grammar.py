@@ -245,22 +245,22 @@ class Grammar(Tokens):
         first = word.pieces[0] if word.pieces else None
         if first is None or first.kind != "text" or first.quoted:
             return None
-        found = SETTING.match(first.text)
-        if found is None:
+        setting = SETTING.match(first.text)
+        if setting is None:
             return None
-        if found[2] and not re.fullmatch(r"\[[0-9]+\]", found[2]):
+        if setting[2] and not re.fullmatch(r"\[[0-9]+\]", setting[2]):
             raise Broken("a setting whose index is no number")
-        rest = first._replace(text=first.text[found.end() :])
+        rest = first._replace(text=first.text[setting.end() :])
         values = [Word((*([rest] if rest.text else []), *word.pieces[1:]), word.plain)]
         if self.peek() == "(":
-            if values[0].pieces or found[2]:
+            if values[0].pieces or setting[2]:
                 raise Broken("( in the middle of a word")
             self.at += 1
             values = self.words(lines=True)
             self.expect(")")
             if any(value.pieces and value.pieces[0].text[:1] == "[" for value in values):
                 raise Broken("an array whose indices are calculated")
-        return Setting(found[1], tuple(values), indexed=bool(found[2]))
+        return Setting(setting[1], tuple(values), indexed=bool(setting[2]))
 
     def _body(self, *until: str) -> Node:
         return self._require(self.list(until=until))

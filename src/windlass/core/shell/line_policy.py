@@ -1,6 +1,6 @@
 """Shell lines against patterns: which commands a line runs, and whether patterns vouch for them.
 
-The way into this package: `look` reads a line once; `missing` says which of its
+The way into this package: `read_line` reads a line once; `unallowed_commands` says which of its
 commands no pattern allows, `mentions` whether a pattern may mean one of them, `suggestions` which
 patterns would help. Where they do not know, allowing says no and denying yes.
 """
@@ -36,7 +36,7 @@ _REPEATABLE = re.compile(r"[^'*]{1,300}")
 """Lines that a person can be given between single quotes, and that mean no more than themselves."""
 
 
-class Look(NamedTuple):
+class LineReading(NamedTuple):
     """What a line was found to be."""
 
     node: Node | None
@@ -50,15 +50,19 @@ class Look(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def look(line: str) -> Look:
+def read_line(line: str) -> LineReading:
     """Reads a line and everything that it starts."""
-    return _look(line, depth=0)
+    return _read_line(line, depth=0)
 
 
-def missing(line: str, contents: Iterable[str]) -> list[Words]:
+def unallowed_commands(line: str, contents: Iterable[str]) -> list[Words]:
     """The commands of a line that none of these patterns allows."""
     known = list(contents)
-    return [one for one in look(line).commands if not any(_fits(one, each) for each in known)]
+    return [
+        command
+        for command in read_line(line).commands
+        if not any(_fits(command, each) for each in known)
+    ]
 
 
 def spelled(command: Words, contents: Iterable[str]) -> int:
@@ -74,8 +78,10 @@ def vouches(line: str, contents: Iterable[str]) -> bool:
     known = list(contents)
     if is_one_of(line, known):
         return True
-    found = look(line)
-    return not found.doubts and bool(line.strip() and known) and not missing(line, known)
+    reading = read_line(line)
+    return (
+        not reading.doubts and bool(line.strip() and known) and not unallowed_commands(line, known)
+    )
 
 
 def is_one_of(line: str, contents: Iterable[str]) -> bool:
@@ -92,12 +98,14 @@ def mentions(line: str, content: str) -> bool:
     wanted = content.strip().removesuffix(":*").removesuffix("*").split()
     if not wanted:
         return True
-    found = look(line)
-    if (found.node is None or found.doubts) and _in_order(wanted, line):
+    reading = read_line(line)
+    if (reading.node is None or reading.doubts) and _in_order(wanted, line):
         return True
-    if is_one_of(line, [content]) or (found.node is not None and not found.commands):
+    if is_one_of(line, [content]) or (reading.node is not None and not reading.commands):
         return is_one_of(line, [content]) or vouches(line, [content])
-    return any(_fits(one, content) or _may_mean(one, wanted) for one in found.commands)
+    return any(
+        _fits(command, content) or _may_mean(command, wanted) for command in reading.commands
+    )
 
 
 def suggestions(line: str, contents: Iterable[str]) -> list[str]:
@@ -105,61 +113,63 @@ def suggestions(line: str, contents: Iterable[str]) -> list[str]:
 
     A line that no pattern vouches for can still be allowed word for word.
     """
-    if look(line).doubts:
+    if read_line(line).doubts:
         return [f"Bash({line.strip()})"] if _repeatable(line) else []
-    found: dict[str, None] = {}
-    for command in missing(line, contents):
+    prefixes: dict[str, None] = {}
+    for command in unallowed_commands(line, contents):
         name = command[0].literal or ""
         if not re.fullmatch(r"[A-Za-z0-9_./+@%:-]+", name) or name.endswith(":"):
             return []
-        found[" ".join((name, *_subcommand(command)))] = None
-    return [f"Bash({prefix}:*)" for prefix in found]
+        prefixes[" ".join((name, *_subcommand(command)))] = None
+    return [f"Bash({prefix}:*)" for prefix in prefixes]
 
 
 def boundless(pattern: str) -> bool:
     """Whether a pattern that was suggested lets every program run, by one that starts others."""
-    found = re.fullmatch(r"Bash\((?:\S*/)?([^\s/]+):\*\)", pattern)
-    return found is not None and (found[1] in _STARTERS or bool(_INTERPRETER.fullmatch(found[1])))
+    program = re.fullmatch(r"Bash\((?:\S*/)?([^\s/]+):\*\)", pattern)
+    return program is not None and (
+        program[1] in _STARTERS or bool(_INTERPRETER.fullmatch(program[1]))
+    )
 
 
 def patterns(line: str) -> list[str]:
     """The patterns that allow a line of a person's, as it is and with more behind its commands."""
     exact = [f"Bash({line.strip()})"] if line.strip() else []
-    found = look(line)
-    if found.node is None:
+    reading = read_line(line)
+    if reading.node is None:
         return exact
-    own = dict.fromkeys(tuple(_plain(command)) for command in found.commands)
-    return [*exact, *(f"Bash({' '.join(one)}:*)" for one in own if one)]
+    own = dict.fromkeys(tuple(_plain(command)) for command in reading.commands)
+    return [*exact, *(f"Bash({' '.join(words)}:*)" for words in own if words)]
 
 
-def _look(line: str, *, depth: int) -> Look:
+def _read_line(line: str, *, depth: int) -> LineReading:
     try:
         if len(line) > LONGEST or depth > _DEEPEST:
             raise Broken("it is too long, or nested too deeply")
         read = reader.read(line)
         _agree(read.node, read.outline)
     except Broken as broken:
-        return Look(None, (), (f"the line cannot be read: {broken}",), settled=False)
+        return LineReading(None, (), (f"the line cannot be read: {broken}",), settled=False)
     doubts: list[Doubt] = list(shell_doubts.in_line(read.node, read.sums))
-    found: list[Words] = []
+    started: list[Words] = []
     waiting = [command.words for command in commands(read.node) if command.words]
     while waiting:
-        one = waiting.pop(0)
-        found.append(one)
+        command = waiting.pop(0)
+        started.append(command)
         try:
-            shell_doubts.check(one)
-            for inner in runs.started(one):
+            shell_doubts.check(command)
+            for inner in runs.started(command):
                 if not isinstance(inner, str):
                     waiting.append(inner)
                     continue
-                below = _look(inner, depth=depth + 1)
-                found += below.commands
+                below = _read_line(inner, depth=depth + 1)
+                started += below.commands
                 kind = Settled if below.settled else Doubt
                 doubts += map(kind, below.doubts)
         except Doubt as doubt:
             doubts.append(doubt)
     settled = all(isinstance(doubt, Settled) for doubt in doubts)
-    return Look(read.node, tuple(found), tuple(dict.fromkeys(map(str, doubts))), settled)
+    return LineReading(read.node, tuple(started), tuple(dict.fromkeys(map(str, doubts))), settled)
 
 
 def _agree(node: Node, outline: str) -> None:
@@ -173,7 +183,7 @@ def _agree(node: Node, outline: str) -> None:
     if sorted(mine) != sorted(theirs):
         raise Broken("two readers do not agree on its commands")
     for each in nodes(node):
-        for body in (one.target for one in each.redirects if one.operator == "<<"):
+        for body in (redirect.target for redirect in each.redirects if redirect.operator == "<<"):
             for piece in body.pieces:
                 if piece.inside is not None:
                     _agree(piece.inside, piece.text)
@@ -232,7 +242,10 @@ def _reaches(rest: Words, wanted: list[str]) -> bool:
 def _in_order(wanted: list[str], text: str) -> bool:
     bare = re.sub(r"[\"'\\]", "", text.replace("\\\n", " "))
     said = iter(word.rpartition("/")[2] or word for word in _LOOSE_WORD.findall(bare))
-    return all(any(fnmatchcase(one, word.rpartition("/")[2]) for one in said) for word in wanted)
+    return all(
+        any(fnmatchcase(word_said, word.rpartition("/")[2]) for word_said in said)
+        for word in wanted
+    )
 
 
 def _subcommand(command: Words) -> Iterator[str]:
@@ -248,10 +261,10 @@ def _subcommand(command: Words) -> Iterator[str]:
 
 def _repeatable(line: str) -> bool:
     """Whether to offer a line word for word: no spelling would help, and it is not our own."""
-    found = look(line)
-    ours = any(command[0].literal in ("wl", "windlass") for command in found.commands)
+    reading = read_line(line)
+    ours = any(command[0].literal in ("wl", "windlass") for command in reading.commands)
     bare = line.strip()
-    return found.settled and not ours and bare.isprintable() and bool(_REPEATABLE.fullmatch(bare))
+    return reading.settled and not ours and bare.isprintable() and bool(_REPEATABLE.fullmatch(bare))
 
 
 def _plain(said: tuple[Word, ...]) -> list[str]:

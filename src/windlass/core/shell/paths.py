@@ -46,11 +46,11 @@ Folders = frozenset[str]
 """Where the shell may be; UNKNOWN is anywhere."""
 
 
-class _Beyond(Exception):
-    """Why not."""
+class _Outside(Exception):
+    """A line would go where the agent may not; says where and why."""
 
 
-def beyond(
+def refusal(
     line: str, cwd: str, reach: Reach, *, spelled: Callable[[Words], int] = bool
 ) -> str | None:
     """Why a line may not go where it goes; None if it may.
@@ -62,7 +62,7 @@ def beyond(
         return None
     try:
         _Walk(reach, cwd, spelled).line(line, frozenset((cwd,)))
-    except _Beyond as why:
+    except _Outside as why:
         return str(why)
     except RecursionError:
         return "the line is nested too deeply"
@@ -114,7 +114,7 @@ class _Walk:
         """Looks at what runs in a node's words, and at where it redirects to."""
         self._steps += 1
         if self._steps > MOST_STEPS:
-            raise _Beyond("the line goes round in too many circles to be followed")
+            raise _Outside("the line goes round in too many circles to be followed")
         for word in words(node):
             for piece in word.pieces:
                 if piece.inside is not None:
@@ -184,10 +184,10 @@ class _Walk:
         if not rest:
             self._require(self._reach.home or "/")
             return frozenset((self._reach.home or UNKNOWN,))
-        found: set[str] = set()
+        changed_to: set[str] = set()
         for text in self._values.of(rest[0], folders - {UNKNOWN}):
             if _WILD.search(text) or text == "-":
-                found.add(UNKNOWN)
+                changed_to.add(UNKNOWN)
                 continue
             for folder in folders:
                 # The word was looked at as every word is; the shell itself takes .. by name.
@@ -195,8 +195,8 @@ class _Walk:
                 known = joined.startswith("/")
                 if known:
                     self._require(joined)
-                found.add(joined if known else UNKNOWN)
-        return frozenset(found)
+                changed_to.add(joined if known else UNKNOWN)
+        return frozenset(changed_to)
 
     def _word(self, word: Word, folders: Folders) -> None:
         for text in self._values.of(word, folders - {UNKNOWN}):
@@ -223,8 +223,8 @@ class _Walk:
         else:
             # -I/usr/include, -C../x
             self._path(text[2:], folders)
-        for found in _PART.finditer(text):
-            part = text[found.end() :]
+        for sign in _PART.finditer(text):
+            part = text[sign.end() :]
             if _FILE.match(part):
                 self._path(unquote(_FILE.sub("", part, count=1)), folders)
             elif re.match(r"[/~]|\.\.(?:/|$)|\0/", part) and not part.startswith("//"):
@@ -244,9 +244,9 @@ class _Walk:
             if path.startswith("/") and not sure:
                 sure = "/"
             if ".." in path[len(sure) :].split("/") or (path[0] == UNKNOWN and "/" in path):
-                raise _Beyond(f"{_shown(path)} could be anywhere; write the path out")
+                raise _Outside(f"{_shown(path)} could be anywhere; write the path out")
             if any(_may_go_up(part) for part in parts):
-                raise _Beyond(f"{_shown(path)} could lead upwards; write the path out")
+                raise _Outside(f"{_shown(path)} could lead upwards; write the path out")
             path = sure
         if path.startswith("/"):
             self._require(path)
@@ -255,7 +255,7 @@ class _Walk:
             if folder != UNKNOWN:
                 self._require(posixpath.join(folder, path))
             elif "/" in path or ".." in parts:
-                raise _Beyond(f"{_shown(path)} could be anywhere after that cd; write it out")
+                raise _Outside(f"{_shown(path)} could be anywhere after that cd; write it out")
 
     def _require(self, path: str) -> None:
         if path in self._fine or _DEVICES.fullmatch(path):
@@ -263,7 +263,7 @@ class _Walk:
         if self._reading and legible(path, self._reach):
             return
         if not self._reach.inside(path):
-            raise _Beyond(outside(_shown(path), self._reach))
+            raise _Outside(outside(_shown(path), self._reach))
         self._fine.add(path)
 
     def _text(self, text: str) -> None:
@@ -271,13 +271,13 @@ class _Walk:
         home = self._reach.home
         for name in ("${HOME}", "$HOME"):
             text = text.replace(name, home or name)
-        for found in dict.fromkeys(_MENTION.findall(_FILE.sub(" ", text))):
-            said = found.partition(UNKNOWN)[0]
+        for mention in dict.fromkeys(_MENTION.findall(_FILE.sub(" ", text))):
+            said = mention.partition(UNKNOWN)[0]
             if home and (said == "~" or said.startswith("~/")):
                 said = home + said[1:]
             # What is relative is too often part of a program or of a message.
             if said.startswith("/") and any(map(self._reach.closed, {said, unquote(said)})):
-                raise _Beyond(outside(said, self._reach))
+                raise _Outside(outside(said, self._reach))
 
 
 def _only_reads(name: str, said: tuple[Word, ...]) -> bool:

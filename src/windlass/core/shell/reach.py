@@ -32,8 +32,8 @@ class Places(NamedTuple):
 
     def _deepest(self, among: tuple[str, ...], path: str) -> int:
         real = self._names(path)
-        found = [place for place in map(self._names, among) if real[: len(place)] == place]
-        return max(map(len, found), default=-1)
+        holding = [place for place in map(self._names, among) if real[: len(place)] == place]
+        return max(map(len, holding), default=-1)
 
     def _names(self, path: str) -> list[str]:
         # Agent CLIs may compose accents before they open, and some file systems do.

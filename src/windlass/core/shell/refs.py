@@ -59,7 +59,7 @@ _SAYABLE = re.compile(r"[A-Za-z0-9_./+@%=:-]*[A-Za-z0-9_./-]")
 """Words that can stand in a pattern which a person is told to type."""
 
 
-class Taking(NamedTuple):
+class SharedChange(NamedTuple):
     """What a command would take from others, and at which of its words that can be seen."""
 
     at: int
@@ -68,7 +68,7 @@ class Taking(NamedTuple):
     """What a person would allow to have it nevertheless."""
 
 
-def taking(words: Words, *, own: str) -> Taking | None:
+def shared_change(words: Words, *, own: str) -> SharedChange | None:
     """Whether a command deletes or moves what is shared; `own` is the agent's own branch."""
     if words[0].text.rpartition("/")[2] != "git":
         return None
@@ -78,28 +78,28 @@ def taking(words: Words, *, own: str) -> Taking | None:
     start = plain[0]
     command = words[start].text
     if command in _WHOLE:
-        return _taking(words, start, _WHOLE[command])
+        return _change(words, start, _WHOLE[command])
     if command in _FIRST and len(plain) > 1:
         telling, what = _FIRST[command]
-        return _taking(words, plain[1], what) if telling.fullmatch(words[plain[1]].text) else None
+        return _change(words, plain[1], what) if telling.fullmatch(words[plain[1]].text) else None
     if command in _FETCHING and (at := _fetched(words, plain)):
-        return _taking(words, at, _REFS, instead="fetch without a target, and use FETCH_HEAD")
-    return _taking(words, at, _REFS) if (at := _told(words, start, own)) else None
+        return _change(words, at, _REFS, instead="fetch without a target, and use FETCH_HEAD")
+    return _change(words, at, _REFS) if (at := _telling_word(words, start, own)) else None
 
 
 def _plain(words: Words) -> list[int]:
     """Where the words are that are neither options nor the values of some."""
-    found: list[int] = []
+    positions: list[int] = []
     at = 1
     while at < len(words):
         text = words[at].text
         if not text.startswith("-"):
-            found.append(at)
+            positions.append(at)
         at += 2 if _VALUED.fullmatch(text) else 1
-    return found
+    return positions
 
 
-def _told(words: Words, start: int, own: str) -> int | None:
+def _telling_word(words: Words, start: int, own: str) -> int | None:
     telling = _ANYWHERE.get(words[start].text)
     if telling is None:
         return None
@@ -126,11 +126,11 @@ def _fetched(words: Words, plain: list[int]) -> int | None:
     return None
 
 
-def _taking(words: Words, at: int, what: str, *, instead: str = "") -> Taking:
-    told = words[: at + 1]
-    said = " ".join(word.text for word in told)
-    sayable = all(_SAYABLE.fullmatch(word.literal or "") for word in told)
-    return Taking(
+def _change(words: Words, at: int, what: str, *, instead: str = "") -> SharedChange:
+    telling = words[: at + 1]
+    said = " ".join(word.text for word in telling)
+    sayable = all(_SAYABLE.fullmatch(word.literal or "") for word in telling)
+    return SharedChange(
         at,
         f"{said} deletes or changes what others work with: this workspace shares its {what} with"
         f" the main repository and with other agents; {instead or _INSTEAD[what]}",

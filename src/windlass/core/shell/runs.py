@@ -90,7 +90,7 @@ def started(words: Words) -> Iterator[Words | str]:
 def settings(words: Words) -> Iterator[str]:
     """The names of what `env` sets for the command that it runs, and of what looks like it."""
     if words[0].literal == "env":
-        yield from (found[1] for word in words[1:] if (found := _setting(word)) is not None)
+        yield from (setting[1] for word in words[1:] if (setting := _setting(word)) is not None)
 
 
 def _setting(word: Word) -> re.Match[str] | None:

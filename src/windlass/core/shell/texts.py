@@ -28,12 +28,12 @@ def texts_of(name: str, said: tuple[Word, ...]) -> set[int]:
     """The positions of the words that are texts; of those in doubt it says that they are none."""
     if name in _ALL:
         return set(range(1, len(said)))
-    found = _messages(said) if name == "git" else set()
+    positions = _messages(said) if name == "git" else set()
     if name in _SEPARATING:
-        found |= _separators(said)
+        positions |= _separators(said)
     if name in _FIRST:
-        found |= _patterns(said, re.compile(_FIRST[name]))
-    return found
+        positions |= _patterns(said, re.compile(_FIRST[name]))
+    return positions
 
 
 def _messages(said: tuple[Word, ...]) -> set[int]:
@@ -57,17 +57,17 @@ def _separators(said: tuple[Word, ...]) -> set[int]:
 
 
 def _patterns(said: tuple[Word, ...], valued: re.Pattern[str]) -> set[int]:
-    found: set[int] = set()
-    given = any(re.fullmatch("-[a-zA-Z]*e", word.text) for word in said[1:])
+    positions: set[int] = set()
+    pattern_seen = any(re.fullmatch("-[a-zA-Z]*e", word.text) for word in said[1:])
     for at in range(1, len(said)):
         before, text = said[at - 1].text if at > 1 else "", said[at].text
         if re.fullmatch("-[a-zA-Z]*e", before):
-            found.add(at)
-        elif given or text.startswith("-") or valued.fullmatch(before):
+            positions.add(at)
+        elif pattern_seen or text.startswith("-") or valued.fullmatch(before):
             continue
         else:
             # Behind a long option nobody knows whether it is the option's: then none is a text.
-            given = True
+            pattern_seen = True
             if not (before.startswith("--") and "=" not in before and before != "--"):
-                found.add(at)
-    return found
+                positions.add(at)
+    return positions

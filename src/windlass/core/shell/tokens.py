@@ -23,7 +23,7 @@ class Tokens(Words):
 
     def redirects(self) -> list[Redirect]:
         """Reads redirections, as many as there are."""
-        found: list[Redirect] = []
+        redirects: list[Redirect] = []
         while True:
             self.gap()
             start = self.at
@@ -33,13 +33,13 @@ class Tokens(Words):
             sign = _REDIRECT.match(self.text, self.at)
             if sign is None or self.peek(2) in ("<(", ">("):
                 self.at = start
-                return found
+                return redirects
             self.at = sign.end()
             self.gap()
             if sign[0] in ("<<", "<<-"):
-                found.append(self.here_document(start, tabs=sign[0] == "<<-"))
+                redirects.append(self.here_document(start, tabs=sign[0] == "<<-"))
             else:
-                found.append(Redirect(sign[0], self.some_word()))
+                redirects.append(Redirect(sign[0], self.some_word()))
 
     def here_document(self, start: int, *, tabs: bool) -> Redirect:
         """Reads what follows `<<`, and the lines that it means, which are then passed over."""
@@ -97,8 +97,8 @@ class Tokens(Words):
             return self.peek()
         if self.peek(2) in (";;", ";&"):
             return self.peek(2)
-        found = _GRAMMAR.match(self.text, self.at)
-        return found[0].replace("\\\n", "") if found else ""
+        sign = _GRAMMAR.match(self.text, self.at)
+        return sign[0].replace("\\\n", "") if sign else ""
 
     def take(self, *wanted: str) -> str:
         """Takes one of these words of the grammar."""
@@ -131,10 +131,10 @@ class Tokens(Words):
 
     def words(self, *, lines: bool = False) -> list[Word]:
         """Reads words, as many as there are."""
-        found: list[Word] = []
+        words: list[Word] = []
         while True:
             self.gap(lines=lines)
             word = self.word()
             if word is None:
-                return found
-            found.append(word)
+                return words
+            words.append(word)

@@ -106,7 +106,7 @@ def _expands(bare: str) -> bool:
 
 def lead(word: Word) -> Piece | None:
     """What a word begins with; None for an empty one."""
-    return next((one for one in word.pieces if one.kind != "text" or one.text), None)
+    return next((piece for piece in word.pieces if piece.kind != "text" or piece.text), None)
 
 
 def may_be_option(word: Word) -> bool:

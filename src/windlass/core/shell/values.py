@@ -39,8 +39,8 @@ class Values:
         """The texts that a word may become; too many are as good as none known."""
         texts = {""}
         for at, piece in enumerate(word.pieces):
-            found = self._piece(piece, cwds, first=at == 0, depth=depth)
-            texts = {text + more for text in texts for more in found}
+            values = self._piece(piece, cwds, first=at == 0, depth=depth)
+            texts = {text + more for text in texts for more in values}
             if len(texts) > MOST:
                 return {UNKNOWN + "/"}
         if any(not piece.quoted and "{" in piece.text for piece in word.pieces):
@@ -75,8 +75,8 @@ class Values:
         # Variables set from each other, many times over, would be followed forever.
         if words is None or depth > 2 or len(words) > (MOST if depth == 0 else 8):
             return {UNKNOWN}
-        found = {text for word in words for text in self.of(word, cwds, depth=depth + 1)}
-        return (found | known) or {""}
+        values = {text for word in words for text in self.of(word, cwds, depth=depth + 1)}
+        return (values | known) or {""}
 
 
 def _set_by(node: Node | Command) -> Iterator[tuple[str, list[Word] | None]]:
@@ -108,15 +108,17 @@ def _declared(word: Word) -> Iterator[tuple[str, list[Word]]]:
 
 def braced(text: str) -> set[str]:
     """`a{b,c}` as its alternatives; a range stands for one of them."""
-    waiting, found = [text], set[str]()
-    while waiting and len(waiting) + len(found) <= MOST * 2:
-        one = waiting.pop()
-        inner = _BRACES.search(one)
+    waiting, finished = [text], set[str]()
+    while waiting and len(waiting) + len(finished) <= MOST * 2:
+        alternative = waiting.pop()
+        inner = _BRACES.search(alternative)
         if inner is None:
-            found.add(one)
+            finished.add(alternative)
             continue
         options = inner[1].split(",")
         if len(options) == 1:
             options = [inner[1].partition("..")[0]]
-        waiting += [one[: inner.start()] + option + one[inner.end() :] for option in options]
-    return found | set(waiting)
+        waiting += [
+            alternative[: inner.start()] + option + alternative[inner.end() :] for option in options
+        ]
+    return finished | set(waiting)

@@ -126,13 +126,13 @@ class Words:
         return [Piece("text", "", quoted=True), *pieces]
 
     def _until(self, end: str) -> str:
-        found = self.text.find(end, self.at)
-        if found < 0:
+        at_end = self.text.find(end, self.at)
+        if at_end < 0:
             raise Broken(f"a {end} without its other half")
-        inside = self.text[self.at : found]
+        inside = self.text[self.at : at_end]
         if "\n" in inside:
             self.require_no_document()
-        self.at = found + 1
+        self.at = at_end + 1
         return inside
 
     def _double(self, *, end: str) -> list[Piece]:
@@ -183,11 +183,11 @@ class Words:
             self.at += 2
             return [Piece("text", self._ansi(), quoted=True)]
         self.at += 1
-        found = _PARAMETER.match(self.text, self.at)
-        if found is None:
+        parameter = _PARAMETER.match(self.text, self.at)
+        if parameter is None:
             return [Piece("text", "$", quoted=True)]
-        self.at = found.end()
-        return [Piece("variable", found[0], quoted)]
+        self.at = parameter.end()
+        return [Piece("variable", parameter[0], quoted)]
 
     def _run(self, *, quoted: bool) -> Piece:
         start = self.at
@@ -223,18 +223,18 @@ class Words:
 
     def _braced(self, *, quoted: bool) -> list[Piece]:
         """`${name}` and what can be done to its value on the way."""
-        found = _BRACED.match(self.text, self.at)
-        if found is None:
+        parameter = _BRACED.match(self.text, self.at)
+        if parameter is None:
             raise Broken("${…} that is more than a name and what to do to its value")
-        self.at = found.end()
-        name = found["name"]
-        pieces = [Piece("variable", name if not found["length"] else "#", quoted)]
-        if found["index"]:
+        self.at = parameter.end()
+        name = parameter["name"]
+        pieces = [Piece("variable", name if not parameter["length"] else "#", quoted)]
+        if parameter["index"]:
             pieces = [Piece("variable", f"{name}[]", quoted)]
         if self.peek() == "}":
             self.at += 1
             return pieces
-        if found["length"]:
+        if parameter["length"]:
             raise Broken("${#…} with more than a name")
         change = _CUT.match(self.text, self.at)
         if change is None and (change := _OPERATOR.match(self.text, self.at)) is None:

@@ -206,7 +206,7 @@ def _uninstall_block(path: Path) -> ChangedFile:
 
 def _hooks_in(name: str, path: Path) -> HooksPlace:
     def look(seen: HooksPlace, text: str) -> HooksPlace:
-        installed = hook_settings.found(text)
+        installed = hook_settings.installed_commands(text)
         current = installed == hook_settings.expected(hook())
         why = hook_settings.refusal(text, hook())
         problem = None if why is None else _unusable(path, why)
