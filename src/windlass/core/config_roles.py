@@ -6,7 +6,7 @@ must be no way around what the person said about those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -85,6 +85,30 @@ def names(layer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for table in TABLES:
         tables = layer.get(table)
         yield from ((table, name) for name in (tables if isinstance(tables, Mapping) else ()))
+
+
+def unexplained(
+    roles: Mapping[RoleName, RoleSettings],
+    permissions: Mapping[RoleName, Tools],
+    *,
+    files: Collection[str],
+) -> list[tuple[str, RoleName]]:
+    """The tables, and whose, of names that nobody has made a role of: they may be misspelt.
+
+    A role is shipped, or has one of the `files`, or its table says what its agents may do.
+    """
+    known = {*SHIPPED, *files}
+    known |= {name for name, table in roles.items() if any(_says(table, key) for key in WIDER)}
+    return [
+        (table, name)
+        for table, names in (("roles", roles), ("permissions", permissions))
+        for name in names
+        if name not in known
+    ]
+
+
+def _says(table: Traits, key: str) -> bool:
+    return getattr(table, key) is not None
 
 
 def settings(tables: Mapping[RoleName, RoleSettings], name: RoleName) -> RoleSettings:

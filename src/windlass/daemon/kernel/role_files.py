@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from windlass.core import ids, roles
+from windlass.core import config_roles, ids, roles
 from windlass.core.config import Config, role_settings
 from windlass.core.config_roles import problem
 from windlass.core.errors import ConfigError, NotFound
@@ -52,7 +52,7 @@ def added(root: str, name: str) -> RoleFile | None:
 
 def known(config: Config, root: str | None) -> list[RoleName]:
     """The names of all roles: shipped, configured, or with a file in a repository."""
-    files = [Path(name).stem for name in _listed(root) if _is_role_file(name)] if root else []
+    files = _files(root) if root else []
     more = {RoleName(name) for name in (*config.roles, *files) if name != EVERYBODY}
     return [*SHIPPED, *sorted(more.difference(SHIPPED))]
 
@@ -69,6 +69,11 @@ def find(config: Config, root: str | None, wanted: str) -> Definition:
         configured=role_settings(config, name),
         file=added(root, name) if root else None,
     )
+
+
+def unexplained(config: Config, root: str) -> list[tuple[str, RoleName]]:
+    """The tables of a configuration that name no role which anybody has made, and the names."""
+    return config_roles.unexplained(config.roles, config.permissions, files=_files(root))
 
 
 def told_to_nobody(root: str) -> list[str]:
@@ -96,6 +101,11 @@ def _how_to_make(name: str) -> str:
 def _parsed(name: str, text: str, *, origin: str) -> RoleFile:
     read = roles.parse_for_everybody if name == EVERYBODY else roles.parse
     return read(text, origin=origin)
+
+
+def _files(root: str) -> list[str]:
+    """The names for which a repository has a file."""
+    return [Path(name).stem for name in _listed(root) if _is_role_file(name)]
 
 
 def _listed(root: str) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,7 +20,7 @@ from windlass.core.box_spec import Level
 from windlass.core.config import Config, confinement, role_settings
 from windlass.core.errors import WindlassError
 from windlass.core.roles import USUAL
-from windlass.daemon.kernel import settings
+from windlass.daemon.kernel import role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
 from windlass.daemon.launch.environment import for_session
@@ -157,4 +158,22 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
         return Config(), Probe(
             name="configuration", works=False, detail=error.message, fix=error.hint
         )
-    return config, Probe(name="configuration", works=True, detail="valid")
+    unexplained = role_files.unexplained(config, root) if root else []
+    if not unexplained:
+        return config, Probe(name="configuration", works=True, detail="valid")
+    named = ", ".join(f"[{table}.{role}]" for table, role in unexplained)
+    return config, Probe(
+        name="configuration",
+        works=True,
+        detail=f"valid, but {named}: nothing says that there is such a role",
+        fix=_how_to_explain(unexplained[0][1], role_files.known(config, root)),
+    )
+
+
+def _how_to_explain(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, [other for other in known if other != name], n=1)
+    meant = f"if you meant {near[0]}, rename it; " if near else ""
+    return (
+        f"{meant}to have that role, write what it is told to {role_files.FOLDER}/{name}.md,"
+        f" or say in [roles.{name}] what its agents may do: readonly = false"
+    )

@@ -1,0 +1,62 @@
+"""`wl doctor` says of a valid configuration what it most likely does not mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from windlass.api.wire.setup import ProbeView
+from windlass.daemon.kernel import role_files, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.setup import doctor
+
+
+@pytest.fixture
+def shop(context: Context) -> Path:
+    root = context.folders.home / "shop"
+    (root / role_files.FOLDER).mkdir(parents=True)
+    return root
+
+
+def configuration(context: Context, shop: Path, project: str) -> ProbeView:
+    """What is said of a project's configuration."""
+    (shop / settings.PROJECT_FILE).write_text(project)
+    report = doctor.examine(context, str(shop), None, driver="standin")
+    (probe,) = (probe for probe in report["needed"] if probe["name"] == "configuration")
+    return probe
+
+
+def test_a_misspelt_role_is_named_with_what_was_meant(context: Context, shop: Path) -> None:
+    probe = configuration(context, shop, "[roles.wroker]\nmodel = 'opus'\n")
+    assert probe["works"]
+    assert "[roles.wroker]: nothing says that there is such a role" in probe["detail"]
+    assert "if you meant worker, rename it" in probe["fix"]
+    assert ".windlass/roles/wroker.md" in probe["fix"]
+
+
+def test_permissions_of_a_role_that_is_not_there_are_named(context: Context, shop: Path) -> None:
+    probe = configuration(context, shop, "[permissions.manger]\nallow = ['Bash(make:*)']\n")
+    assert "[permissions.manger]" in probe["detail"]
+    assert "if you meant manager" in probe["fix"]
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        "",
+        "[roles.worker]\nmodel = 'opus'\n[permissions.manager]\nallow = ['Bash(make:*)']\n",
+        "[roles.reviewer]\nreadonly = true\n[permissions.reviewer]\nallow = ['Bash(make:*)']\n",
+        "[roles.reviewer]\nspawns = false\n",
+    ],
+)
+def test_a_role_that_is_shipped_or_said_to_be_something_is_not_named(
+    context: Context, shop: Path, project: str
+) -> None:
+    assert configuration(context, shop, project)["detail"] == "valid"
+
+
+def test_a_role_with_a_file_is_not_named(context: Context, shop: Path) -> None:
+    (shop / role_files.FOLDER / "reviewer.md").write_text("Read all of it.\n")
+    probe = configuration(context, shop, "[roles.reviewer]\nmodel = 'opus'\n")
+    assert probe == {"name": "configuration", "works": True, "detail": "valid", "fix": ""}
