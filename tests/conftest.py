@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,10 @@ pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
 from tests.support.ground import Ground, grounded  # noqa: E402 - after the line above
 
 pytest_plugins = ["tests.support.folder_times"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background: what a test starts would inherit it, and be deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

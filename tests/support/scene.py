@@ -60,8 +60,11 @@ class Scene:
         return Path(made.ok().json()["workspace"])
 
     def wait(self, name: str, states: str = "complete,waiting,stopped") -> None:
-        """Waits until an agent reaches one of the states."""
-        self.ground.wait(name, states=states)
+        """Waits until an agent reaches one of the states; tells what it did where it never does."""
+        try:
+            self.ground.wait(name, states=states)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self._account(name)}") from None
 
     def history(self, name: str) -> list[tuple[str, str]]:
         """Every state that an agent has been in, with the source of each."""
@@ -82,10 +85,13 @@ class Scene:
 
     def _account(self, name: str) -> str:
         """What is known of an agent, for the report of a test that failed."""
-        events = self.wl("log", name).out
-        asked = "\n".join(map(str, self._model.requests)) if self._model else "no model"
-        said = "\n".join(json.dumps(line)[:400] for line in self.transcript(name))
-        return f"its events:\n{events}\nasked of the model:\n{asked}\nits transcript:\n{said}"
+        parts = {
+            "its screen": self.wl("look", name).out,
+            "its events": self.wl("log", name).out,
+            "asked of the model": "\n".join(map(str, self._model.requests if self._model else [])),
+            "its transcript": "\n".join(json.dumps(o)[:400] for o in self.transcript(name)),
+        }
+        return "\n".join(f"{title}:\n{text}" for title, text in parts.items())
 
     def press(self, name: str, *keys: str) -> None:
         """Presses keys in an agent's terminal, as a person who is attached would."""
