@@ -20,11 +20,11 @@ from windlass.daemon.agents.spawn import Spawns
 pytestmark = pytest.mark.slow
 
 NOTHING: Any = None
-ENDING = Endings(NOTHING, NOTHING)
+ENDING = Endings(NOTHING, NOTHING, NOTHING)
 OPERATIONS = {
     operation.kind: operation
     for operation in (
-        Spawns(NOTHING, NOTHING).operation(),
+        Spawns(NOTHING, NOTHING, NOTHING).operation(),
         ENDING.operation(),
         Merges(NOTHING, ENDING).operation(),
         Restores(NOTHING, NOTHING).operation(),

@@ -20,12 +20,8 @@ from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
-from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
-from windlass.daemon.spend.budgets import Budgets
-from windlass.daemon.states.sources import Sources
-from windlass.daemon.states.watcher import AgentWatcher
 from windlass.store import rows
 
 _IDENTITY = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
@@ -49,15 +45,6 @@ class Workshop:
         git(self.repo, "init", "-q", "-b", "main")
         git(self.repo, "commit", "-q", "--allow-empty", "-m", "first")
         self.services = Services(context, NoSockets())
-        budgets = Budgets(context, self.services.intents)
-        sources = Sources(
-            context,
-            self.services.costs,
-            budgets,
-            CommitFetcher(context),
-            self.services.delivery,
-        )
-        context.look = AgentWatcher(context, sources).look
         self._table = routes(self.services)
 
     def close(self) -> None:
@@ -81,7 +68,7 @@ class Workshop:
 
     def state(self, agent: Agent) -> State:
         """What an agent does, as far as its session has told by now."""
-        self.context.look(agent.uid)
+        self.services.watcher.look(agent.uid)
         return self.agent(agent.uid).state
 
     def converse(self, agent: Agent, text: str) -> None:

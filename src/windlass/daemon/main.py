@@ -40,15 +40,11 @@ from windlass.daemon.kernel.daemon_lock import Lock
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
-from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
-from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.disk import Disk
 from windlass.daemon.states.reminders import Reminders
-from windlass.daemon.states.sources import Sources
-from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.event_stream import EventStream
 from windlass.sessions import processes
 from windlass.sessions.session import TmuxSessions
@@ -71,15 +67,10 @@ class Daemon:
         self._loop = loop
         loop.set_default_executor(NoDefault())
         self._services = Services(context, self)
-        budgets = Budgets(context, self._services.intents)
-        self._fetcher = CommitFetcher(context)
-        mail = self._services.delivery
-        sources = Sources(context, self._services.costs, budgets, self._fetcher, mail)
-        self._watcher = AgentWatcher(context, sources)
-        context.look = self._watcher.try_to_look
+        self._watcher = self._services.watcher
         self._services.listeners.open()
         self._services.delivery.open()
-        self._services.reports.open(self._services.intents)
+        self._services.reports.open()
         self._events = EventStream(context, loop)
         table = routes(self._services)
         self._server = Server(table, self._events, schema=SCHEMA, run=self._in_thread)
@@ -114,7 +105,7 @@ class Daemon:
             Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
             Timer("states that fade", 60.0, self._watcher.refold),
-            Timer("clones and mirrors", 1.0, self._fetcher.keep_in_step),
+            Timer("clones and mirrors", 1.0, services.fetcher.keep_in_step),
             Timer("room on the disk", 15.0, Disk(context, services.intents).check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),

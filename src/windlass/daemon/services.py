@@ -10,11 +10,12 @@ from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
 from windlass.daemon.agents.restore import Restores
-from windlass.daemon.agents.session_life import AgentSockets
+from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
 from windlass.daemon.mail.answer import Answers
@@ -23,39 +24,47 @@ from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
+from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.reports import Reports
+from windlass.daemon.states.sources import Sources
+from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.agents import AgentViews
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
 
 class Services:
-    """What answers the verbs, by name."""
+    """What answers the verbs and what works by itself, each built from those before it."""
 
     def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self.context = context
-        self.spawns = Spawns(context, sockets)
-        self.endings = Endings(context, sockets)
+        self.intents = Intents(context, tell=_tell_of_unfinished)
+        self.costs = Costs(context)
+        self.delivery = Delivery(context)
+        self.fetcher = CommitFetcher(context)
+        budgets = Budgets(context, self.intents)
+        sources = Sources(context, self.costs, budgets, self.fetcher, self.delivery)
+        self.watcher = AgentWatcher(context, sources)
+        life = SessionLife(context, sockets, self.watcher.try_to_look)
+        self.endings = Endings(context, sockets, life)
+        self.spawns = Spawns(context, life, self.endings)
         self.merges = Merges(context, self.endings)
         self.restores = Restores(context, sockets)
         self.undos = Undos(context, self.restores)
-        self.pause_resume = PauseResume(context, sockets)
+        self.pause_resume = PauseResume(context, life)
         self.reassignments = Reassignments(context)
-        self.interrupts = Interrupts(context)
+        self.interrupts = Interrupts(context, self.watcher.try_to_look)
         self.notes = Notes(context)
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
         self.acknowledgements = Acknowledgements(context)
-        self.delivery = Delivery(context)
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
-        self.reports = Reports(context)
+        self.reports = Reports(context, self.intents)
         self.agent_views = AgentViews(context)
-        self.costs = Costs(context)
-        self.intents = Intents(
-            context,
+        self.intents.add(
             (
                 self.spawns.operation(),
                 self.endings.operation(),
@@ -71,8 +80,7 @@ class Services:
                 self.questions.operation(),
                 self.notifications.operation(),
                 self.reports.operation(),
-            ),
-            tell=_tell_of_unfinished,
+            )
         )
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.contexts import REPO, Turned, opened
+from tests.support.contexts import REPO, NoSockets, Turned, opened
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.spend import CostsReply
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
-from windlass.daemon.agents import session_life
+from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.spend.costs import ConversationSource, Costs
 from windlass.store import rows, spending
@@ -79,7 +79,7 @@ class Bench:
     def session(self, agent: Agent, number: int) -> Session:
         """A session of an agent, begun as the daemon does, and running."""
         if number > 1:
-            session_life.begin_session(self.context, agent)
+            SessionLife(self.context, NoSockets(), lambda _: None).begin(agent)
         else:
             first = Session(agent=agent.uid, number=1, marker=f"marker-{agent.uid}")
             self.store.write(lambda w: whole_rows.put_session(w, first))

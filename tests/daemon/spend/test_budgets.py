@@ -17,6 +17,7 @@ from windlass.core.errors import Denied
 from windlass.core.session_launch import Launch
 from windlass.core.states import State
 from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import session_name
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.spend import budgets
@@ -41,7 +42,8 @@ def running(bench: Bench, agent: Agent) -> Budgets:
 
 
 def judging(bench: Bench) -> Budgets:
-    steering = PauseResume(bench.context, NoSockets())
+    life = SessionLife(bench.context, NoSockets(), lambda _: None)
+    steering = PauseResume(bench.context, life)
     return Budgets(bench.context, Intents(bench.context, steering.operations()))
 
 

@@ -99,8 +99,10 @@ def takers(context: Context) -> list[str | None]:
 @pytest.fixture
 def reports(context: Context) -> Iterator[Callable[[], None]]:
     """Has what becomes of agents told; called, it returns when all of it was."""
-    made = Reports(context)
-    made.open(Intents(context, (made.operation(),)))
+    intents = Intents(context)
+    made = Reports(context, intents)
+    intents.add((made.operation(),))
+    made.open()
     yield lambda: until(lambda: not context.store.read(rows.open_intents), what="all told")
     made.close()
 

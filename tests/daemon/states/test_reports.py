@@ -50,8 +50,10 @@ def _git(where: Path, *words: str) -> None:
 @pytest.fixture
 def service(context: Context) -> Iterator[Reports]:
     """The service at work."""
-    made = Reports(context)
-    made.open(Intents(context, (made.operation(),)))
+    intents = Intents(context)
+    made = Reports(context, intents)
+    intents.add((made.operation(),))
+    made.open()
     yield made
     made.close()
 
@@ -274,7 +276,7 @@ def test_a_workspace_that_cannot_be_read_costs_no_news(context: Context) -> None
 
 def test_who_works_again_before_the_news_are_out_has_none(context: Context) -> None:
     fox = crew(context)
-    late = Reports(context)
+    late = Reports(context, Intents(context))
     key = _claim_unheard(context, fox)
     works_now = Observation(
         source=Source.HOOK,
@@ -291,7 +293,7 @@ def test_who_works_again_before_the_news_are_out_has_none(context: Context) -> N
 def test_what_a_daemon_left_untold_the_next_one_tells_once(context: Context) -> None:
     fox = crew(context)
     key = _claim_unheard(context, fox)
-    after = Reports(context)
+    after = Reports(context, Intents(context))
     assert bodies(context, LEAD) == []
     _take_up(context, after, key)
     _take_up(context, after, key)
@@ -302,12 +304,12 @@ def test_a_daemon_that_dies_after_telling_tells_nothing_twice(context: Context) 
     """The step is done, and that it is was not recorded."""
     fox = crew(context)
     key = _claim_unheard(context, fox)
-    _take_up(context, Reports(context), key)
+    _take_up(context, Reports(context, Intents(context)), key)
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
     undone = msgspec.structs.replace(intent, status="open", step=1, done=("count",), result=None)
     context.store.write(lambda w: whole_rows.put_intent(w, undone))
-    _take_up(context, Reports(context), key)
+    _take_up(context, Reports(context, Intents(context)), key)
     assert len(mail_of(context, LEAD)) == 1
 
 

@@ -24,8 +24,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
 from windlass.core.ids import Uid
-from windlass.daemon.agents import session_life
-from windlass.daemon.agents.session_life import AgentSockets
+from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
@@ -40,9 +39,10 @@ from windlass.store.store import Writing
 class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
-    def __init__(self, context: Context, sockets: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets, life: SessionLife) -> None:
         self._context = context
         self._sockets = sockets
+        self._life = life
 
     def steps(self) -> tuple[Step, ...]:
         """The steps that end every agent named in `data["agents"]`."""
@@ -90,7 +90,7 @@ class Endings:
     def stop(self, work: RunningIntent) -> None:
         """Stops every session, proven down to the last process."""
         for agent, _ in self._live(work):
-            session_life.stop_session(self._context, agent)
+            self._life.stop(agent)
 
     def _salvage(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
@@ -132,6 +132,21 @@ class Endings:
         for agent in live:
             self._sockets.close(agent.uid)
             boxes.forget(self._context, agent)
+
+    def dismantle(self, agent: Agent, repo: Repo, *, how: str) -> None:
+        """Takes down an agent that never came to be, in the same order as every ending."""
+        if agent.ended_at is not None:
+            return
+        context = self._context
+        moment = stamp(context.clock.now())
+        self._life.stop(agent)
+        if has_work(agent, repo):
+            keep(context, agent, repo, stamp=moment, how=how)
+        remove(agent, repo)
+        archive(context, agent, stamp=moment, how=how)
+        ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
+        context.store.write(lambda w: close(w, agent, ending))
+        self._sockets.close(agent.uid)
 
     def result(self, work: RunningIntent) -> EndReply:
         """Who ended, and where their work is."""
@@ -260,23 +275,6 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
             writing.emit(moved, repo=agent.repo, agent=child.uid)
             orphans[child.uid] = agent.uid
     return orphans
-
-
-def dismantle(
-    context: Context, sockets: AgentSockets, agent: Agent, repo: Repo, *, how: str
-) -> None:
-    """Takes down an agent that never came to be, in the same order as every ending."""
-    if agent.ended_at is not None:
-        return
-    moment = stamp(context.clock.now())
-    session_life.stop_session(context, agent)
-    if has_work(agent, repo):
-        keep(context, agent, repo, stamp=moment, how=how)
-    remove(agent, repo)
-    archive(context, agent, stamp=moment, how=how)
-    ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
-    context.store.write(lambda w: close(w, agent, ending))
-    sockets.close(agent.uid)
 
 
 def still_live(context: Context, uid: Uid) -> Agent:

@@ -14,6 +14,7 @@ from windlass.core.events import AgentInterrupted
 from windlass.core.ids import Uid
 from windlass.core.states import RESTING, State
 from windlass.daemon.agents import endings
+from windlass.daemon.agents.session_life import Look
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
@@ -26,8 +27,9 @@ _MOMENT = 5.0
 class Interrupts:
     """The operation `interrupt`, and the request that begins it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, look: Look) -> None:
         self._context = context
+        self._look = look
 
     def operation(self) -> Operation:
         """Its one step may be done twice: to stop a turn that is over does no harm."""
@@ -63,7 +65,7 @@ class Interrupts:
         clock = self._context.clock.unscaled
         end = clock.monotonic() + _MOMENT
         while clock.monotonic() < end:
-            self._context.look(agent.uid)
+            self._look(agent.uid)
             if endings.still_live(self._context, agent.uid).state in RESTING:
                 return
             clock.sleep(0.05)

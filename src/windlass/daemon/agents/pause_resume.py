@@ -17,8 +17,8 @@ from windlass.core.events import AgentLimited
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings, session_life
-from windlass.daemon.agents.session_life import AgentSockets
+from windlass.daemon.agents import endings
+from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
@@ -33,9 +33,9 @@ from windlass.store.store import Writing
 class PauseResume:
     """The operations `pause` and `resume`, and the requests that begin them."""
 
-    def __init__(self, context: Context, sockets: AgentSockets) -> None:
+    def __init__(self, context: Context, life: SessionLife) -> None:
         self._context = context
-        self._sockets = sockets
+        self._life = life
 
     def operations(self) -> tuple[Operation, ...]:
         """Pause stops the session and keeps everything; resume starts the next one."""
@@ -100,7 +100,7 @@ class PauseResume:
         # The word first: between it and the end of the process the agent is not "stopped".
         why = work.data.get("why", "paused with `wl pause`")
         self._context.store.write(lambda w: _say_paused(w, agent, why))
-        session_life.stop_session(self._context, agent)
+        self._life.stop(agent)
 
     def _ensure(self, work: RunningIntent) -> None:
         agent = self._live(work)
@@ -109,16 +109,14 @@ class PauseResume:
     def _resume(self, work: RunningIntent) -> None:
         agent = self._live(work)
         if agent.session < work.data["number"]:
-            session_life.stop_session(
-                self._context, agent
-            )  # strays of a session that lost its holder
-            agent = session_life.begin_session(self._context, agent)
+            self._life.stop(agent)  # strays of a session that lost its holder
+            agent = self._life.begin(agent)
         try:
-            session_life.start_session(self._context, self._sockets, agent)
+            self._life.start(agent)
         except Exception as error:
             # Else it would be "creating" for ever, and nobody could resume it.
             why = error.message if isinstance(error, WindlassError) else str(error)
-            session_life.give_up_session(self._context, agent, why)
+            self._life.give_up(agent, why)
             raise
 
     def _live(self, work: RunningIntent) -> Agent:

@@ -7,6 +7,7 @@ on the event loop; services ask for it through `AgentSockets`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -47,68 +48,106 @@ class AgentSockets(Protocol):
         """Closes them; safe to call again."""
 
 
-def begin_session(context: Context, agent: Agent) -> Agent:
-    """Records a new session of an agent, before it is started."""
-
-    def change(writing: Writing) -> Agent:
-        now = rows.agent(writing.connection, agent.uid) or agent
-        fresh = rows.change_agent(writing, agent.uid, session=now.session + 1)
-        before = rows.newest_session(writing.connection, agent.uid)
-        session = Session(
-            agent=agent.uid,
-            number=fresh.session,
-            marker=str(uuid.uuid4()),
-            marks=_carried(before.marks) if before else {},
-        )
-        rows.add_session(writing, session)
-        seen = Observation(
-            source=Source.WINDLASS,
-            value=State.CREATING,
-            at=writing.now,
-            reason=Reason(kind="session_begun", session=fresh.session),
-            session=fresh.session,
-        )
-        observations.observe(writing, fresh, seen)
-        return rows.agent(writing.connection, agent.uid) or fresh
-
-    return context.store.write(change)
+Look = Callable[[Uid], None]
+"""Reads what is new about an agent, now."""
 
 
-def start_session(context: Context, sockets: AgentSockets, agent: Agent) -> None:
-    """Starts the session that was recorded last; does nothing if it runs already."""
-    session = context.store.read(lambda c: _begun(c, agent))
-    folder = context.folders.session(agent.uid, session.number)
-    sockets.open(agent.uid)
-    # The files of a session that runs already are its own: they hold the port of its receiver.
-    if not context.sessions.begun(folder, session_name(agent)):
-        decisions.write_policy_file(context, agent)
-        instructions.write(context, agent)
-        request = msgspec.structs.replace(
-            session_request(context, agent, session),
-            was_cut_off=context.store.read(lambda c: _was_cut_off(c, agent, session)),
-        )
-        driver = drivers.get(agent.driver)
-        if request.resume and not _is_begun(driver.dialect, driver.transcript(request)):
-            request = _anew(context, agent, request)
-        launch = driver.launch(request)
-        context.sessions.start(
-            folder=folder,
-            name=session_name(agent),
-            launch=boxes.wrap(context, agent, request, launch),
-            wake=context.folders.sockets(agent.uid) / "wake",
-            marker=session.marker,
-        )
+class SessionLife:
+    """Records, starts and stops the sessions of agents."""
 
-    def change(writing: Writing) -> None:
-        fresh = _begun(writing.connection, agent)
-        if fresh.started_at is not None:
+    def __init__(self, context: Context, sockets: AgentSockets, look: Look) -> None:
+        self._context = context
+        self._sockets = sockets
+        self._look = look
+
+    def begin(self, agent: Agent) -> Agent:
+        """Records a new session of an agent, before it is started."""
+
+        def change(writing: Writing) -> Agent:
+            now = rows.agent(writing.connection, agent.uid) or agent
+            fresh = rows.change_agent(writing, agent.uid, session=now.session + 1)
+            before = rows.newest_session(writing.connection, agent.uid)
+            session = Session(
+                agent=agent.uid,
+                number=fresh.session,
+                marker=str(uuid.uuid4()),
+                marks=_carried(before.marks) if before else {},
+            )
+            rows.add_session(writing, session)
+            seen = Observation(
+                source=Source.WINDLASS,
+                value=State.CREATING,
+                at=writing.now,
+                reason=Reason(kind="session_begun", session=fresh.session),
+                session=fresh.session,
+            )
+            observations.observe(writing, fresh, seen)
+            return rows.agent(writing.connection, agent.uid) or fresh
+
+        return self._context.store.write(change)
+
+    def start(self, agent: Agent) -> None:
+        """Starts the session that was recorded last; does nothing if it runs already."""
+        session = self._context.store.read(lambda c: _begun(c, agent))
+        folder = self._context.folders.session(agent.uid, session.number)
+        self._sockets.open(agent.uid)
+        # The files of a session that runs already are its own: they hold the port of its receiver.
+        if not self._context.sessions.begun(folder, session_name(agent)):
+            decisions.write_policy_file(self._context, agent)
+            instructions.write(self._context, agent)
+            request = msgspec.structs.replace(
+                session_request(self._context, agent, session),
+                was_cut_off=self._context.store.read(lambda c: _was_cut_off(c, agent, session)),
+            )
+            driver = drivers.get(agent.driver)
+            if request.resume and not _is_begun(driver.dialect, driver.transcript(request)):
+                request = _anew(self._context, agent, request)
+            launch = driver.launch(request)
+            self._context.sessions.start(
+                folder=folder,
+                name=session_name(agent),
+                launch=boxes.wrap(self._context, agent, request, launch),
+                wake=self._context.folders.sockets(agent.uid) / "wake",
+                marker=session.marker,
+            )
+
+        def change(writing: Writing) -> None:
+            fresh = _begun(writing.connection, agent)
+            if fresh.started_at is not None:
+                return
+            rows.change_session(writing, agent.uid, fresh.number, started_at=writing.now)
+            event = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
+            writing.emit(event, repo=agent.repo, agent=agent.uid)
+
+        self._context.store.write(change)
+        self._look(agent.uid)  # it may have ended before it counted as started
+
+    def stop(self, agent: Agent) -> None:
+        """Stops an agent's session until its whole process tree is proven gone."""
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        if session is None:
             return
-        rows.change_session(writing, agent.uid, fresh.number, started_at=writing.now)
-        event = SessionStarted(session=session.number, mode=agent.mode, driver=agent.driver)
-        writing.emit(event, repo=agent.repo, agent=agent.uid)
+        folder = self._context.folders.session(agent.uid, session.number)
+        report = self._context.sessions.stop(
+            folder=folder, name=session_name(agent), marker=session.marker
+        )
+        if report.survivors:
+            raise Unavailable(
+                f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
+                "nothing was removed; end them and try again",
+            )
+        facts = self._context.sessions.facts(folder, session_name(agent))
+        self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
+        self._look(agent.uid)  # what it said and spent last
+        boxes.clear(self._context, agent)
+        clones.try_to_fetch_commits(self._context, agent)
 
-    context.store.write(change)
-    context.look(agent.uid)  # it may have ended before it counted as started
+    def give_up(self, agent: Agent, why: str) -> None:
+        """Records that the session that was begun last could not be started."""
+        session = self._context.store.read(lambda c: _begun(c, agent))
+        if session.started_at is None:
+            facts = Facts(alive=False, reason=why)
+            self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
 
 
 def _was_cut_off(connection: sa.Connection, agent: Agent, session: Session) -> bool:
@@ -157,30 +196,3 @@ def _begun(connection: sa.Connection, agent: Agent) -> Session:
     if session is None:
         raise AssertionError(agent.uid)
     return session
-
-
-def stop_session(context: Context, agent: Agent) -> None:
-    """Stops an agent's session until its whole process tree is proven gone."""
-    session = context.store.read(lambda c: rows.newest_session(c, agent.uid))
-    if session is None:
-        return
-    folder = context.folders.session(agent.uid, session.number)
-    report = context.sessions.stop(folder=folder, name=session_name(agent), marker=session.marker)
-    if report.survivors:
-        raise Unavailable(
-            f"processes of {agent.id} would not end: {', '.join(report.survivors)}",
-            "nothing was removed; end them and try again",
-        )
-    facts = context.sessions.facts(folder, session_name(agent))
-    context.store.write(lambda w: observations.record_end(w, agent, session, facts))
-    context.look(agent.uid)  # what it said and spent last
-    boxes.clear(context, agent)
-    clones.try_to_fetch_commits(context, agent)
-
-
-def give_up_session(context: Context, agent: Agent, why: str) -> None:
-    """Records that the session that was begun last could not be started."""
-    session = context.store.read(lambda c: _begun(c, agent))
-    if session.started_at is None:
-        facts = Facts(alive=False, reason=why)
-        context.store.write(lambda w: observations.record_end(w, agent, session, facts))

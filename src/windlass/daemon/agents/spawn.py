@@ -22,8 +22,8 @@ from windlass.core.ids import AgentId, Uid
 from windlass.core.reasons import Reason
 from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings, session_life
-from windlass.daemon.agents.session_life import AgentSockets
+from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
@@ -41,9 +41,10 @@ from windlass.store.store import Writing
 class Spawns:
     """The operation `spawn` and the request that begins it."""
 
-    def __init__(self, context: Context, sockets: AgentSockets) -> None:
+    def __init__(self, context: Context, life: SessionLife, endings: Endings) -> None:
         self._context = context
-        self._sockets = sockets
+        self._life = life
+        self._endings = endings
 
     def operation(self) -> Operation:
         """The steps of a spawn."""
@@ -266,13 +267,13 @@ class Spawns:
     def _session(self, work: RunningIntent) -> None:
         agent, _ = self._agent(work)
         if agent.session == 0:
-            agent = session_life.begin_session(self._context, agent)
-        session_life.start_session(self._context, self._sockets, agent)
+            agent = self._life.begin(agent)
+        self._life.start(agent)
 
     def _abandon(self, work: RunningIntent) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""
         agent, repo = self._agent(work)
-        endings.dismantle(self._context, self._sockets, agent, repo, how="spawn failed")
+        self._endings.dismantle(agent, repo, how="spawn failed")
 
     def _result(self, work: RunningIntent) -> SpawnReply:
         agent, _ = self._agent(work)

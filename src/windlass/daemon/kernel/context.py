@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,8 +124,6 @@ class Context:
         self.failpoints = failpoints
         self.env = env
         self.pools = Pools()
-        self.look: Callable[[Uid], None] = lambda _: None
-        """Reads what is new about an agent, now; the daemon puts its eyes here."""
         self.memory = Memory(store)
         self.fetched: dict[Uid, object] = self.memory.per_agent()
         """The signature that each clone had when its commits were fetched last."""

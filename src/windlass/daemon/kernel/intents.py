@@ -172,14 +172,19 @@ class Intents:
     def __init__(
         self,
         context: Context,
-        operations: tuple[Operation, ...],
+        operations: Iterable[Operation] = (),
         tell: Tell = lambda *_: None,
     ) -> None:
         self._context = context
         self._tell = tell
-        self._operations = {operation.kind: operation for operation in operations}
+        self._operations: dict[str, Operation] = {}
+        self.add(operations)
         self._running: dict[str, Future[dict[str, Any]]] = {}
         self._guard = threading.Lock()
+
+    def add(self, operations: Iterable[Operation]) -> None:
+        """Makes more operations known: those of services that themselves perform intents."""
+        self._operations |= {operation.kind: operation for operation in operations}
 
     def perform(
         self, kind: str, key: str | None, begin: Callable[[], IntentDraft]

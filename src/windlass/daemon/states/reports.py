@@ -59,9 +59,9 @@ KIND = "report"
 class Reports:
     """Tells managers, agents themselves and the person what a change of state means to them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
-        self._intents: Intents
+        self._intents = intents
         self._closed = threading.Event()
 
     def operation(self) -> Operation:
@@ -69,9 +69,8 @@ class Reports:
         steps = (Step("count", self._count), Step("tell", self._tell))
         return Operation(KIND, steps, lambda _: [], lambda work: {"told": work.data["told"]})
 
-    def open(self, intents: Intents) -> None:
+    def open(self) -> None:
         """Begins; what an earlier daemon left is taken up with its other intents."""
-        self._intents = intents
         self._context.store.listen(self._committed)
 
     def close(self) -> None:
