@@ -61,8 +61,23 @@ class ScreenReading(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until the program tries again by itself."""
 
 
+class Keys(NamedTuple):
+    """What is pressed in a live session, in the terminal's names for keys."""
+
+    submit: str
+    """Sends off what stands in the prompt, and takes the answer that a dialog proposes."""
+    interrupt: str
+    """Stops the present turn; at a dialog it would be an answer."""
+    clear: str
+    """Empties the prompt."""
+
+
 class Dialect(Protocol):
     """What one agent CLI writes and shows, and what it understands."""
+
+    @property
+    def keys(self) -> Keys:
+        """Returns the keys that it is worked with in a terminal."""
 
     @property
     def telltales(self) -> tuple[bytes, ...]:

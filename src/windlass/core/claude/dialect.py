@@ -6,11 +6,13 @@ One table of where each part of `core.dialect.Dialect` is done; that describes w
 from __future__ import annotations
 
 from windlass.core.claude import input_lines, observations, screen, stream, transcript, usage
+from windlass.core.dialect import Keys
 
 
 class ClaudeDialect:
     """What Claude Code writes and shows, and what it understands."""
 
+    keys = Keys(submit="Enter", interrupt="Escape", clear="C-c")
     telltales = screen.TELLTALES
 
     from_hook = staticmethod(observations.from_hook)

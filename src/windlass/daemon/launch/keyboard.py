@@ -10,7 +10,6 @@ from windlass.core.dialect import ScreenReading
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.states import State
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.store import rows
 
 PATIENCE = 15.0
 _PAUSE = 0.05
@@ -51,13 +50,13 @@ def say(context: Context, agent: Agent, text: str) -> None:
     An Enter that comes before the text is drawn is lost: measured, one time in six on a busy
     machine. So the text is seen first, and Enter pressed again while it still stands there.
     """
-    typed = drivers.dialect(agent.driver).typed(text)
-    context.sessions.terminal.paste(session_name(agent), typed, submit=False)
+    dialect = drivers.dialect(agent.driver)
+    context.sessions.terminal.paste(session_name(agent), dialect.typed(text), submit=False)
     if not _see_until(context, agent, lambda seen: seen.draft != "", within=_SHOWN_WITHIN):
         # Something else may be there by now, which the Enter would answer.
         raise Conflict(f"{agent.id} does not show what was typed", f"look: wl look {agent.id}")
     for _ in range(_ENTERS):
-        context.sessions.terminal.keys(session_name(agent), "Enter")
+        context.sessions.terminal.keys(session_name(agent), dialect.keys.submit)
         if _see_until(context, agent, lambda seen: not seen.draft, within=_TAKEN_WITHIN):
             return
     raise Conflict(
@@ -79,29 +78,30 @@ def _see_until(
 
 
 def interrupt(context: Context, agent: Agent) -> None:
-    """Presses Escape and waits for the turn to end; clears what the CLI puts back in its prompt.
+    """Stops the present turn and waits for its end; clears what the CLI puts back in its prompt.
 
-    Escape before the first answer puts the old prompt back in the box, and what is typed next would
-    be appended to it.
+    Claude Code that is stopped before its first answer puts the old prompt back in the box, and
+    what is typed next would be appended to it.
     """
+    keys = drivers.dialect(agent.driver).keys
     before = _see(context, agent)
     if before.dialog is not None:
         raise Conflict(
-            f"{agent.id} asks something, and Escape would answer it: {before.evidence}",
+            f"{agent.id} asks something, and {keys.interrupt} would answer it: {before.evidence}",
             f"answer it: wl attach {agent.id}",
         )
-    context.sessions.terminal.keys(session_name(agent), "Escape")
+    context.sessions.terminal.keys(session_name(agent), keys.interrupt)
     clock = context.clock.unscaled
     end = clock.monotonic() + PATIENCE
     while (reading := _see(context, agent)).state in (State.RUNNING, State.RATE_LIMITED):
         if clock.monotonic() > end:
             raise Conflict(
-                f"{agent.id} goes on in spite of Escape: {reading.evidence}",
+                f"{agent.id} goes on in spite of {keys.interrupt}: {reading.evidence}",
                 f"look: wl look {agent.id}; pause it: wl pause {agent.id}",
             )
         clock.sleep(_PAUSE)
     if before.draft == "" and _puts_something_back(context, agent):
-        context.sessions.terminal.keys(session_name(agent), "C-c")
+        context.sessions.terminal.keys(session_name(agent), keys.clear)
         while _see(context, agent).draft != "" and clock.monotonic() < end:
             clock.sleep(_PAUSE)
 
@@ -115,11 +115,6 @@ def _puts_something_back(context: Context, agent: Agent) -> bool:
             return True
         clock.sleep(_PAUSE)
     return False
-
-
-def _state(context: Context, agent: Agent) -> State:
-    now = context.store.read(lambda c: rows.agent(c, agent.uid))
-    return now.state if now else State.STOPPED
 
 
 def _see(context: Context, agent: Agent) -> ScreenReading:

@@ -107,7 +107,8 @@ def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
                 f"run it there yourself and accept: {by_hand}",
             ) from None
         if reading.dialog == "trust" and not answered:
-            terminal.keys(SESSION, "Enter")  # its first answer, which it proposes, is yes
+            # Its first answer, which it proposes, is yes.
+            terminal.keys(SESSION, driver.dialect.keys.submit)
             answered = True
         elif reading.dialog not in (None, "trust") or clock.monotonic() > end:
             raise ConfigError(
