@@ -7,6 +7,7 @@ from pathlib import Path
 
 import windlass
 from windlass.daemon.kernel.pools import POOLS, THREADS
+from windlass.store import connections
 
 SOURCE = Path(windlass.__file__).parent
 PAGE = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
@@ -27,6 +28,14 @@ def test_the_pools_are_those_that_the_daemon_declares() -> None:
 def test_the_other_threads_are_those_that_the_daemon_declares() -> None:
     declared = [[thread.name, thread.owner, thread.work] for thread in THREADS]
     assert table("| thread | owner | what it does |") == declared
+
+
+def test_the_readers_that_wait_are_counted_from_the_pools_and_the_connections() -> None:
+    threads = sum(pool.bound for pool in POOLS)
+    assert threads > connections.READERS
+    assert f"{threads} threads in all, the store {connections.READERS} connections" in PAGE
+    assert f"The {connections.READERS + 1}rd reader waits" in PAGE
+    assert f"at most {connections.PATIENCE:.0f} seconds" in PAGE
 
 
 def test_every_file_and_folder_that_is_named_exists() -> None:

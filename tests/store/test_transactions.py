@@ -17,6 +17,7 @@ from tests.support.clocks import Stopped
 from tests.support.ticks import Tick, tick
 
 from windlass.core.errors import Unavailable
+from windlass.daemon.kernel.pools import POOLS
 from windlass.store import connections, rows, tables
 from windlass.store.store import Store, Writing
 
@@ -167,6 +168,21 @@ def test_a_reader_too_many_waits_for_the_first_connection_that_is_free(
     for pause, read in held:
         pause.on.set()
         assert read.result(SOON) == (0, 0)
+
+
+def test_as_many_readers_as_the_daemon_has_threads_are_all_answered(store: Store) -> None:
+    number = sum(pool.bound for pool in POOLS)
+    assert number > connections.READERS
+    together = threading.Barrier(number, timeout=SOON)
+
+    def read() -> int:
+        together.wait()
+        return store.read(count)
+
+    store.write(tick)
+    with ThreadPoolExecutor(number) as threads:
+        reads = [threads.submit(read) for _ in range(number)]
+        assert [done.result(SOON) for done in reads] == [1] * number
 
 
 def test_a_reader_that_waited_long_enough_is_told_so(
