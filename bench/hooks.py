@@ -122,7 +122,7 @@ def _real_calls(ground: Ground, hooked: Hooked) -> Row:
     came: list[float] = []
     with (
         _Deaf() as deaf,
-        Model(script, told=lambda _: came.append(time.perf_counter())) as model,
+        Model(script, on_request=lambda _: came.append(time.perf_counter())) as model,
     ):
         rounds: dict[Path, list[float]] = {}
         for name, hook in (

@@ -63,8 +63,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _WILD = re.compile(r"[*?\[\]{}]")
 
 
-class _No(Exception):
-    """Why not."""
+class _Denied(Exception):
+    """A call is not allowed; the text says why."""
 
 
 def read(body: bytes) -> "dict[str, Any] | None":
@@ -81,18 +81,18 @@ def decide(call: "dict[str, Any]", policy_file: str) -> bytes:
     try:
         why = ""
         _check(call, _policy(policy_file))
-    except _No as no:
-        why = f"Windlass's daemon does not answer, so little is allowed: {no}"
+    except _Denied as denied:
+        why = f"Windlass's daemon does not answer, so little is allowed: {denied}"
     if call.get("hook_event_name") == "PermissionRequest":
         decision = {"behavior": "deny", "message": why} if why else {"behavior": "allow"}
-        said: dict[str, Any] = {"hookEventName": "PermissionRequest", "decision": decision}
+        output: dict[str, Any] = {"hookEventName": "PermissionRequest", "decision": decision}
     else:
-        said = {
+        output = {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny" if why else "allow",
             "permissionDecisionReason": why or "allowed by the policy file",
         }
-    return json.dumps({"hookSpecificOutput": said}).encode()
+    return json.dumps({"hookSpecificOutput": output}).encode()
 
 
 def _policy(path: str) -> "dict[str, Any]":
@@ -100,71 +100,73 @@ def _policy(path: str) -> "dict[str, Any]":
         with open(path, "rb") as file:
             policy = json.load(file)
         for name in ("roots", "closed", "allow", "deny"):
-            if not all(isinstance(one, str) for one in policy[name] + []):
+            if not all(isinstance(item, str) for item in policy[name] + []):
                 raise TypeError
         return {**policy, "yolo": policy["yolo"] is True}
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        raise _No("and its policy file cannot be read") from None
+        raise _Denied("and its policy file cannot be read") from None
 
 
 def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
-    """Returns if the call is allowed."""
-    tool, given, cwd = call.get("tool_name"), call.get("tool_input"), call.get("cwd")
-    if not isinstance(tool, str) or not isinstance(given, dict) or not isinstance(cwd, str):
-        raise _No("the call cannot be read")
+    """Refuses a call that is not allowed."""
+    tool, tool_input, cwd = call.get("tool_name"), call.get("tool_input"), call.get("cwd")
+    if not isinstance(tool, str) or not isinstance(tool_input, dict) or not isinstance(cwd, str):
+        raise _Denied("the call cannot be read")
     for pattern in policy["deny"]:
-        if _forbids(pattern, tool, given, cwd):
-            raise _No(f"{pattern} is denied")
+        if _forbids(pattern, tool, tool_input, cwd):
+            raise _Denied(f"{pattern} is denied")
     if tool == "AskUserQuestion":
-        raise _No("your question was passed on; go on, or end your turn with a last line WAITING")
+        raise _Denied(
+            "your question was passed on; go on, or end your turn with a last line WAITING"
+        )
     if policy["yolo"]:
         return
-    if given.get("isolation") or given.get("dangerouslyDisableSandbox"):
-        raise _No("nothing leaves its workspace or its sandbox")
+    if tool_input.get("isolation") or tool_input.get("dangerouslyDisableSandbox"):
+        raise _Denied("nothing leaves its workspace or its sandbox")
     if tool in SESSION_TOOLS:
         return
     if tool in FILE_TOOLS and tool in policy["allow"]:
-        for path in _where(tool, given, cwd):
+        for path in _paths(tool, tool_input, cwd):
             _require_inside(path, policy)
         return
     if tool == "Bash":
-        _check_line(given.get("command"), cwd, policy)
+        _check_line(tool_input.get("command"), cwd, policy)
         return
-    raise _No(f"{tool} has to wait for it; try again in a moment")
+    raise _Denied(f"{tool} has to wait for it; try again in a moment")
 
 
-def _where(tool: str, given: "dict[str, Any]", cwd: str) -> list[str]:
+def _paths(tool: str, tool_input: "dict[str, Any]", cwd: str) -> list[str]:
     """Every path that a call of a file tool reaches."""
-    named = [given[key] for key in _PATHS if given.get(key) is not None]
+    named = [tool_input[key] for key in _PATHS if tool_input.get(key) is not None]
     if not named and FILE_TOOLS[tool] != "path":
-        raise _No(f"{tool} names no path")
+        raise _Denied(f"{tool} names no path")
     if "" in named:
-        raise _No(f"{tool} names an empty path")
-    where = [_joined(cwd, path) for path in named] or [cwd]
+        raise _Denied(f"{tool} names an empty path")
+    paths = [_joined(cwd, path) for path in named] or [cwd]
     if tool == "Glob":
-        where = [_reach(base, given.get("pattern")) for base in where]
-    if tool == "Grep" and ".." in str(given.get("glob")):
-        raise _No("the pattern leaves its folder")
-    return where
+        paths = [_start_of_glob(base, tool_input.get("pattern")) for base in paths]
+    if tool == "Grep" and ".." in str(tool_input.get("glob")):
+        raise _Denied("the pattern leaves its folder")
+    return paths
 
 
 def _joined(base: str, path: object) -> str:
     # Agent CLIs expand ~ and trim; what we looked at would not be what is opened.
     if not isinstance(path, str) or path != path.strip().strip("\ufeff") or path[:1] == "~":
-        raise _No("write the path out, without ~ or spaces around it")
+        raise _Denied("write the path out, without ~ or spaces around it")
     if not path.isprintable():
-        raise _No("the path holds control characters")
+        raise _Denied("the path holds control characters")
     return posixpath.join(base, path)
 
 
-def _reach(base: str, pattern: object) -> str:
+def _start_of_glob(base: str, pattern: object) -> str:
     """Where a glob starts to look: its folders up to the first wild one."""
     if not isinstance(pattern, str):
-        raise _No("the pattern cannot be read")
+        raise _Denied("the pattern cannot be read")
     parts = pattern.split("/")
     tame = next((n for n, part in enumerate(parts) if _WILD.search(part)), len(parts))
     if ".." in parts[tame:] or "{" in pattern:
-        raise _No("the pattern leaves its folder")
+        raise _Denied("the pattern leaves its folder")
     return _joined(base, "/".join(parts[:tame]) or ("/" if pattern[:1] == "/" else ""))
 
 
@@ -176,7 +178,7 @@ def _require_inside(path: str, policy: "dict[str, Any]") -> None:
         # Agent CLIs may compose accents before they open: both names have to be inside.
         names.add(unicodedata.normalize("NFC", path))
     if not all(_inside(name, policy) for name in names):
-        raise _No(f"{path} is outside of the agent's workspace")
+        raise _Denied(f"{path} is outside of the agent's workspace")
 
 
 def _inside(path: str, policy: "dict[str, Any]") -> bool:
@@ -204,20 +206,20 @@ def _real(path: str, policy: "dict[str, Any]") -> list[str]:
 
 def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
     if not isinstance(line, str) or not _PLAIN.fullmatch(line) or not line.split():
-        raise _No("only plain shell lines, one command and no quotes")
+        raise _Denied("only plain shell lines, one command and no quotes")
     words = line.split()
-    told = [_prefix(pattern) for pattern in policy["allow"]]
+    prefixes = [_prefix(pattern) for pattern in policy["allow"]]
     # What a person spelled out in the pattern is not looked at again.
     fitting = [
-        len(prefix) for prefix in told if prefix is not None and words[: len(prefix)] == prefix
+        len(prefix) for prefix in prefixes if prefix is not None and words[: len(prefix)] == prefix
     ]
     if not fitting:
-        raise _No(f"{words[0]} is not in the allow list")
+        raise _Denied(f"{words[0]} is not in the allow list")
     if 0 not in fitting:
         _require_harmless(words)
     _require_inside(cwd, policy)
     if words[0] == "cd" and all(word[:1] == "-" for word in words[1:]):
-        raise _No("cd without a folder leaves the workspace")
+        raise _Denied("cd without a folder leaves the workspace")
     for word in words[max(fitting) :]:
         for piece in re.split("[=:]", word):
             bare = piece[piece.index("/") :] if piece[:1] == "-" and "/" in piece else piece
@@ -230,9 +232,9 @@ def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
 def _require_harmless(words: list[str]) -> None:
     """Refuses what has to be read on before a prefix can allow it."""
     if words[0] in _READ_ON or "=" in words[0]:
-        raise _No(f"{words[0]} has to wait for it; try again in a moment")
+        raise _Denied(f"{words[0]} has to wait for it; try again in a moment")
     if words[0] == "git" and (len(words) < 2 or words[1] not in _GIT):
-        raise _No("only what git does without running others; try again in a moment")
+        raise _Denied("only what git does without running others; try again in a moment")
 
 
 def _prefix(pattern: str) -> list[str] | None:
@@ -244,7 +246,7 @@ def _prefix(pattern: str) -> list[str] | None:
     return pattern[5:-3].split() or None
 
 
-def _forbids(pattern: str, tool: str, given: "dict[str, Any]", cwd: str) -> bool:
+def _forbids(pattern: str, tool: str, tool_input: "dict[str, Any]", cwd: str) -> bool:
     """Whether a denial could mean this call: rather once too often than once too seldom."""
     name, bracket, content = pattern.strip().partition("(")
     if not _names(name.strip(), tool):
@@ -253,32 +255,32 @@ def _forbids(pattern: str, tool: str, given: "dict[str, Any]", cwd: str) -> bool
         return True
     if "[" in content or tool not in ("Bash", *FILE_TOOLS):
         return True  # what it means is more than we can say here
-    said = list(_texts(given))
+    texts = list(_texts(tool_input))
     if tool != "Bash":
         try:
-            where = _where(tool, given, cwd)
-        except _No:
+            paths = _paths(tool, tool_input, cwd)
+        except _Denied:
             return True
-        said += [form(one) for one in where for form in (posixpath.normpath, posixpath.realpath)]
-    elif not isinstance(given.get("command"), str):
+        texts += [form(path) for path in paths for form in (posixpath.normpath, posixpath.realpath)]
+    elif not isinstance(tool_input.get("command"), str):
         return True
     content = content.removesuffix(")").removesuffix(":*")
     literal = _flat(max(_WILD.split(content), key=len)).strip("~./ ")
     # Word by word: options may stand between those of a command.
     words = literal.split() if tool == "Bash" else [literal]
     words = [word.rpartition("/")[2] if tool == "Bash" else word for word in words]
-    return not literal or any(all(word in _flat(one) for word in words) for one in said)
+    return not literal or any(all(word in _flat(text) for word in words) for text in texts)
 
 
 def _texts(value: object) -> "Iterator[str]":
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _texts(one)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
 
 
 def _flat(text: str) -> str:

@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
         _record(events, line)  # only now: where it is decided, nobody is asked
     # A reason that speaks of "deny" has its quotes escaped.
     if b'"deny"' in answer:
-        told = _told(by, body.strip(), answer, readable=readable)
-        _record(events, recording.line(told, 0))
+        event = _denial_event(by, body.strip(), answer, readable=readable)
+        _record(events, recording.line(event, 0))
     _poke(wake)
     return 0
 
@@ -87,7 +87,7 @@ def _ask(path: str, body: bytes) -> bytes | None:
     return answer if status == 200 and answer.startswith(b"{") else None
 
 
-def _told(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> bytes:
+def _denial_event(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> bytes:
     """The event of a denial; a call that is long or no JSON is quoted, and cut."""
     if not readable or len(asked) > _KEPT_OF_A_CALL:
         import _json  # noqa: PLC0415 not on the way of what is allowed

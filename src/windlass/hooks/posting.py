@@ -52,7 +52,7 @@ def whole(answer: bytes) -> tuple[int, bytes]:
     return int(status[0]), body
 
 
-def say(where: int, text: bytes) -> None:
+def say(descriptor: int, text: bytes) -> None:
     """Writes all of it."""
     while text:
-        text = text[posix.write(where, text) :]
+        text = text[posix.write(descriptor, text) :]

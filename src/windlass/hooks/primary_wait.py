@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> int:
     event = json.loads(recording.read_all()[0])
     if event.get("agent_id") is not None or not _may_wait():
         return 0
-    waiter = NoticeWait(socket, cwd=event["cwd"], session=event["session_id"])
+    wait = NoticeWait(socket, cwd=event["cwd"], session=event["session_id"])
     try:
-        notices = waiter.wait()
-        waiter.require_reader()
-        text = "\n".join((_HEAD, *(one["line"] for one in notices), _ADVICE, ""))
+        notices = wait.wait()
+        wait.require_reader()
+        text = "\n".join((_HEAD, *(notice["line"] for notice in notices), _ADVICE, ""))
         posting.say(2, text.encode("utf-8", "backslashreplace"))
-        waiter.take([one["number"] for one in notices])
+        wait.take([notice["number"] for notice in notices])
     except Over:
         return 0
     return WAKE
@@ -132,8 +132,8 @@ def _may_wait() -> bool:
 
 def _notices(status: int, answer: bytes) -> "list[dict[str, Any]]":
     """What was told; Over where we were refused, replaced or sent away."""
-    told = json.loads(answer) if status == 200 else None
-    if not told or not told["notices"]:
+    reply = json.loads(answer) if status == 200 else None
+    if not reply or not reply["notices"]:
         raise Over
-    found: list[dict[str, Any]] = told["notices"]
-    return found
+    notices: list[dict[str, Any]] = reply["notices"]
+    return notices

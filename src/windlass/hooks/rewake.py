@@ -31,13 +31,13 @@ def main(arguments: list[str]) -> int:
     api, session = arguments
     while posix.read(0, _CHUNK):
         pass
-    watch = _Reader()
+    reader = _Reader()
     arm = f"{posix.getpid()}-{time.time_ns()}"
     body = b'{"session": %d, "arm": "%b"}' % (int(session), arm.encode())
     pause = _SHORTEST
-    while watch.somebody_is_there():
+    while reader.is_there():
         began = time.monotonic()
-        answer = _asked(api, body, watch)
+        answer = _asked(api, body, reader)
         if answer is not None:
             return _wake(answer)
         if time.monotonic() - began > _LONGEST:
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 class _Reader:
-    """Whether the session is still there: its process is our parent, and reads our stderr.
+    """The session that reads what we print, while it is there: our parent, with our stderr.
 
     A hook that was started as its session died has another parent from the first: measured.
     """
@@ -56,7 +56,8 @@ class _Reader:
     def __init__(self) -> None:
         self._parent = posix.getppid()
 
-    def somebody_is_there(self) -> bool:
+    def is_there(self) -> bool:
+        """Whether somebody would read what is printed."""
         reading = select.poll()
         reading.register(2, 0)
         return posix.getppid() == self._parent and not reading.poll(0)
@@ -79,13 +80,13 @@ def _wake(answer: bytes) -> int:
     return _WAKES
 
 
-def _asked(path: str, body: bytes, watch: _Reader) -> bytes | None:
+def _asked(path: str, body: bytes, reader: _Reader) -> bytes | None:
     """The daemon's answer, whole; None where there is no daemon, or none any more."""
     parts: list[bytes] = []
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         posting.send(asking, path, b"mail.wait", body, end=time.monotonic() + _LONGEST)
-        while watch.until_readable(asking) and (chunk := asking.recv(_CHUNK)):
+        while reader.until_readable(asking) and (chunk := asking.recv(_CHUNK)):
             parts.append(chunk)
         status, said = posting.whole(b"".join(parts))
     except OSError:

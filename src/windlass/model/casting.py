@@ -50,9 +50,9 @@ class Casting:
         known = self._conversations.get(key)
         if known is None:
             known = self._conversations[key] = self._begin(asked)
-        given = self.sessions.get(asked.session) if not asked.subagent else None
-        if given is not None and given is not known.script and _message(known, asked):
-            known.begin(given)
+        script = self.sessions.get(asked.session) if not asked.subagent else None
+        if script is not None and script is not known.script and _message(known, asked):
+            known.begin(script)
         return known
 
     def known(self, asked: Asked) -> ScriptedConversation | None:
@@ -64,7 +64,7 @@ class Casting:
         script = self.sessions.get(asked.session) if not asked.subagent else None
         prompt = first_message(asked)
         if script is None:
-            script = next((one for match, one in self._prompts if match.search(prompt)), None)
+            script = next((script for match, script in self._prompts if match.search(prompt)), None)
         if script is None and asked.subagent:
             above = self._conversations.get((asked.session, ""))
             rules = Script((), above.script.on if above else ())

@@ -160,8 +160,8 @@ class ScriptedConversation:
 
     def _name(self, what: str) -> str:
         """Makes an id that is the same when the same request is asked again."""
-        told = msgspec.json.encode((self._salt, self._items, self._passed, what))
-        return sha256(told).hexdigest()[:24]
+        key = msgspec.json.encode((self._salt, self._items, self._passed, what))
+        return sha256(key).hexdigest()[:24]
 
 
 class _Playing:
@@ -190,9 +190,9 @@ class _Playing:
                 self._say(Text(self._filled(text)))
             case Thinking(thinking=thinking):
                 self._say(Thinking(self._filled(thinking)))
-            case Tool(name=name, input=given):
+            case Tool(name=name, input=tool_input):
                 call = "toolu_" + self._name("tool")
-                self._say(ToolUse(call, name, self._filled(given)), advance=False)
+                self._say(ToolUse(call, name, self._filled(tool_input)), advance=False)
                 self.call = (call, play.advance(self.cursor))
                 return False
             case Pause() as pause:

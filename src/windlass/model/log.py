@@ -46,8 +46,8 @@ class Request(msgspec.Struct, frozen=True):
 class RequestLog:
     """The requests in the order in which they came; may be used from any thread."""
 
-    def __init__(self, told: Callable[[Request], None] | None) -> None:
-        self._told = told
+    def __init__(self, on_request: Callable[[Request], None] | None) -> None:
+        self._on_request = on_request
         self._changed = threading.Condition()
         self._requests: dict[int, Request] = {}
         self._count = 0
@@ -85,8 +85,8 @@ class RequestLog:
             self._requests[request.number] = request
             self._requests.pop(request.number - KEPT, None)
             self._changed.notify_all()
-        if self._told:
-            self._told(request)
+        if self._on_request:
+            self._on_request(request)
         return request.number
 
     def end(self, number: int, outcome: Literal["answered", "broken", "crashed"]) -> None:
@@ -105,12 +105,12 @@ class RequestLog:
     def wait_for(self, test: Callable[[Request], bool], *, within: float) -> Request:
         """Returns the first request that passes a test, waiting for it if need be."""
 
-        def found() -> Request | None:
-            return next((one for one in self._requests.values() if test(one)), None)
+        def first() -> Request | None:
+            return next((request for request in self._requests.values() if test(request)), None)
 
         with self._changed:
-            request = self._changed.wait_for(found, within)
+            request = self._changed.wait_for(first, within)
             if request is None:
-                came = "\n".join(f"  {one}" for one in self._requests.values())
+                came = "\n".join(f"  {each}" for each in self._requests.values())
                 raise TimeoutError(f"no such request within {within:g} s; there were:\n{came}")
             return request

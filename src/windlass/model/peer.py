@@ -30,14 +30,15 @@ def _owner(client: Address, server: Address) -> int | None:
         everybody = psutil.net_connections("tcp")
     except psutil.AccessDenied:  # macOS shows a whole machine's connections only to root
         return _owner_among_ours(client, server)
-    found = (one.pid for one in everybody if _joins(one, client, server))
-    return next((pid for pid in found if pid), None)
+    owners = (connection.pid for connection in everybody if _joins(connection, client, server))
+    return next((pid for pid in owners if pid), None)
 
 
 def _owner_among_ours(client: Address, server: Address) -> int | None:
     for process in psutil.process_iter():
         try:
-            if any(_joins(one, client, server) for one in process.net_connections("tcp")):
+            connections = process.net_connections("tcp")
+            if any(_joins(connection, client, server) for connection in connections):
                 return int(process.pid)
         except psutil.Error:
             continue

@@ -75,7 +75,7 @@ def read(body: bytes, headers: Mapping[str, str]) -> Asked:
     """Understands the body of a request; `headers` has lower-case names."""
     data = decoded(body)
     messages = data.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+    if not isinstance(messages, list) or not all(isinstance(item, dict) for item in messages):
         raise Malformed("messages: a list of messages is required")
     if not messages:
         raise Malformed("messages: at least one message is required")
@@ -124,8 +124,8 @@ def _items(message: dict[str, Any]) -> Iterator[Item]:
                 yield Item("assistant", str(text or "").strip(), str(block.get("id") or ""))
         elif block.get("type") == "tool_result":
             result = "\n".join(_texts(block.get("content")))
-            given = str(block.get("tool_use_id") or "")
-            yield Item("result", result, given, error=block.get("is_error") is True)
+            call_id = str(block.get("tool_use_id") or "")
+            yield Item("result", result, call_id, error=block.get("is_error") is True)
         elif isinstance(text, str):
             yield from _parts(text) if role == "system" else _said(text)
 
@@ -144,13 +144,13 @@ def _said(text: str) -> Iterator[Item]:
 
 def _parts(text: str) -> Iterator[Item]:
     """Finds what people and hooks said in a text of the program's own."""
-    for found in _PARTS.finditer(text):
-        if found["task"] is not None and WOKEN in found["task"]:
+    for part in _PARTS.finditer(text):
+        if part["task"] is not None and WOKEN in part["task"]:
             continue  # what the hook said stands beside it
-        if found["event"] is None:
-            yield Item("message", found["message"] if found["task"] is None else found["task"])
-        elif found["event"] != "SessionStart":
-            yield Item("context", found["context"].lstrip(": ").rstrip())
+        if part["event"] is None:
+            yield Item("message", part["message"] if part["task"] is None else part["task"])
+        elif part["event"] != "SessionStart":
+            yield Item("context", part["context"].lstrip(": ").rstrip())
 
 
 def _texts(content: Any) -> list[str]:
@@ -165,8 +165,8 @@ def _texts(content: Any) -> list[str]:
 
 
 def _agent(system: Any) -> str:
-    found = _AGENT.search("\n".join(_texts(system)))
-    return found[1] if found else ""
+    named = _AGENT.search("\n".join(_texts(system)))
+    return named[1] if named else ""
 
 
 def _schema(data: dict[str, Any]) -> dict[str, Any] | None:

@@ -32,7 +32,8 @@ SUMMARY = (
 class Model:
     """A model that says what a script says; use it as a context manager.
 
-    Without a script it does what the stand-in does without one. `told` hears of every request.
+    Without a script it does what the stand-in does without one. `on_request` is called
+    with every request.
     """
 
     def __init__(
@@ -40,11 +41,11 @@ class Model:
         script: Playable | None = None,
         *,
         port: int = 0,
-        told: Callable[[Request], None] | None = None,
+        on_request: Callable[[Request], None] | None = None,
     ) -> None:
         default = None if script is None else as_script(script)
         self._casting = Casting(default, salt=os.urandom(8).hex())
-        self.log = RequestLog(told)
+        self.log = RequestLog(on_request)
         self._playing = threading.Lock()
         try:
             self._server = _Server(self, port)

@@ -202,9 +202,9 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, msgspec.json.encode(self._model.requests))
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        told = {"content-type": "application/json", "content-length": str(len(body))}
+        usual = {"content-type": "application/json", "content-length": str(len(body))}
         try:
-            self._head(status, {**told, **(headers or {})})
+            self._head(status, {**usual, **(headers or {})})
             if self.command != "HEAD":
                 self.wfile.write(body)
         except OSError as error:

@@ -48,9 +48,9 @@ def block(index: int, step: Step) -> bytes:
                 {"type": "thinking_delta", "thinking": thinking},
                 {"type": "signature_delta", "signature": SIGNATURE},
             ]
-        case ToolUse(id=call, name=name, input=given):
+        case ToolUse(id=call, name=name, input=tool_input):
             start = {"type": "tool_use", "id": call, "name": name, "input": {}}
-            partial = msgspec.json.encode(given).decode()
+            partial = msgspec.json.encode(tool_input).decode()
             deltas = [{"type": "input_json_delta", "partial_json": partial}]
         case _:
             return b""
@@ -127,8 +127,8 @@ def _content(step: Step) -> dict[str, Any]:
             return {"type": "text", "text": text}
         case Thinking(thinking=thinking):
             return {"type": "thinking", "thinking": thinking, "signature": SIGNATURE}
-        case ToolUse(id=call, name=name, input=given):
-            return {"type": "tool_use", "id": call, "name": name, "input": given}
+        case ToolUse(id=call, name=name, input=tool_input):
+            return {"type": "tool_use", "id": call, "name": name, "input": tool_input}
         case _:
             raise AssertionError(step)
 

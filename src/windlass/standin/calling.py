@@ -161,8 +161,8 @@ def _act(talk: Conversation, call: HookedCall) -> ToolResult:
 
 def _absolute(talk: Conversation, entry: Tool) -> dict[str, Any]:
     """Fills in a tool's input and makes its paths absolute, as real models give them."""
-    given: dict[str, Any] = talk.filled(entry.input)
+    tool_input: dict[str, Any] = talk.filled(entry.input)
     for key in PATHS:
-        if entry.name in TOOLS and isinstance(given.get(key), str):
-            given[key] = str(talk.cwd / given[key])
-    return given
+        if entry.name in TOOLS and isinstance(tool_input.get(key), str):
+            tool_input[key] = str(talk.cwd / tool_input[key])
+    return tool_input

@@ -63,7 +63,7 @@ class Draft:
         self.clear()
         text = re.sub(
             r"\[Pasted text #\d+(?: \+\d+ lines)?\]",
-            lambda found: pastes.get(found[0], found[0]),
+            lambda match: pastes.get(match[0], match[0]),
             shown,
         )
         return UserMessage(text.strip(), shown=shown.strip()) if text.strip() else None

@@ -88,8 +88,10 @@ def dialog(call: HookedCall, *, columns: int, selected: int) -> list[str]:
 
 def titled(call: HookedCall, cwd: str) -> str:
     """Returns a call as `Tool(what it is about)`."""
-    given: dict[str, Any] = call.input
-    subject = given.get("command") or given.get("file_path") or given.get("pattern") or ""
+    tool_input: dict[str, Any] = call.input
+    subject = (
+        tool_input.get("command") or tool_input.get("file_path") or tool_input.get("pattern") or ""
+    )
     short = clean(str(subject)).removeprefix(f"{cwd}/").split("\n")
     return f"{call.tool}({short[0]}{'…' if len(short) > 1 else ''})"
 

@@ -35,12 +35,12 @@ def clipped(text: str) -> str:
     return f"{text[:half]}\n\n... [{len(text) - LIMIT} characters truncated] ...\n\n{text[-half:]}"
 
 
-def write(given: dict[str, Any], cwd: Path) -> ToolResult:
+def write(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Creates or replaces a file, with the folders above it."""
-    path = cwd / given["file_path"]
+    path = cwd / tool_input["file_path"]
     before = _text(path) if path.is_file() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(given["content"], encoding="utf-8", newline="")
+    path.write_text(tool_input["content"], encoding="utf-8", newline="")
     kind = "create" if before is None else "update"
     said = "created successfully at" if before is None else "updated successfully:"
     return ToolResult(
@@ -48,7 +48,7 @@ def write(given: dict[str, Any], cwd: Path) -> ToolResult:
         {
             "type": kind,
             "filePath": str(path),
-            "content": given["content"],
+            "content": tool_input["content"],
             "structuredPatch": [],
             "originalFile": before,
             "userModified": False,
@@ -56,30 +56,30 @@ def write(given: dict[str, Any], cwd: Path) -> ToolResult:
     )
 
 
-def edit(given: dict[str, Any], cwd: Path) -> ToolResult:
+def edit(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Replaces one string in a file, or all of them."""
-    path = cwd / given["file_path"]
-    return _edited(path, [given], given)
+    path = cwd / tool_input["file_path"]
+    return _edited(path, [tool_input], tool_input)
 
 
-def multi_edit(given: dict[str, Any], cwd: Path) -> ToolResult:
+def multi_edit(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Makes several replacements in a file, all or none."""
-    edits = given["edits"]
+    edits = tool_input["edits"]
     if not isinstance(edits, list) or not all(isinstance(item, dict) for item in edits):
         return failed("InputValidationError: edits must be a list of objects")
-    return _edited(cwd / given["file_path"], edits, given)
+    return _edited(cwd / tool_input["file_path"], edits, tool_input)
 
 
-def read(given: dict[str, Any], cwd: Path) -> ToolResult:
+def read(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Reads a file with numbered lines."""
-    path = cwd / given["file_path"]
+    path = cwd / tool_input["file_path"]
     if path.is_dir():
         return failed("EISDIR: illegal operation on a directory, read")
     if not path.is_file():
         return failed("File does not exist.")
     lines = _text(path).splitlines()
-    first = max(1, int(given.get("offset", 1)))
-    chosen = lines[first - 1 :][: int(given.get("limit", 2000))]
+    first = max(1, int(tool_input.get("offset", 1)))
+    chosen = lines[first - 1 :][: int(tool_input.get("limit", 2000))]
     content = "\n".join(f"{n:6d}→{line}" for n, line in enumerate(chosen, first))
     file = {
         "filePath": str(path),
@@ -91,50 +91,51 @@ def read(given: dict[str, Any], cwd: Path) -> ToolResult:
     return ToolResult(clipped(content), {"type": "text", "file": file})
 
 
-def glob(given: dict[str, Any], cwd: Path) -> ToolResult:
+def glob(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Finds files by a pattern."""
-    found = sorted(str(path) for path in _root(given, cwd).glob(given["pattern"]))[:MATCHES]
+    paths = _root(tool_input, cwd).glob(tool_input["pattern"])
+    names = sorted(str(path) for path in paths)[:MATCHES]
     return ToolResult(
-        "\n".join(found) or "No files found", {"filenames": found, "numFiles": len(found)}
+        "\n".join(names) or "No files found", {"filenames": names, "numFiles": len(names)}
     )
 
 
-def grep(given: dict[str, Any], cwd: Path) -> ToolResult:
+def grep(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Finds the files in which a pattern occurs."""
     try:
-        wanted = re.compile(given["pattern"])
+        wanted = re.compile(tool_input["pattern"])
     except re.error as error:
         return failed(f"bad pattern: {error}")
-    root = _root(given, cwd)
-    paths = [root] if root.is_file() else sorted(root.rglob(str(given.get("glob", "*"))))
-    found = [
+    root = _root(tool_input, cwd)
+    paths = [root] if root.is_file() else sorted(root.rglob(str(tool_input.get("glob", "*"))))
+    names = [
         str(path)
         for path in paths
         if path.is_file() and ".git" not in path.parts and wanted.search(_text(path))
     ][:MATCHES]
     return ToolResult(
-        f"Found {len(found)} files\n" + "\n".join(found) if found else "No files found",
-        {"mode": "files_with_matches", "filenames": found, "numFiles": len(found)},
+        f"Found {len(names)} files\n" + "\n".join(names) if names else "No files found",
+        {"mode": "files_with_matches", "filenames": names, "numFiles": len(names)},
     )
 
 
-def listing(given: dict[str, Any], cwd: Path) -> ToolResult:
+def listing(tool_input: dict[str, Any], cwd: Path) -> ToolResult:
     """Lists a folder."""
-    root = _root(given, cwd)
+    root = _root(tool_input, cwd)
     if not root.is_dir():
         return failed(f"{root} is not a directory")
     names = sorted(path.name + "/" * path.is_dir() for path in root.iterdir())
     return ToolResult("\n".join(names) or "(empty)", "\n".join(names))
 
 
-def todo_write(given: dict[str, Any], _cwd: Path) -> ToolResult:
+def todo_write(tool_input: dict[str, Any], _cwd: Path) -> ToolResult:
     """Takes note of a list of things to do."""
     return ToolResult(
-        "Todos have been modified successfully.", {"oldTodos": [], "newTodos": given["todos"]}
+        "Todos have been modified successfully.", {"oldTodos": [], "newTodos": tool_input["todos"]}
     )
 
 
-def _edited(path: Path, edits: list[dict[str, Any]], given: dict[str, Any]) -> ToolResult:
+def _edited(path: Path, edits: list[dict[str, Any]], tool_input: dict[str, Any]) -> ToolResult:
     if not path.is_file():
         return failed("File does not exist.")
     before = after = _text(path)
@@ -153,18 +154,18 @@ def _edited(path: Path, edits: list[dict[str, Any]], given: dict[str, Any]) -> T
         f"The file {path} has been updated successfully.",
         {
             "filePath": str(path),
-            "oldString": given.get("old_string", ""),
-            "newString": given.get("new_string", ""),
+            "oldString": tool_input.get("old_string", ""),
+            "newString": tool_input.get("new_string", ""),
             "originalFile": before,
             "structuredPatch": [],
             "userModified": False,
-            "replaceAll": bool(given.get("replace_all")),
+            "replaceAll": bool(tool_input.get("replace_all")),
         },
     )
 
 
-def _root(given: dict[str, Any], cwd: Path) -> Path:
-    return cwd / str(given.get("path") or ".")
+def _root(tool_input: dict[str, Any], cwd: Path) -> Path:
+    return cwd / str(tool_input.get("path") or ".")
 
 
 def _text(path: Path) -> str:
@@ -186,11 +187,11 @@ TOOLS: dict[str, tuple[FileTool, tuple[str, ...]]] = {
 TEXTS = frozenset({"file_path", "content", "old_string", "new_string", "pattern", "command"})
 
 
-def missing(given: dict[str, Any], needed: tuple[str, ...]) -> str | None:
+def missing(tool_input: dict[str, Any], needed: tuple[str, ...]) -> str | None:
     """Says which parameter a call lacks or gives in the wrong type."""
     for key in needed:
-        if key not in given:
+        if key not in tool_input:
             return f"InputValidationError: The required parameter `{key}` is missing"
-        if key in TEXTS and not isinstance(given[key], str):
+        if key in TEXTS and not isinstance(tool_input[key], str):
             return f"InputValidationError: The parameter `{key}` must be a string"
     return None

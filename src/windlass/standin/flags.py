@@ -113,31 +113,31 @@ CHOICES = {
 
 def parse_flags(argv: Sequence[str]) -> Flags:
     """Reads the command line; raises UsageError with what to print."""
-    found = Flags()
+    flags = Flags()
     words = [*argv]
     while words:
         word = words.pop(0)
         if word == "--":
-            _positional(found, words)
+            _positional(flags, words)
             break
         flag, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if equals:
             words.insert(0, value)
         if flag in SWITCHES:
-            setattr(found, SWITCHES[flag], True)
+            setattr(flags, SWITCHES[flag], True)
         elif flag in VALUES:
-            _set(found, flag, words)
+            _set(flags, flag, words)
         elif flag in LISTS:
-            getattr(found, LISTS[flag]).extend(_listed(flag, words, single=bool(equals)))
+            getattr(flags, LISTS[flag]).extend(_listed(flag, words, single=bool(equals)))
         elif word.startswith("-") and word != "-":
             raise UsageError(f"error: unknown option '{flag}'")
         else:
-            _positional(found, [word])
-    _check(found)
-    return found
+            _positional(flags, [word])
+    _check(flags)
+    return flags
 
 
-def _set(found: Flags, flag: str, words: list[str]) -> None:
+def _set(flags: Flags, flag: str, words: list[str]) -> None:
     if not words:
         raise UsageError(f"error: option '{flag} <value>' argument missing")
     value = words.pop(0)
@@ -150,14 +150,14 @@ def _set(found: Flags, flag: str, words: list[str]) -> None:
     if flag == "--max-turns":
         if not value.isdigit() or int(value) == 0:
             raise UsageError(f"error: option '{flag}' must be a positive number, not '{value}'")
-        found.max_turns = int(value)
+        flags.max_turns = int(value)
         return
     if flag == "--max-budget-usd":
         if not re.fullmatch(r"\d*\.?\d+", value) or float(value) == 0:
             raise UsageError(f"error: option '{flag}' must be a positive number, not '{value}'")
-        found.max_usd = float(value)
+        flags.max_usd = float(value)
         return
-    setattr(found, VALUES[flag], value)
+    setattr(flags, VALUES[flag], value)
 
 
 def _listed(flag: str, words: list[str], *, single: bool) -> list[str]:
@@ -177,24 +177,24 @@ def split_rules(text: str) -> list[str]:
     return re.findall(r"(?:[^\s,(]+(?:\([^)]*\))?)", text)
 
 
-def _positional(found: Flags, words: list[str]) -> None:
+def _positional(flags: Flags, words: list[str]) -> None:
     for word in words:
-        if found.prompt is not None:
+        if flags.prompt is not None:
             raise UsageError("error: too many arguments. Expected 1 argument.")
-        found.prompt = word
+        flags.prompt = word
 
 
-def _check(found: Flags) -> None:
-    if found.session_id is not None and not UUID.fullmatch(found.session_id):
+def _check(flags: Flags) -> None:
+    if flags.session_id is not None and not UUID.fullmatch(flags.session_id):
         raise UsageError("Error: Invalid session ID. Must be a valid UUID.")
-    if found.session_id and found.resume and not found.fork_session:
+    if flags.session_id and flags.resume and not flags.fork_session:
         raise UsageError(
             "Error: --session-id can only be used with --continue or --resume "
             "if --fork-session is also specified."
         )
-    if found.input_format == "stream-json" and found.output_format != "stream-json":
+    if flags.input_format == "stream-json" and flags.output_format != "stream-json":
         raise UsageError("Error: --input-format=stream-json requires output-format=stream-json.")
-    if found.print and found.output_format == "stream-json" and not found.verbose:
+    if flags.print and flags.output_format == "stream-json" and not flags.verbose:
         raise UsageError(
             "Error: When using --print, --output-format=stream-json requires --verbose"
         )

@@ -121,8 +121,8 @@ class HookRunner:
             _fold_json(outcome, hook.event, answer)
 
     def _expanded(self, value: str, hook: ConfiguredHook) -> str:
-        def replaced(found: re.Match[str]) -> str:
-            return self._env.get(found[1], "") if found[1] in hook.allowed_env else ""
+        def replaced(variable: re.Match[str]) -> str:
+            return self._env.get(variable[1], "") if variable[1] in hook.allowed_env else ""
 
         return re.sub(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?", replaced, value)
 

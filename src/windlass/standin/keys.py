@@ -85,11 +85,11 @@ class Decoder:
         if held.startswith(b"\x1b\x1b"):
             keys.append(Key("escape"))
             return 1
-        found = _SEQUENCE.match(held)
-        if found:
-            if found[0] in _ARROWS:
-                keys.append(Key(_ARROWS[found[0]]))
-            return found.end()
+        sequence = _SEQUENCE.match(held)
+        if sequence:
+            if sequence[0] in _ARROWS:
+                keys.append(Key(_ARROWS[sequence[0]]))
+            return sequence.end()
         return 0 if _BEGUN.fullmatch(held) else 1
 
     def _typed(self, keys: list[Key]) -> int:

@@ -33,22 +33,22 @@ class PermissionRules(msgspec.Struct):
     ask: list[str] = []
 
 
-def decide(rules: PermissionRules, tool: str, given: dict[str, Any]) -> Verdict:
+def decide(rules: PermissionRules, tool: str, tool_input: dict[str, Any]) -> Verdict:
     """Says what the rules make of a call; hooks have spoken before."""
-    if any(matches(rule, tool, given, every=False) for rule in rules.deny):
+    if any(matches(rule, tool, tool_input, every=False) for rule in rules.deny):
         return "deny"
     if rules.mode == "bypassPermissions":
         return "allow"
-    if any(matches(rule, tool, given, every=False) for rule in rules.ask):
+    if any(matches(rule, tool, tool_input, every=False) for rule in rules.ask):
         return "ask"
-    if _allowed(rules.allow, tool, given):
+    if _allowed(rules.allow, tool, tool_input):
         return "allow"
     if tool in READING or (tool in EDITING and rules.mode == "acceptEdits"):
         return "allow"
     return "deny" if rules.mode == "dontAsk" else "ask"
 
 
-def matches(rule: str, tool: str, given: dict[str, Any], *, every: bool = True) -> bool:
+def matches(rule: str, tool: str, tool_input: dict[str, Any], *, every: bool = True) -> bool:
     """Says whether one rule covers a call: every simple command of a line, or any of them."""
     parsed = _RULE.fullmatch(rule.strip())
     if not parsed or not fnmatchcase(tool, parsed["tool"]):
@@ -57,17 +57,17 @@ def matches(rule: str, tool: str, given: dict[str, Any], *, every: bool = True) 
     if content is None or content in {"", "*", ":*"}:
         return True
     if tool == "Bash":
-        commands = _commands(str(given.get("command", "")))
+        commands = _commands(str(tool_input.get("command", "")))
         covered = [_command_matches(content, command) for command in commands]
         return bool(covered) and (all(covered) if every else any(covered))
-    path = str(given.get("file_path", given.get("path", "")))
+    path = str(tool_input.get("file_path", tool_input.get("path", "")))
     return fnmatchcase(path, content) or fnmatchcase(path, f"*/{content.lstrip('./')}")
 
 
-def _allowed(rules: Sequence[str], tool: str, given: dict[str, Any]) -> bool:
+def _allowed(rules: Sequence[str], tool: str, tool_input: dict[str, Any]) -> bool:
     if tool != "Bash":
-        return any(matches(rule, tool, given) for rule in rules)
-    line = str(given.get("command", ""))
+        return any(matches(rule, tool, tool_input) for rule in rules)
+    line = str(tool_input.get("command", ""))
     if _HIDDEN.search(line):
         return any(matches(rule, tool, {"command": ""}) for rule in rules)
     commands = _commands(line)

@@ -67,8 +67,8 @@ def _receive(loop: Loop, connection: socket.socket, timeout: float) -> bytes:
 
 
 def _complete(answer: bytearray) -> bool:
-    head, found, body = bytes(answer).partition(b"\r\n\r\n")
-    length = re.search(rb"(?i)\r\ncontent-length:\s*(\d+)", head) if found else None
+    head, blank_line, body = bytes(answer).partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length:\s*(\d+)", head) if blank_line else None
     return bool(length) and len(body) >= int(length[1] if length else 0)
 
 

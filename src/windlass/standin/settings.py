@@ -43,15 +43,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     idle_notice: float = IDLE_NOTICE_MS / 1000
 
 
-def load_settings(given: str | None, plugin_dirs: Sequence[str]) -> Settings:
+def load_settings(source: str | None, plugin_dirs: Sequence[str]) -> Settings:
     """Reads `--settings` (a file, or JSON itself) and the hooks of each plugin."""
-    data = _read(given) if given else {}
+    data = _read(source) if source else {}
     hooks = _hooks(data.get("hooks"), plugin=None)
     for folder in plugin_dirs:
         file = Path(folder) / "hooks" / "hooks.json"
         if file.is_file():
-            found = _object(file.read_bytes(), str(file))
-            hooks += _hooks(found.get("hooks", found), plugin=str(Path(folder).resolve()))
+            table = _object(file.read_bytes(), str(file))
+            hooks += _hooks(table.get("hooks", table), plugin=str(Path(folder).resolve()))
     permissions = data.get("permissions")
     permissions = permissions if isinstance(permissions, dict) else {}
     env = data.get("env")
@@ -66,38 +66,38 @@ def load_settings(given: str | None, plugin_dirs: Sequence[str]) -> Settings:
     )
 
 
-def _read(given: str) -> dict[str, Any]:
-    if given.lstrip().startswith("{"):
-        return _object(given.encode(), "--settings")
+def _read(source: str) -> dict[str, Any]:
+    if source.lstrip().startswith("{"):
+        return _object(source.encode(), "--settings")
     try:
-        return _object(Path(given).read_bytes(), given)
+        return _object(Path(source).read_bytes(), source)
     except OSError:
-        raise UsageError(f"Error: Settings file not found: {given}") from None
+        raise UsageError(f"Error: Settings file not found: {source}") from None
 
 
 def _object(data: bytes, name: str) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(data)
+        value = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
         raise UsageError(f"Error: {name} is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise UsageError(f"Error: {name} must hold a JSON object")
-    return found
+    return value
 
 
 def _hooks(table: Any, *, plugin: str | None) -> list[ConfiguredHook]:
     """Flattens event -> matchers -> hooks; what is not understood is left out."""
-    found = []
+    hooks = []
     for event, groups in table.items() if isinstance(table, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             entries = group.get("hooks", ()) if isinstance(group, dict) else ()
             matcher = str(group.get("matcher", "")) if isinstance(group, dict) else ""
-            found += [
+            hooks += [
                 _hook(entry, event, matcher, plugin)
                 for entry in entries
                 if isinstance(entry, dict) and entry.get("type") in {"command", "http"}
             ]
-    return found
+    return hooks
 
 
 def _hook(entry: dict[str, Any], event: str, matcher: str, plugin: str | None) -> ConfiguredHook:

@@ -44,13 +44,13 @@ class Shell:
         self._ended = ended
         self.tasks: dict[str, Task] = {}
 
-    def run(self, given: dict[str, Any], call: str) -> ToolResult:
+    def run(self, tool_input: dict[str, Any], call: str) -> ToolResult:
         """Runs a command; a failing one is a result too."""
-        if given.get("run_in_background"):
-            return self._start(given, call)
-        limit = given.get("timeout", TIMEOUT_MS)
+        if tool_input.get("run_in_background"):
+            return self._start(tool_input, call)
+        limit = tool_input.get("timeout", TIMEOUT_MS)
         seconds = (limit if isinstance(limit, int | float) else TIMEOUT_MS) / 1000
-        child = Child(self._children, self._argv(given), cwd=str(self._cwd), env=self._env)
+        child = Child(self._children, self._argv(tool_input), cwd=str(self._cwd), env=self._env)
         in_time = child.wait(seconds)
         if not in_time:
             child.end()
@@ -76,19 +76,19 @@ class Shell:
             for task in self.tasks.values()
         ]
 
-    def _start(self, given: dict[str, Any], call: str) -> ToolResult:
+    def _start(self, tool_input: dict[str, Any], call: str) -> ToolResult:
         name = "b" + os.urandom(4).hex()
         self._outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._outputs / f"{name}.output"
         with path.open("wb") as output:
             child = Child(
                 self._children,
-                self._argv(given),
+                self._argv(tool_input),
                 cwd=str(self._cwd),
                 env=self._env,
                 output=output,
             )
-        description = str(given.get("description") or given["command"])
+        description = str(tool_input.get("description") or tool_input["command"])
         task = Task(name, call, description, str(path), child)
         self.tasks[name] = task
         child.on_exit = lambda _: self._exited(task)
@@ -101,8 +101,8 @@ class Shell:
         del self.tasks[task.id]
         self._ended(task)
 
-    def _argv(self, given: dict[str, Any]) -> list[str]:
-        return [_shell(self._env.get("SHELL", "")), "-c", given["command"]]
+    def _argv(self, tool_input: dict[str, Any]) -> list[str]:
+        return [_shell(self._env.get("SHELL", "")), "-c", tool_input["command"]]
 
 
 def notification(task: Task) -> str:

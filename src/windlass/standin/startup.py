@@ -41,10 +41,10 @@ def make_rules(flags: Flags, settings: Settings) -> PermissionRules:
     )
 
 
-def find_script(given: str | None, cwd: Path, env: Mapping[str, str]) -> Script | None:
+def find_script(wanted: str | None, cwd: Path, env: Mapping[str, str]) -> Script | None:
     """Reads the script of this session; None when there is none and the default shall play."""
-    if given:
-        return _parsed(Path(given))
+    if wanted:
+        return _parsed(Path(wanted))
     task, step = env.get("WINDLASS_TASK"), env.get("WINDLASS_STEP")
     names = [f"{task}.{step}.json"] if task and step else []
     names += [f"{task}.json"] if task else []
@@ -72,8 +72,8 @@ def check_system_prompt(flags: Flags) -> None:
 
 def config_folder() -> Path:
     """Returns the folder in which sessions are kept."""
-    given = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(given).absolute() if given else Path.home() / ".claude"
+    folder = os.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(folder).absolute() if folder else Path.home() / ".claude"
 
 
 def open_transcript(flags: Flags, cwd: Path) -> tuple[Transcript, str]:

@@ -57,7 +57,7 @@ def run(call: Call) -> int:
     script = _read(call.args.script) if call.args.script else None
     prompts = [_given(words) for words in call.args.prompts]
     came: SimpleQueue[Request] = SimpleQueue()
-    with Model(script, port=call.args.port, told=came.put) as model:
+    with Model(script, port=call.args.port, on_request=came.put) as model:
         for pattern, reply in reversed(prompts):
             model.for_prompt(pattern, reply)
         _line(call, {"url": model.url, "port": model.port})
