@@ -85,7 +85,7 @@ class Server:
         self._open[path] = listening
 
     async def close(self, path: Path) -> None:
-        """Closes one socket."""
+        """Closes the socket at that path, if it is open."""
         listening = self._open.pop(path, None)
         if listening is not None:
             # In this order: a socket with nobody behind it means that the daemon was killed.

@@ -21,7 +21,7 @@ class Caller(NamedTuple):
 
     @property
     def kind(self) -> Literal["person", "agent"]:
-        """Which of the two."""
+        """Whether the caller is the person or an agent."""
         return "person" if self.agent is None else "agent"
 
     def require_agent(self) -> Uid:

@@ -46,7 +46,7 @@ _ALSO = ("/var/lib/ca-certificates", "/sys/devices/system/cpu", "/run/current-sy
 
 
 def find() -> str | None:
-    """Finds the program."""
+    """The path of bubblewrap's program; None if it is not installed."""
     return shutil.which("bwrap") or shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
 
 

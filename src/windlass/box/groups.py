@@ -99,7 +99,7 @@ def sweep() -> None:
 
 
 def forget() -> None:
-    """Has it tried again what works."""
+    """Forgets where groups can be made, so that the next question tries it again."""
     _places.cache_clear()
 
 

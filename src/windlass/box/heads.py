@@ -58,7 +58,7 @@ def receive(client: _socket.socket, end: float) -> bytes:
 
 
 def answer(client: _socket.socket, refusal: Refused) -> None:
-    """Tells a client why not."""
+    """Tells a client why its request was refused."""
     body = f"windlass: {refusal.why}\n{refusal.hint}".strip().encode("utf-8", "replace") + b"\n"
     reasons = {400: b"Bad Request", 403: b"Forbidden", 502: b"Bad Gateway"}
     client.sendall(

@@ -75,7 +75,7 @@ class _Rest:
         self.left = left
 
     def take(self, size: int) -> bytes:
-        """Takes that many."""
+        """Takes that many bytes from the front; ValueError if there are fewer."""
         if len(self.left) < size:
             raise ValueError("broken TLS")
         taken, self.left = self.left[:size], self.left[size:]

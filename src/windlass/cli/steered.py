@@ -9,12 +9,12 @@ from windlass.cli.call import Call
 
 
 def take(parser: ArgumentParser) -> None:
-    """Adds the agents."""
+    """Takes the agents that are meant."""
     parser.add_argument("agents", nargs="+", metavar="AGENT")
 
 
 def each(call: Call, verb: str, **more: Any) -> int:
-    """Asks it for each agent, in order."""
+    """Asks the same verb for each agent, in order."""
     done = [call.ask(verb, agent=name, **more) for name in call.args.agents]
     call.data(done)
     for agent in done:

@@ -68,14 +68,14 @@ class Unavailable(WindlassError):
 
 
 class Denied(WindlassError):
-    """Refused by policy."""
+    """Policy refuses this."""
 
     kind = "denied"
     exit_code = 7
 
 
 class NotFound(WindlassError):
-    """No such thing."""
+    """There is no such thing."""
 
     kind = "not_found"
     exit_code = 8

@@ -38,7 +38,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fast: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
 
     def of(self, used: Usage) -> float:
-        """What that usage costs in USD."""
+        """Prices usage of one model, in USD."""
         write_5m = 1.25 * self.input if self.cache_write_5m is None else self.cache_write_5m
         write_1h = 2 * self.input if self.cache_write_1h is None else self.cache_write_1h
         read = 0.1 * self.input if self.cache_read is None else self.cache_read

@@ -121,7 +121,7 @@ UNKNOWN = words("")
 
 
 def sentence(reason: Reason) -> str:
-    """What people are told."""
+    """A reason as a sentence for people."""
     return _filled(reason, _SENTENCES[reason.kind])
 
 

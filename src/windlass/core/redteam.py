@@ -30,7 +30,7 @@ class Attack(NamedTuple):
 
 
 def table() -> list[Attack]:
-    """Every line, in order."""
+    """The attacks in the order of their numbers, with the outcome at each level."""
     return [
         Attack(number, attack, dict(zip(LEVELS, (hooks, host, *_STRONG), strict=True)), note)
         for number, (attack, hooks, host, note) in enumerate(_LINES, start=1)

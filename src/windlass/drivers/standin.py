@@ -37,18 +37,18 @@ class StandinDriver:
         return __version__
 
     def require_ready(self, request: SessionRequest) -> None:
-        """Asks nothing of anybody."""
+        """The stand-in needs no login and no trust, so nothing is refused."""
 
     def reaches(self, request: SessionRequest) -> tuple[str, ...]:  # noqa: ARG002 - as below
-        """Needs nobody."""
+        """The stand-in asks no model, so it needs no host."""
         return ()
 
     def trusts(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
-        """Trusts every folder."""
+        """The stand-in trusts every folder."""
         return True
 
     def asks_for_trust(self, request: SessionRequest) -> Launch | None:  # noqa: ARG002 - as above
-        """Never asks."""
+        """The stand-in never asks whether to trust a folder."""
         return None
 
     def metered(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session

@@ -170,7 +170,7 @@ class Follower:
             self.follow()
 
     def go_back(self) -> None:
-        """Undoes `follow`."""
+        """Undoes `follow`: the checkout shows the old commit again."""
         self._move(self._new, self._old)
 
     def _refuse_untracked(self) -> None:

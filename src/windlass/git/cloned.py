@@ -91,7 +91,7 @@ class _CloneFollower(Follower):
             self.follow()
 
     def go_back(self) -> None:
-        """Undoes `follow`."""
+        """Undoes `follow`: the clone's branch is where it was."""
         if self._is_on_it():
             super().go_back()
         self._set(self._old, self._new)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work is now."""
+    """A salvage that is complete: the ref that keeps it, and what it holds."""
 
     ref: str
     commit: str

@@ -33,7 +33,7 @@ def add(writing: Writing, message: Message) -> Message:
 
 
 def change(writing: Writing, message: Message, **values: Any) -> Message:
-    """Changes a message, and its row."""
+    """Changes these columns of a message; returns the message with them."""
     changed = msgspec.structs.replace(message, **values)
     this = _C.number == message.number
     writing.connection.execute(sa.update(t.messages).where(this).values(records.stored(values)))

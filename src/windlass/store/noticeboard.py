@@ -49,7 +49,7 @@ class Unread(NamedTuple):
 def put(
     writing: Writing, repo: RepoId, *, sender: str, kind: str, text: str, message: str | None
 ) -> Notice:
-    """Keeps one more."""
+    """Adds a notice to the queue of a repository."""
     values = {
         "repo": repo,
         "at": writing.now,
@@ -91,7 +91,7 @@ def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
 
 
 def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
-    """How many nobody has yet."""
+    """How many notices of a repository nobody has taken yet."""
     query = sa.select(sa.func.count()).where(
         t.notices.c.repo == repo, t.notices.c.taken_at.is_(None)
     )

@@ -12,7 +12,7 @@ EXAMPLES = ("wl archive list", "wl archive show api")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes which one."""
+    """Takes the id of an archive, or none to list them all."""
     verbs = parser.add_subparsers(dest="verb", metavar="list|show")
     verbs.add_parser("list", help="list them, newest first")
     shown = verbs.add_parser("show", help="show one")
@@ -20,7 +20,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Lists the archives, or prints the files of one."""
     wanted = getattr(call.args, "archive", None)
     archives = call.ask("archives", archive=wanted)
     if wanted is None:

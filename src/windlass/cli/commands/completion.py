@@ -44,7 +44,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints the script for that shell."""
     script = _SCRIPTS[call.args.shell]
     call.data({"shell": call.args.shell, "script": script})
     call.say(script.rstrip("\n"))

@@ -39,7 +39,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     args = call.args
     if args.verb in (None, "list"):
         settings = call.ask("config")

@@ -31,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints them."""
+    """Prints what was spent, as a table."""
     args = call.args
     costs = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos)
     call.data(costs)

@@ -31,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     match call.args.verb:
         case "start":
             daemon_start.start()

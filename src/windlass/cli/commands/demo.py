@@ -31,7 +31,7 @@ _PATIENCE = 60.0
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes what to leave."""
+    """Takes whether to remove the scratch folder afterwards."""
     parser.add_argument("--clean", action="store_true", help="remove the scratch folder afterwards")
 
 

@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints them."""
+    """Prints what the agent was denied, and what would allow it."""
     denials = call.ask("denials", agent=call.args.agent, hook=call.args.hook)
     if call.args.suggest:
         return _suggest(call, denials)

@@ -27,7 +27,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     return _trust(call) if call.args.verb == "trust" else _list(call)
 
 

@@ -36,7 +36,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Explains one or the other."""
+    """Explains a screen or a tool call."""
     return _tool(call) if call.args.verb == "tool" else _screen(call)
 
 

@@ -57,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     verb = call.args.verb or "status"
     asked = {name: getattr(call.args, name, None) for name in ("where", "instructions")} | {
         "config_folder": _config_folder()

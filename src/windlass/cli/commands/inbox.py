@@ -20,7 +20,7 @@ EXAMPLES = ("wl inbox", "wl inbox api --all", "wl inbox api --sent")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes whose, and which."""
+    """Takes whose messages, and which of them."""
     parser.add_argument("agent", nargs="?", help="whose; yours without")
     parser.add_argument("--all", action="store_true", help="also what is dealt with or failed")
     parser.add_argument("--sent", action="store_true", help="what it sent, not what it got")
@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints them."""
+    """Prints the messages, one a line."""
     args = call.args
     asked = {"agent": args.agent} if args.agent else {}
     messages = call.ask("inbox", **asked, all=args.all, sent=args.sent, last=args.last)

@@ -40,7 +40,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints what is known of the agent, or what it was told at its start."""
     if call.args.prompt:
         prompt = call.ask("prompt", agent=call.args.agent)
         call.data(prompt)

@@ -20,7 +20,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Does it."""
+    """Sets the repository up and says what was written."""
     done = call.ask("init", accept=call.args.accept)
     call.data(done)
     call.tell(f"{done['root']} is known as {done['id']}")

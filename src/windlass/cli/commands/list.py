@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints them."""
+    """Prints the agents as a table."""
     everything = call.args.all
     listed = call.ask("agents", manager=call.args.manager, all_repos=everything, ended=everything)
     call.data(listed)

@@ -20,7 +20,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints the events, and with --follow those that come."""
     args = call.args
     events = call.ask("log", agent=args.agent, last=max(1, args.lines))
     if not args.follow:

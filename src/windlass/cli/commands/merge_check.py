@@ -17,7 +17,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints whether the merge would go through, and why not."""
     verdict = call.ask("merge-check", agent=call.args.agent, into=call.args.into)
     call.data(verdict)
     good = not verdict["problems"]

@@ -33,7 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     return _show(call) if call.args.verb == "show" else acknowledge(call, call.args.messages)
 
 

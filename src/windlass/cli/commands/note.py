@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Writes it."""
+    """Writes the line into the agent's log."""
     done = call.ask("note", agent=call.args.agent, text=" ".join(call.args.text))
     call.data(done)
     call.tell(done["noted"])

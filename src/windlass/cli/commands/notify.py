@@ -29,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Posts it."""
+    """Posts the notice."""
     text = worded(call.args.text)
     if not text.strip():
         raise UserError("nothing to say", 'wl notify "what happened", or the text on stdin')

@@ -15,7 +15,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints the folder."""
     place = call.ask("place", agent=call.args.agent)
     call.data(place)
     call.say(place["path"])

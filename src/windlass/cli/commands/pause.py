@@ -16,5 +16,5 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Does it to each."""
+    """Pauses each agent."""
     return steered.each(call, "pause")

@@ -18,14 +18,14 @@ EXAMPLES = ("wl questions", "wl questions --all --json")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes which."""
+    """Takes whether to list those that are answered too."""
     parser.add_argument(
         "--all", action="store_true", help="also those that were answered or are over"
     )
 
 
 def run(call: Call) -> int:
-    """Prints them."""
+    """Prints the questions, each with the command that answers it."""
     questions = call.ask("questions", all=call.args.all)
     call.data(questions)
     if not questions:

@@ -18,7 +18,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Does it."""
+    """Gives the agent its new manager."""
     if bool(call.args.manager) == call.args.none:
         raise UserError("name a manager or say --none", "wl reassign AGENT MANAGER")
     done = call.ask("reassign", agent=call.args.agent, parent=call.args.manager or "")

@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     if call.args.verb in ("add", "remove"):
         done = call.ask(f"repo.{call.args.verb}", repo=call.args.repo)
         call.data(done)

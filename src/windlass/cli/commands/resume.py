@@ -21,6 +21,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Does it to each."""
+    """Resumes each agent."""
     args = call.args
     return steered.each(call, "resume", max_usd=args.max_budget, max_seconds=args.time_limit)

@@ -21,7 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints the commits and the uncommitted work of each agent."""
     status = call.ask("status", agent=call.args.agent)
     call.data(status)
     if call.json:

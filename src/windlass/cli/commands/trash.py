@@ -35,7 +35,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Dispatches."""
+    """Runs the verb that was given."""
     match call.args.verb:
         case "show":
             return _show(call)

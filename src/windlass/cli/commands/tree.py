@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Draws it."""
+    """Draws the tree of agents."""
     listed = call.ask("agents", manager=call.args.agent)
     call.data(listed)
     for line in render.tree(call, listed):

@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Does it and says what is back."""
+    """Takes back the last ending or reassignment, and says what is back."""
     done = call.ask("undo")
     call.data(done)
     for agent in done["restored"]:

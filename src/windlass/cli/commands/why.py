@@ -25,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Prints it."""
+    """Prints how the state of an agent, or of a message, is known."""
     if (call.args.agent or "").startswith(MESSAGE):
         return _message(call)
     why = call.ask("why", agent=call.args.agent, history=call.args.history)

@@ -31,7 +31,7 @@ def is_end(line: str) -> bool:
 
 
 def nothing_drawn(seen: Layout) -> Found | None:
-    """Nothing is there yet."""
+    """The program has drawn nothing yet."""
     if any(seen.lines):
         return None
     return State.CREATING, "nothing-drawn", "the screen is empty"

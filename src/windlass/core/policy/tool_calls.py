@@ -37,7 +37,7 @@ Verdict = Literal["allow", "deny", "ask"]
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call, before it happens."""
+    """One call of a tool, as a hook tells of it before it happens."""
 
     tool: str
     input: dict[str, Any]

@@ -20,7 +20,7 @@ _OURS = ("wl", "windlass")
 
 
 class Entered(NamedTuple):
-    """Where a line may go."""
+    """The folders that a line may enter, and the agents whose workspaces it may."""
 
     folders: frozenset[str]
     """Absolute, as they are written: neither links nor what is there was looked at."""

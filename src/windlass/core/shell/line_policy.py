@@ -37,7 +37,7 @@ _REPEATABLE = re.compile(r"[^'*]{1,300}")
 
 
 class LineReading(NamedTuple):
-    """What a line was found to be."""
+    """What one line says: its commands, and what cannot be known of them."""
 
     node: Node | None
     """None when it cannot be read at all."""

@@ -13,7 +13,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 class ShellLine(NamedTuple):
-    """A line that could be read."""
+    """A line that could be read, as a tree."""
 
     node: Node
     sums: frozenset[str]
@@ -39,7 +39,7 @@ def read(text: str) -> ShellLine:
 
 
 def word(text: str) -> Word | None:
-    """Reads one word."""
+    """Reads the word that a text begins with; None if it begins with none."""
     return Grammar(text).word()
 
 

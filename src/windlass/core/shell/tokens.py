@@ -109,7 +109,7 @@ class Tokens(Words):
         return ahead
 
     def expect(self, sign: str) -> None:
-        """Takes a sign."""
+        """Takes this sign, or raises Broken."""
         self.gap()
         if self.peek() != sign:
             raise Broken(f"{sign} is missing")
@@ -123,7 +123,7 @@ class Tokens(Words):
         return word
 
     def plain_word(self) -> str:
-        """Reads a word that is what it says."""
+        """Reads a word without quotes, variables or the like, as a name is."""
         word = self.some_word()
         if not word.plain or word.dynamic:
             raise Broken("a name that is not plain")

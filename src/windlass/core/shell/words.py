@@ -43,7 +43,7 @@ class Words:
         raise NotImplementedError
 
     def inner(self, text: str) -> Words:
-        """A reader of another text."""
+        """A reader of another text, which stands inside this one."""
         raise NotImplementedError
 
     def require_no_document(self) -> None:
@@ -52,7 +52,7 @@ class Words:
             raise Broken("a line that goes on where its here-document begins")
 
     def peek(self, length: int = 1) -> str:
-        """What comes next."""
+        """The next characters, without taking them."""
         return self.text[self.at : self.at + length]
 
     def word(self) -> Word | None:
@@ -260,7 +260,7 @@ class Words:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours of the same sort as one."""
+    """Joins neighbouring pieces of the same kind into one."""
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None

@@ -59,7 +59,7 @@ class SchemaChange:
         self.reached(name)
 
     def reached(self, name: str) -> None:
-        """Says that this much is done."""
+        """Tells the failpoints that this much of the migration is done."""
         self._reached(f"migration.{self._number:03}.{name}")
 
     def _left_empty(self, table: sa.Table) -> bool:

@@ -1,4 +1,4 @@
-"""What confines each agent."""
+"""Schema 3: what confines each agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of an agent, as data."""
+"""Schema 6: what was seen of an agent, as data beside the sentence."""
 
 from __future__ import annotations
 
