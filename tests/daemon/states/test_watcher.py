@@ -73,7 +73,7 @@ def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at
     text = "".join(line.rstrip("\n") + "\n" for line in lines)
     (folder / "output").write_text(text)
     hearing = OutputSource(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
-    hearing.hear(fox, session, Printed(len(text), printed_at))
+    hearing.read(fox, session, Printed(len(text), printed_at))
 
 
 def state_of_fox(context: Context) -> State:

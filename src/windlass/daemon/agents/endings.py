@@ -232,7 +232,7 @@ def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) ->
 
 
 def archive_name(agent: Agent, stamp: str) -> str:
-    """The folder that an agent's own goes to."""
+    """The name of the archive folder that an agent's own folder becomes."""
     return f"{stamp}-{agent.id}"
 
 
@@ -278,7 +278,7 @@ def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid
 
 
 def still_live(context: Context, uid: Uid) -> Agent:
-    """An agent that must not have ended meanwhile."""
+    """Returns an agent as it is now; raises Conflict if it has ended meanwhile."""
     agent = context.store.read(lambda c: rows.agent(c, uid))
     if agent is None or agent.ended_at is not None:
         name = agent.id if agent else uid

@@ -25,7 +25,7 @@ _AT_ONCE = 200
 
 
 class IntentRetention:
-    """Removes what nobody needs any more."""
+    """Removes finished intents that are old and that nobody could undo any more."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -275,7 +275,7 @@ def _contains(git: Repository, tip: str, head: str) -> bool:
 
 
 def uncommitted(work: WorkStatus) -> list[str]:
-    """Everything that no commit has."""
+    """The paths of a workspace that hold something which no commit has."""
     return sorted({*work.staged, *work.unstaged, *work.untracked, *work.conflicted, *work.nested})
 
 

@@ -40,7 +40,7 @@ def routes(
     interrupts: Interrupts,
     notes: Notes,
 ) -> dict[str, Verb | Wait]:
-    """Verb by verb."""
+    """Returns what answers each verb, with its request, its reply and its callers."""
     does = partial(IntentVerb, intents)
     return {
         "end": Verb(wire.EndRequest, wire.EndReply, does("end", endings.begin), callers="both"),

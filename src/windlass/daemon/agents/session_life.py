@@ -39,7 +39,7 @@ _BEGINNING = 1 << 20
 
 
 class AgentSockets(Protocol):
-    """An agent's sockets."""
+    """Opens and closes the sockets over which an agent and its hooks reach the daemon."""
 
     def open(self, uid: Uid) -> None:
         """Opens them; safe to call again."""

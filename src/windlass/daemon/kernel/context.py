@@ -101,7 +101,7 @@ class FailedFetch(NamedTuple):
 
 
 class Context:
-    """One per daemon."""
+    """What the services of one daemon share; built once, before any of them."""
 
     def __init__(
         self,

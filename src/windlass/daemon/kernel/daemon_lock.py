@@ -15,7 +15,7 @@ _PATIENCE = 0.5
 
 
 class Lock:
-    """Held for the life of the daemon."""
+    """The lock that a daemon holds for as long as it lives."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -167,7 +167,7 @@ Tell = Callable[[Writing, Intent, str], Any]
 
 
 class Intents:
-    """Runs operations, once per key."""
+    """Runs operations: whatever is asked for twice under one key is done once."""
 
     def __init__(
         self,

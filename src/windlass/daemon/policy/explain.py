@@ -16,7 +16,7 @@ from windlass.daemon.policy import decisions, grants
 
 
 class Explanations:
-    """Answers it; nothing is recorded, and nobody's hook was asked."""
+    """Answers `wl explain tool`; nothing is recorded, and no hook is asked."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -16,7 +16,7 @@ _TRUST = Refusal("agents do not accept what people are asked")
 
 
 def routes(context: Context) -> dict[str, Verb | Wait]:
-    """Verb by verb."""
+    """Returns what answers each verb, with its request, its reply and its callers."""
     configuration, repositories = Configuration(context), Repositories(context)
     machine = Machine(context)
     return {

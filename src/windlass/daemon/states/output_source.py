@@ -48,7 +48,7 @@ class Printed(NamedTuple):
 
 
 class Results(Protocol):
-    """What is interested in how turns ended."""
+    """Somebody who is told how each turn ended."""
 
     def take_result(
         self, writing: Writing, agent: Agent, session: Session, result: Mapping[str, Any]
@@ -73,11 +73,11 @@ class OutputSource:
             return Printed(0, 0.0)
         return Printed(status.st_size, min(self._context.clock.now(), status.st_mtime))
 
-    def behind(self, agent: Agent, session: Session) -> bool:
+    def has_unread(self, agent: Agent, session: Session) -> bool:
         """Whether there is output that was not read."""
         return bool(self.printed(agent, session).size > session.marks.get(MARK, 0))
 
-    def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
+    def read(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads what was printed by then; returns the session with its marks moved."""
         folder = self._context.folders.session(agent.uid, session.number)
         dialect = drivers.dialect(agent.driver)
@@ -94,7 +94,7 @@ class OutputSource:
                 dialect, agent, session, said, at=printed.at, end=end, unanswered=unanswered
             )
 
-    def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
+    def read_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads up to the end of the turn or a request; for when hooks tell only of that.
 
         A model that answers again after it refused is told of by no hook but the last of the turn.

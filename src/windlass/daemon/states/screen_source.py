@@ -54,83 +54,83 @@ class ScreenSource:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._eyes: dict[Uid, ScreenMemory] = context.memory.per_agent()
+        self._memories: dict[Uid, ScreenMemory] = context.memory.per_agent()
 
     def glance(self, agent: Agent, session: Session, *, status_file: Any) -> list[Observation]:
         """What is new since the last glance. `status_file` finds the file of a process."""
-        eye = self._eyes.get(agent.uid)
-        if eye is None or eye.number != session.number:
-            eye = self._eyes[agent.uid] = ScreenMemory(number=session.number)
+        memory = self._memories.get(agent.uid)
+        if memory is None or memory.number != session.number:
+            memory = self._memories[agent.uid] = ScreenMemory(number=session.number)
         folder = self._context.folders.session(agent.uid, session.number)
-        if eye.status_file is None:
+        if memory.status_file is None:
             facts = self._context.sessions.facts(folder, session_name(agent))
             pid = PID_INSIDE if agent.isolation == "box" else facts.child_pid
-            eye.status_file = status_file(pid) if pid else None
-            eye.began = file_stat.written_at(f"{folder}/{SPEC}")
+            memory.status_file = status_file(pid) if pid else None
+            memory.began = file_stat.written_at(f"{folder}/{SPEC}")
         now = self._context.clock.now()
         dialect = drivers.dialect(agent.driver)
         observations = [
-            _read_status(dialect, eye, session, now),
-            self._picture(dialect, eye, agent, folder=str(folder), now=now),
+            _read_status(dialect, memory, session, now),
+            self._picture(dialect, memory, agent, folder=str(folder), now=now),
         ]
         return [seen for seen in observations if seen is not None]
 
     def _picture(
-        self, dialect: Dialect, eye: ScreenMemory, agent: Agent, *, folder: str, now: float
+        self, dialect: Dialect, memory: ScreenMemory, agent: Agent, *, folder: str, now: float
     ) -> Observation | None:
         printed = file_stat.size(f"{folder}/{SCREEN}")
-        fresh, eye.printed = _tail(f"{folder}/{SCREEN}", eye.printed, printed), printed
+        fresh, memory.printed = _tail(f"{folder}/{SCREEN}", memory.printed, printed), printed
         telling = any(word in fresh for word in dialect.telltales)
         starting = agent.state is State.CREATING
         unsure = starting or agent.state in (State.RATE_LIMITED, State.ASKING)
-        pause = OFTEN if unsure or eye.again or telling else SELDOM
-        if not (fresh or eye.again or starting) or now - eye.pictured_at < pause:
-            eye.again = eye.again or telling or (bool(fresh) and unsure)
+        pause = OFTEN if unsure or memory.again or telling else SELDOM
+        if not (fresh or memory.again or starting) or now - memory.pictured_at < pause:
+            memory.again = memory.again or telling or (bool(fresh) and unsure)
             return None
-        eye.pictured_at = now
+        memory.pictured_at = now
         try:
             text = self._context.sessions.terminal.capture(session_name(agent))
         except WindlassError:
             return None  # it just ended; its exit says more than its screen
-        return _judge(eye, dialect.screen(text), now)
+        return _judge(memory, dialect.screen(text), now)
 
 
-def _judge(eye: ScreenMemory, reading: ScreenReading, now: float) -> Observation | None:
-    if reading.state is not eye.state:
-        eye.state, eye.since, eye.again = reading.state, now, True
+def _judge(memory: ScreenMemory, reading: ScreenReading, now: float) -> Observation | None:
+    if reading.state is not memory.state:
+        memory.state, memory.since, memory.again = reading.state, now, True
         return None
-    eye.again = False
-    if reading.state is State.UNKNOWN or eye.told == (reading.state, reading.rule):
+    memory.again = False
+    if reading.state is State.UNKNOWN or memory.told == (reading.state, reading.rule):
         return None
-    eye.told = (reading.state, reading.rule)
+    memory.told = (reading.state, reading.rule)
     return Observation(
         source=Source.SCREEN,
         value=reading.state,
-        at=eye.since,
+        at=memory.since,
         reason=Reason(kind="screen", rule=reading.rule, text=reading.evidence[:_KEPT]),
-        session=eye.number,
+        session=memory.number,
     )
 
 
 def _read_status(
-    dialect: Dialect, eye: ScreenMemory, session: Session, now: float
+    dialect: Dialect, memory: ScreenMemory, session: Session, now: float
 ) -> Observation | None:
-    if eye.status_file is None:
+    if memory.status_file is None:
         return None
     try:
-        file = os.stat(eye.status_file)  # noqa: PTH116 - a thousand times a second
+        file = os.stat(memory.status_file)  # noqa: PTH116 - a thousand times a second
         stamp = (file.st_mtime_ns, file.st_size)
-        if stamp == eye.status_stamp or file.st_size > _LARGEST_STATUS:
+        if stamp == memory.status_stamp or file.st_size > _LARGEST_STATUS:
             return None
-        status = msgspec.json.decode(untrusted_files.read(eye.status_file, most=_LARGEST_STATUS))
+        status = msgspec.json.decode(untrusted_files.read(memory.status_file, most=_LARGEST_STATUS))
     except (OSError, ValueError, RecursionError):
         return None  # not there yet, gone, or half written: the next glance sees
     seen = dialect.from_status(status, session=session.number) if isinstance(status, dict) else None
     if seen is not None and 0 <= now - seen.at < SETTLES:
         return None  # a hook about the same moment may be on its way, and says more
-    eye.status_stamp = stamp
+    memory.status_stamp = stamp
     # In a box every session has the same number: one that was killed left this file to the next.
-    return seen if seen is None or seen.at >= eye.began else None
+    return seen if seen is None or seen.at >= memory.began else None
 
 
 def _tail(path: str, before: int, now: int) -> bytes:

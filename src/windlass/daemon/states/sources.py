@@ -50,23 +50,23 @@ class Sources:
         self._decisions = Decisions(context)
 
     def printed(self, agent: Agent, session: Session) -> Printed:
-        """How much a headless session has said by now."""
+        """Returns how much a headless session has printed by now."""
         return self._output_source.printed(agent, session)
 
-    def hear(self, agent: Agent, session: Session, printed: Printed) -> Session:
-        """Reads what a headless session had said by then."""
-        return self._output_source.hear(agent, session, printed)
+    def read_output(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Keeps what a headless session had printed by then."""
+        return self._output_source.read(agent, session, printed)
 
-    def hear_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
-        """Reads that as far as the end of a turn."""
-        return self._output_source.hear_ahead(agent, session, printed)
+    def read_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Keeps its output as far as the next boundary of a turn, before its hooks are read."""
+        return self._output_source.read_ahead(agent, session, printed)
 
     def has_unread_output(self, agent: Agent, session: Session) -> bool:
-        """Whether there is something to hear."""
-        return self._output_source.behind(agent, session)
+        """Returns whether a headless session has printed something that was not read."""
+        return self._output_source.has_unread(agent, session)
 
     def glance(self, agent: Agent, session: Session) -> list[Observation]:
-        """Sees what a live session shows."""
+        """Returns what a live session's status file and screen say that is new."""
         driver = drivers.get(agent.driver)
 
         def status_file(pid: int) -> str | None:
@@ -87,20 +87,20 @@ class Sources:
         return Reason(kind="printed", seconds=quiet) if quiet <= FADES_AFTER else None
 
     def count(self, agent: Agent, session: Session) -> None:
-        """Counts what it has spent, and stops it where that is too much."""
+        """Counts what an agent has spent, and has it paused where that is too much."""
         if self._costs.count(agent, session):
             self._budgets.judge(agent, session)
 
     def fetch_commits(self, agent: Agent) -> None:
-        """Has its new commits fetched into the repository, without waiting for that."""
+        """Begins to fetch an agent's new commits into the repository."""
         self._fetcher.begin(agent)
 
     def deliver_mail(self, agent: Agent) -> None:
-        """Sees what became of its mail, and has more delivered, without waiting for it."""
+        """Takes note of what became of an agent's mail, and begins to deliver more."""
         self._delivery.look(agent.uid)
 
     def enforce_time_limit(self, agent: Agent, session: Session) -> None:
-        """Stops it where its time is over."""
+        """Has an agent paused whose time is over."""
         self._budgets.judge_time(agent, session)
 
     def _tool_is_open(self, uid: Uid, session: Session) -> bool:

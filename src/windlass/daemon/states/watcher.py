@@ -137,9 +137,9 @@ class AgentWatcher:
         if agent.state in (State.RATE_LIMITED, State.ASKING):
             before = None
             while printed != before:
-                session = self._sources.hear_ahead(agent, session, printed)
+                session = self._sources.read_ahead(agent, session, printed)
                 before, printed = printed, self._sources.printed(agent, session)
-        return self._sources.hear(agent, self._read_hooks(agent, session), printed)
+        return self._sources.read_output(agent, self._read_hooks(agent, session), printed)
 
     def _read_hooks(self, agent: Agent, session: Session) -> Session:
         number = session.number

@@ -221,7 +221,7 @@ class AgentViews:
 
 
 def _session(session: rows.Session) -> SessionView:
-    """Not its marks: how far our own readers are is nobody else's business."""
+    """One session as faces see it: without its marks, which say how far our own readers are."""
     return {
         "agent": session.agent,
         "number": session.number,

@@ -27,7 +27,7 @@ _KEPT = Refusal("agents do not look into trash and archive")
 
 
 def routes(context: Context, agents: AgentViews) -> dict[str, Verb | Wait]:
-    """Verb by verb."""
+    """Returns what answers each verb, with its request, its reply and its callers."""
     screens, work, kept = Screens(context), Work(context), TrashArchive(context)
     return {
         "agents": Verb(wire.ListRequest, list[wire.AgentView], agents.agents, callers="both"),
