@@ -82,5 +82,5 @@ def fake(short: Path) -> Iterator[Callable[..., Fake]]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.die()
+    for server in made:
+        server.die()

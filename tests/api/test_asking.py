@@ -18,7 +18,7 @@ Fakes = Callable[..., Fake]
 
 
 def events(*ids: int) -> bytes:
-    return OK + b"".join(b'id: %d\ndata: {"id":%d}\n\n' % (one, one) for one in ids)
+    return OK + b"".join(b'id: %d\ndata: {"id":%d}\n\n' % (number, number) for number in ids)
 
 
 @pytest.fixture

@@ -37,12 +37,12 @@ def test_socket_paths_stay_short_whatever_the_folders_are_called(
 
 
 def test_two_state_folders_have_two_runtime_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    folders = []
     for home in ("/a", "/b", "/a"):
         monkeypatch.setenv("WINDLASS_HOME", home)
-        found.append(places.runtime())
-    assert found[0] != found[1]
-    assert found[0] == found[2]
+        folders.append(places.runtime())
+    assert folders[0] != folders[1]
+    assert folders[0] == folders[2]
 
 
 def test_what_was_settled_holds_in_every_environment(
@@ -129,12 +129,12 @@ def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
         places.make_private(str(tmp_path / "windlass-1" / "abc"))
 
 
-@pytest.mark.parametrize("where", ["file", "file/below", "/proc/below", "/proc"])
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/below", "/proc"])
 def test_a_state_folder_that_cannot_be_one_is_named(
-    short: Path, monkeypatch: pytest.MonkeyPatch, where: str
+    short: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     (short / "file").touch()
-    monkeypatch.setenv("WINDLASS_HOME", str(short / where))
+    monkeypatch.setenv("WINDLASS_HOME", str(short / place))
     with pytest.raises(ConfigError, match=f"{places.home()} cannot be the state folder") as caught:
         daemon_start.start()
     assert "WINDLASS_HOME" in caught.value.hint

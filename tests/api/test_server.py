@@ -131,8 +131,8 @@ def test_an_agent_with_too_many_connections_is_told_so_and_nobody_else_notices(
     serving: Serving, short: Path
 ) -> None:
     path, other = short / "rt" / "a1", short / "rt" / "a2"
-    for one in (path, other):
-        serving.do(serving.server.listen(one, Caller(Uid(one.name))))
+    for each in (path, other):
+        serving.do(serving.server.listen(each, Caller(Uid(each.name))))
     held = [connected(path) for _ in range(MOST_OF_ONE)]
     with pytest.raises(Unavailable, match=f"{MOST_OF_ONE} requests under way"):
         client.ask("echo", {"text": "x" * 1_000_000}, path=str(path))
@@ -149,8 +149,8 @@ def test_requests_whose_callers_have_hung_up_still_count(serving: Serving, short
     serving.do(serving.server.listen(path, Caller(Uid("a1"))))
     serving.loop.call_soon_threadsafe(serving.gate.clear)
     for number in range(MOST_OF_ONE):
-        with connected(path) as one:
-            one.sendall(b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}')
+        with connected(path) as client:
+            client.sendall(b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}')
             until(lambda number=number: serving.begun > number, what="the request")  # type: ignore[misc]
     assert not answers(path)
     serving.loop.call_soon_threadsafe(serving.gate.set)
@@ -254,27 +254,27 @@ _WAIT = b"POST /v1/wait HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}"
 
 
 def test_who_waits_is_answered_when_there_is_an_answer(serving: Serving) -> None:
-    with connected(Path(places.person_socket())) as one:
-        one.sendall(_WAIT)
+    with connected(Path(places.person_socket())) as client:
+        client.sendall(_WAIT)
         until(lambda: serving.begun == 1, what="the request")
         serving.loop.call_soon_threadsafe(serving.word.set_result, "now")
-        answer = b"".join(iter(lambda: one.recv(4096), b""))
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 200")
     assert answer.endswith(b'"now"')
 
 
 def test_nothing_goes_on_for_one_who_waited_and_hung_up(serving: Serving) -> None:
-    with connected(Path(places.person_socket())) as one:
-        one.sendall(_WAIT)
+    with connected(Path(places.person_socket())) as client:
+        client.sendall(_WAIT)
         until(lambda: serving.begun == 1, what="the request")
         assert serving.given_up == 0
     until(lambda: serving.given_up == 1, what="the end of the waiting")
 
 
 def test_a_server_that_stops_lets_those_go_who_wait(serving: Serving) -> None:
-    with connected(Path(places.person_socket())) as one:
-        one.sendall(_WAIT)
+    with connected(Path(places.person_socket())) as client:
+        client.sendall(_WAIT)
         until(lambda: serving.begun == 1, what="the request")
         serving.do(serving.server.stop())
-        answer = b"".join(iter(lambda: one.recv(4096), b""))
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert b"the daemon stops" in answer

@@ -78,7 +78,9 @@ def test_every_reply_on_the_wire_belongs_to_a_verb() -> None:
 
 def written() -> dict[str, type]:
     """Every type of the wire, by its name."""
-    modules = [import_module(one.name) for one in iter_modules(wire.__path__, "windlass.api.wire.")]
+    modules = [
+        import_module(module.name) for module in iter_modules(wire.__path__, "windlass.api.wire.")
+    ]
     return {
         name: kind
         for module in modules

@@ -62,8 +62,8 @@ def replace(request: SessionRequest, **changes: Any) -> SessionRequest:
 
 def know(request: SessionRequest, **known: Any) -> None:
     """Writes what Claude Code would have written about a person."""
-    told = {"hasCompletedOnboarding": True, **known}
-    (Path(request.env["HOME"]) / ".claude.json").write_text(json.dumps(told))
+    onboarding = {"hasCompletedOnboarding": True, **known}
+    (Path(request.env["HOME"]) / ".claude.json").write_text(json.dumps(onboarding))
 
 
 def trusting(*folders: str) -> dict[str, Any]:
@@ -142,9 +142,9 @@ def test_hooks_come_in_a_plugin_whose_port_is_filled_in_later(
 
 def test_loopback_never_goes_through_a_proxy(driver: Driver, request_: SessionRequest) -> None:
     env = {**request_.env, "NO_PROXY": "example.invalid", "HTTPS_PROXY": "http://127.0.0.1:1"}
-    told = driver.launch(replace(request_, env=env)).env
-    assert told["NO_PROXY"].split(",")[:2] == ["example.invalid", "127.0.0.1"]
-    assert "127.0.0.1" in told["no_proxy"]
+    environment = driver.launch(replace(request_, env=env)).env
+    assert environment["NO_PROXY"].split(",")[:2] == ["example.invalid", "127.0.0.1"]
+    assert "127.0.0.1" in environment["no_proxy"]
 
 
 def test_in_a_persons_configuration_nothing_is_written(

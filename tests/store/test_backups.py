@@ -30,7 +30,7 @@ def migrate(path: Path, now: float = NOW) -> None:
 
 def names(path: Path) -> list[str]:
     folder = backups.folder_of(path)
-    return sorted(one.name for one in folder.iterdir()) if folder.exists() else []
+    return sorted(copy.name for copy in folder.iterdir()) if folder.exists() else []
 
 
 @pytest.mark.parametrize("schema", old_stores.SCHEMAS)
@@ -52,7 +52,7 @@ def test_a_copy_and_its_folder_are_their_owners_alone(path: Path) -> None:
     migrate(path)
     folder = backups.folder_of(path)
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert [one.stat().st_mode & 0o777 for one in folder.iterdir()] == [0o600]
+    assert [copy.stat().st_mode & 0o777 for copy in folder.iterdir()] == [0o600]
 
 
 def test_what_was_not_yet_moved_into_the_file_is_copied_too(path: Path) -> None:

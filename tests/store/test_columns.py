@@ -105,8 +105,8 @@ def test_a_change_of_nothing_returns_the_row(store: Store) -> None:
 def test_what_has_gone_is_null_in_columns_of_json_too(store: Store) -> None:
     store.write(lambda w: rows.change_intent(w, "k1", result={"agent": "fox"}))
     assert store.write(lambda w: rows.change_intent(w, "k1", result=None)).result is None
-    found = sa.select(sa.func.count()).where(tables.intents.c.result.is_(sa.null()))
-    assert store.read(lambda c: c.execute(found).scalar()) == 1
+    without_result = sa.select(sa.func.count()).where(tables.intents.c.result.is_(sa.null()))
+    assert store.read(lambda c: c.execute(without_result).scalar()) == 1
 
 
 @pytest.mark.parametrize(

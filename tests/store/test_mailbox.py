@@ -21,14 +21,14 @@ def add(store: Store) -> Any:
     def keep(body: str = "hello", **more: Any) -> Message:
         last = store.read(partial(mailbox.inbox, last=1))
         number = last[-1].number + 1 if last else 1
-        one = message(body, **{"id": f"msg-{number:010x}", **more})
-        return store.write(lambda w: mailbox.add(w, one))
+        new = message(body, **{"id": f"msg-{number:010x}", **more})
+        return store.write(lambda w: mailbox.add(w, new))
 
     return keep
 
 
 def bodies(messages: list[Message]) -> list[str]:
-    return [one.body for one in messages]
+    return [each.body for each in messages]
 
 
 def test_a_message_is_kept_as_it_is(store: Store, add: Any) -> None:
@@ -110,12 +110,12 @@ def test_a_thread_is_what_is_answered_and_what_answers(store: Store, add: Any) -
     second = add("answer", reply_to=first.id)
     third = add("thanks", reply_to=second.id)
     add("another")
-    for one, expected in (
+    for member, expected in (
         (first, ["answer"]),
         (second, ["question", "thanks"]),
         (third, ["question", "answer"]),
     ):
-        assert bodies(store.read(partial(mailbox.thread, message=one))) == expected
+        assert bodies(store.read(partial(mailbox.thread, message=member))) == expected
 
 
 def test_a_thread_that_bites_its_tail_has_an_end(store: Store, add: Any) -> None:
@@ -127,11 +127,11 @@ def test_a_thread_that_bites_its_tail_has_an_end(store: Store, add: Any) -> None
 def test_ids_are_found_by_how_they_begin_and_signs_mean_themselves(store: Store, add: Any) -> None:
     add(id="msg-aaaaaaaaaa")
     add(id="msg-aabbbbbbbb")
-    found = partial(store.read)
-    assert found(lambda c: mailbox.ids(c, "msg-aa")) == ["msg-aaaaaaaaaa", "msg-aabbbbbbbb"]
-    assert found(lambda c: mailbox.ids(c, "msg-aab")) == ["msg-aabbbbbbbb"]
-    assert found(lambda c: mailbox.ids(c, "msg%")) == []
-    assert found(lambda c: mailbox.ids(c, "msg_")) == []
+    read = partial(store.read)
+    assert read(lambda c: mailbox.ids(c, "msg-aa")) == ["msg-aaaaaaaaaa", "msg-aabbbbbbbb"]
+    assert read(lambda c: mailbox.ids(c, "msg-aab")) == ["msg-aabbbbbbbb"]
+    assert read(lambda c: mailbox.ids(c, "msg%")) == []
+    assert read(lambda c: mailbox.ids(c, "msg_")) == []
 
 
 def test_a_senders_last_minute_is_its_own_and_of_one_repository(store: Store, add: Any) -> None:

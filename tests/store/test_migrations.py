@@ -89,9 +89,9 @@ def test_what_an_old_store_holds_is_read_as_what_it_means_today(path: Path, sche
     assert (under_way.kind, under_way.step, under_way.done, under_way.version) == ("end", 2, (), 1)
     assert [event.subject for event in store.read(rows.events)] == [None] * 4
     spent = store.read(spending.spent)
-    assert [(one.agent, one.cost) for one in spent] == [(birch.uid, 0.25)] * (schema >= 2)
+    assert [(row.agent, row.cost) for row in spent] == [(birch.uid, 0.25)] * (schema >= 2)
     queued = store.read(lambda c: mailbox.queued(c, Uid("aaaaaaaaaaaaaaa2")))
-    assert [one.body for one in queued] == ["go on"] * (schema >= 4)
+    assert [message.body for message in queued] == ["go on"] * (schema >= 4)
     store.close()
 
 

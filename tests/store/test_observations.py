@@ -56,18 +56,20 @@ def test_an_observation_is_kept_with_its_reason_and_the_sentence_beside_it(
     store = opened()
     store.write(observe)
     assert reasons(store) == [REASON]
-    told = store.read(lambda c: c.execute(sa.select(tables.observations.c.evidence)).scalar())
-    assert told == "WAITING; in the background: make"
+    evidence = store.read(lambda c: c.execute(sa.select(tables.observations.c.evidence)).scalar())
+    assert evidence == "WAITING; in the background: make"
 
 
-@pytest.mark.parametrize("schema", [one for one in old_stores.SCHEMAS if one <= BEFORE_REASONS])
+@pytest.mark.parametrize(
+    "schema", [schema for schema in old_stores.SCHEMAS if schema <= BEFORE_REASONS]
+)
 def test_what_was_seen_before_there_were_reasons_is_read_as_its_words(
     opened: Callable[[], Store], path: Path, schema: int
 ) -> None:
     old_stores.make(path, schema)
     store = opened()
-    told = store.read(lambda c: c.execute(sa.select(tables.observations)).all())
-    assert told
-    for row in told:
+    stored = store.read(lambda c: c.execute(sa.select(tables.observations)).all())
+    assert stored
+    for row in stored:
         kept = store.read(partial(rows.observations, uid=Uid(row.agent)))
         assert words(row.evidence) in [seen.reason for seen in kept]

@@ -73,8 +73,8 @@ def total(store: Store, *, notional: bool = False, **asked: Any) -> float:
 def test_what_is_added_to_a_row_adds_up(store: Store) -> None:
     for _ in range(3):
         spend(store, "a", 0.5)
-    (one,) = store.read(spending.spent)
-    assert (one.cost, one.input_tokens, one.output_tokens) == (1.5, 30, 3)
+    (row,) = store.read(spending.spent)
+    assert (row.cost, row.input_tokens, row.output_tokens) == (1.5, 30, 3)
 
 
 def test_of_two_sources_the_one_that_says_more_counts_by_session(store: Store) -> None:
@@ -84,8 +84,8 @@ def test_of_two_sources_the_one_that_says_more_counts_by_session(store: Store) -
     spend(store, "a", 1.0, source="transcript", session=2)
     spend(store, "a", 0.5, source="result", session=2)
     assert total(store, agent=Uid("a")) == 5.0
-    found = store.read(spending.spent)
-    assert {(one.model, one.cost) for one in found} == {("m", 3.0), ("side", 2.0)}
+    spent = store.read(spending.spent)
+    assert {(row.model, row.cost) for row in spent} == {("m", 3.0), ("side", 2.0)}
 
 
 def test_one_model_under_two_names_does_not_count_twice(store: Store) -> None:
@@ -125,8 +125,8 @@ def test_spending_is_listed_for_a_repository_and_from_a_day_on(store: Store) -> 
     spend(store, "a", 1.0, day="2026-01-01")
     spend(store, "a", 2.0, day="2026-01-02")
     spend(store, "c", 4.0, day="2026-01-02")
-    found = store.read(lambda c: spending.spent(c, repo=RepoId("r1"), since="2026-01-02"))
-    assert [(one.agent, one.day, one.cost) for one in found] == [("a", "2026-01-02", 2.0)]
+    spent = store.read(lambda c: spending.spent(c, repo=RepoId("r1"), since="2026-01-02"))
+    assert [(row.agent, row.day, row.cost) for row in spent] == [("a", "2026-01-02", 2.0)]
 
 
 def test_results_of_a_session_are_summed_over_its_days(store: Store) -> None:
@@ -134,8 +134,8 @@ def test_results_of_a_session_are_summed_over_its_days(store: Store) -> None:
     spend(store, "a", 2.0, day="2026-01-02", source="result")
     spend(store, "a", 9.0, day="2026-01-02", source="transcript")
     spend(store, "a", 9.0, session=2, source="result")
-    found = store.read(lambda c: spending.reported(c, Uid("a"), 1))
-    assert found == {"m": (Usage(input_tokens=20, output_tokens=2), 3.0)}
+    reported = store.read(lambda c: spending.reported(c, Uid("a"), 1))
+    assert reported == {"m": (Usage(input_tokens=20, output_tokens=2), 3.0)}
 
 
 def test_a_mark_moves_to_the_newest_session_and_leaves_the_others_alone(store: Store) -> None:

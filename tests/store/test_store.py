@@ -76,11 +76,11 @@ def test_many_threads_write_and_every_event_has_a_number_of_its_own(store: Store
         thread.start()
     for thread in threads:
         thread.join()
-    found = store.read(rows.events)
-    assert len(found) == 160
-    assert [event.id for event in found] == sorted({event.id for event in found})
+    events = store.read(rows.events)
+    assert len(events) == 160
+    assert [event.id for event in events] == sorted({event.id for event in events})
     for name in range(8):
-        counts = [event.data["count"] for event in found if event.data["name"] == name]
+        counts = [event.data["count"] for event in events if event.data["name"] == name]
         assert counts == list(range(20))
 
 
@@ -220,11 +220,11 @@ def test_the_newest_session_is_that_of_the_highest_number_and_a_live_agents_alon
     newest = store.read(lambda c: [rows.newest_session(c, Uid(n)) for n in ("fox", "owl", "new")])
     assert [session and session.number for session in newest] == [10, 1, None]
     live = store.read(lambda c: [rows.live_session(c, Uid(n)) for n in ("fox", "owl", "new", "x")])
-    assert [found and found[1].number for found in live] == [10, None, None, None]
+    assert [newest and newest[1].number for newest in live] == [10, None, None, None]
 
 
 def test_a_session_runs_from_its_start_to_its_end() -> None:
     session = rows.Session(agent=Uid("fox"), number=1, marker="m")
     started = msgspec.structs.replace(session, started_at=1.0)
     ended = msgspec.structs.replace(started, ended_at=2.0)
-    assert [one.runs for one in (session, started, ended)] == [False, True, False]
+    assert [each.runs for each in (session, started, ended)] == [False, True, False]

@@ -111,10 +111,10 @@ def _fetch() -> None:
 
 def _binary() -> Path:
     """Finds the program of this platform; the package's own launcher needs an install script."""
-    found = sorted((FOLDER / "node_modules/@anthropic-ai").glob("claude-code-*/claude"))
-    if not found:
+    programs = sorted((FOLDER / "node_modules/@anthropic-ai").glob("claude-code-*/claude"))
+    if not programs:
         raise Missing("npm installed no program for this platform")
-    return found[0]
+    return programs[0]
 
 
 @contextmanager

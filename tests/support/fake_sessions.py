@@ -59,9 +59,9 @@ class FakeSession:
         if self.launch.receiver is None:
             raise AssertionError("this session was started without a receiver")
         event = {"hook_event_name": name, **more}
-        told = json.dumps({"at": self._clock.now(), "event": event})
+        line = json.dumps({"at": self._clock.now(), "event": event})
         with Path(self.launch.receiver.events).open("a") as file:
-            file.write(told + "\n")
+            file.write(line + "\n")
 
     def end(self, code: int, reason: str = "") -> None:
         """Ends the program; who fails by itself gives its last line as the reason."""

@@ -39,7 +39,7 @@ class FolderTimes:
         if not self._seconds or (quiet and len(self._seconds) < _FEWEST_WHEN_QUIET):
             return
         terminalreporter.write_sep("=", "slowest folders")
-        slowest = sorted(self._seconds.items(), key=lambda one: one[1], reverse=True)
+        slowest = sorted(self._seconds.items(), key=lambda folder: folder[1], reverse=True)
         for folder, seconds in slowest[:_SHOWN]:
             count = self._tests[folder]
             tests = "1 test" if count == 1 else f"{count} tests"

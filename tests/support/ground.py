@@ -202,8 +202,8 @@ class Ground:
         return as_declared(verb, client.ask(verb, request, path=str(path), timeout=90.0))
 
     def _socket(self) -> str:
-        (found,) = self.runtime.glob("windlass/*/person.sock")
-        return str(found)
+        (socket_path,) = self.runtime.glob("windlass/*/person.sock")
+        return str(socket_path)
 
     def state_of(self, name: str) -> str:
         """An agent's state."""
@@ -211,8 +211,8 @@ class Ground:
 
     def agents(self) -> list[dict[str, Any]]:
         """Those that live, as `wl list` has them."""
-        found: list[dict[str, Any]] = self.ask("agents")
-        return found
+        agents: list[dict[str, Any]] = self.ask("agents")
+        return agents
 
     def wait(self, *names: str, states: str = "complete,stopped") -> None:
         """Waits until agents reach one of the states, and what they committed has come home."""
@@ -242,10 +242,10 @@ class Ground:
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
         """The log, whole."""
-        found: list[dict[str, Any]] = self.ask(
+        events: list[dict[str, Any]] = self.ask(
             "log", last=10_000, **({"agent": name} if name else {})
         )
-        return found
+        return events
 
     def daemon_pid(self) -> int | None:
         """The daemon's process."""
@@ -276,10 +276,10 @@ class Ground:
         for process in psutil.process_iter():
             try:
                 environ = process.environ().get("WINDLASS_HOME", "")
-                told = " ".join(process.cmdline())
+                command = " ".join(process.cmdline())
             except (psutil.Error, OSError):
                 continue
-            ours = environ == str(self.state) or str(self.folder) in told
+            ours = environ == str(self.state) or str(self.folder) in command
             if process.pid != os.getpid() and (ours or process.pid == daemon):
                 mine.append(process)
         return mine

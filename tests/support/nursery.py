@@ -74,15 +74,15 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs a command and waits for its end, as `subprocess.run` does."""
     with contextlib.ExitStack() as stack:
-        given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
-        given.write(stdin)
-        given.seek(0)
+        source, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        source.write(stdin)
+        source.seek(0)
         request = {"argv": argv, "cwd": cwd, "env": dict(env)}
-        connection = stack.enter_context(_ready().ask(request, given, out, err))
+        connection = stack.enter_context(_ready().ask(request, source, out, err))
         connection.settimeout(timeout)
-        pid = _told(connection)
+        pid = _number_from(connection)
         try:
-            code = _told(connection)
+            code = _number_from(connection)
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
             raise subprocess.TimeoutExpired(argv, timeout) from None
@@ -91,7 +91,7 @@ def run(
         return subprocess.CompletedProcess(argv, code, out.read(), err.read())
 
 
-def _told(connection: socket.socket) -> int:
+def _number_from(connection: socket.socket) -> int:
     """A number of the nursery's: of a process, and then how it ended."""
     said = connection.recv(4, socket.MSG_WAITALL)
     assert len(said) == 4, "the nursery died"
@@ -187,8 +187,8 @@ def _daemon(connection: socket.socket) -> int:
     os.chdir("/")
     places.make_home()
     nothing = os.open(os.devnull, os.O_RDWR)
-    told = os.path.join(places.home(), "daemon.err")  # noqa: PTH118 - as places does
-    complaints = os.open(told, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    error_log = os.path.join(places.home(), "daemon.err")  # noqa: PTH118 - as places does
+    complaints = os.open(error_log, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     for target, source in ((0, nothing), (1, nothing), (2, complaints)):
         os.dup2(source, target)
     return run()

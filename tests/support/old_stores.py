@@ -44,8 +44,8 @@ def still_held(path: Path, before: Contents) -> Contents:
 def schema_of(path: Path) -> int:
     """The number of a store's schema."""
     with closing(sqlite3.connect(path)) as connection:
-        (found,) = connection.execute("SELECT version FROM schema_version").fetchone()
-    return int(found)
+        (version,) = connection.execute("SELECT version FROM schema_version").fetchone()
+    return int(version)
 
 
 def statements(path: Path) -> set[tuple[str, str]]:
@@ -59,7 +59,7 @@ def shape(path: Path) -> dict[str, Any]:
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
         look = sa.inspect(connection)
-        found = {
+        tables = {
             table: {
                 "columns": {
                     column["name"]: (
@@ -71,17 +71,19 @@ def shape(path: Path) -> dict[str, Any]:
                 },
                 "key": look.get_pk_constraint(table)["constrained_columns"],
                 "indexes": _indexes(connection, table),
-                "unique": sorted(one["column_names"] for one in look.get_unique_constraints(table)),
+                "unique": sorted(
+                    constraint["column_names"] for constraint in look.get_unique_constraints(table)
+                ),
                 "foreign": sorted(
-                    (one["constrained_columns"], one["referred_table"], one["referred_columns"])
-                    for one in look.get_foreign_keys(table)
+                    (key["constrained_columns"], key["referred_table"], key["referred_columns"])
+                    for key in look.get_foreign_keys(table)
                 ),
             }
             for table in look.get_table_names()
             if table != "schema_version"
         }
     engine.dispose()
-    return found
+    return tables
 
 
 def _indexes(connection: sa.Connection, table: str) -> dict[str, str]:
@@ -94,5 +96,5 @@ def _indexes(connection: sa.Connection, table: str) -> dict[str, str]:
 def _rows(
     connection: sqlite3.Connection, table: str, columns: str
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    found = connection.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - names of our own
-    return [column[0] for column in found.description], sorted(found.fetchall(), key=repr)
+    rows = connection.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - names of our own
+    return [column[0] for column in rows.description], sorted(rows.fetchall(), key=repr)

@@ -68,8 +68,8 @@ class Scene:
 
     def history(self, name: str) -> list[tuple[str, str]]:
         """Every state that an agent has been in, with the source of each."""
-        found = self.ground.ask("why", agent=name, history=True)["history"]
-        return [(one["state"], one["source"]) for one in found]
+        history = self.ground.ask("why", agent=name, history=True)["history"]
+        return [(change["state"], change["source"]) for change in history]
 
     def evidence(self, name: str) -> str:
         """What the present state is believed on."""
@@ -121,13 +121,13 @@ class Scene:
 
     def texts(self, name: str) -> list[str]:
         """What was said to an agent and by it, in order."""
-        found = []
+        bodies = []
         for line in self.transcript(name):
             content = line.get("message", {}).get("content", [])
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             said = [str(part["text"]) for part in parts if part.get("type") == "text"]
-            found += [body for text in said for body in bare(text)]
-        return found
+            bodies += [body for text in said for body in bare(text)]
+        return bodies
 
 
 def bare(text: str) -> list[str]:

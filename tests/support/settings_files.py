@@ -97,6 +97,6 @@ def _scattered(value: Any, dice: Random, how: dict[str, Any]) -> str:
             pairs.append(dice.choice(pairs))
         return "{" + f"{blanks()},".join(pairs) + blanks() + "}"
     if isinstance(value, list):
-        inside = [blanks() + _scattered(one, dice, how) for one in value]
+        inside = [blanks() + _scattered(item, dice, how) for item in value]
         return "[" + f"{blanks()},".join(inside) + blanks() + "]"
     return json.dumps(value, **how)

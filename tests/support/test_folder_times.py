@@ -44,10 +44,10 @@ def test_the_ten_slowest_folders_are_told_with_all_phases_of_their_tests(
 def test_a_quiet_run_tells_of_folders_if_there_are_two(tmp_path: Path) -> None:
     _tests_in(tmp_path / "1", count=1)
     _tests_in(tmp_path / "2", count=1)
-    both, one = _run(tmp_path, "-q"), _run(tmp_path, "-q", "2")
+    both, fewer = _run(tmp_path, "-q"), _run(tmp_path, "-q", "2")
     assert both[-3:-1] == ["    6.0 s  2  (1 test)", "    3.0 s  1  (1 test)"]
-    assert not [line for line in one if "slowest" in line or " s  " in line]
-    assert "1 passed in" in one[-1]
+    assert not [line for line in fewer if "slowest" in line or " s  " in line]
+    assert "1 passed in" in fewer[-1]
 
 
 def _tests_in(folder: Path, *, count: int) -> None:

@@ -57,9 +57,9 @@ class Workshop:
 
     def agent(self, uid: str) -> Agent:
         """An agent as it is kept now."""
-        found = self.context.store.read(lambda c: rows.agent(c, Uid(uid)))
-        assert found is not None
-        return found
+        agent = self.context.store.read(lambda c: rows.agent(c, Uid(uid)))
+        assert agent is not None
+        return agent
 
     def session(self, agent: Agent) -> FakeSession:
         """The newest session of an agent."""
