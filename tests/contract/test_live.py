@@ -200,6 +200,8 @@ def test_a_killed_session_is_stopped_and_goes_on_by_itself_when_it_is_resumed(
         DONE,
     )
     begun(workspace / "runs")
+    # What is killed before it is written down was never said: the goal would be told again.
+    until(lambda: "I begin." in on.texts("fox"))
     psutil.Process(on.pid("fox")).send_signal(sent)
     on.wait_for_history("fox", [*BEGUN, ("stopped", "process")])
     assert on.evidence("fox") == f"session 1 ended with exit code {code}"
