@@ -8,7 +8,7 @@ from tests.model.rig import text
 
 from windlass.core.script.format import Pause, Text, parse
 from windlass.model.conversation import ScriptedConversation
-from windlass.model.reading import Asked, read
+from windlass.model.request import Asked, read
 
 TOOLS = [{"name": "Bash"}]
 

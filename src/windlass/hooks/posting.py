@@ -24,7 +24,7 @@ def post(path: str, verb: bytes, body: bytes, *, end: float) -> tuple[int, bytes
 
 
 def send(asking: _socket.socket, path: str, verb: bytes, body: bytes, *, end: float) -> None:
-    """Connects and asks."""
+    """Connects to the daemon and sends it a request."""
     asking.settimeout(max(end - time.monotonic(), 0.001))
     asking.connect(path)
     asking.settimeout(max(end - time.monotonic(), 0.001))

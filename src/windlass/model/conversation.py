@@ -27,7 +27,7 @@ from windlass.core.script.format import (
     UsageEntry,
     fill,
 )
-from windlass.model.reading import Asked, Item
+from windlass.model.request import Asked, Item
 
 
 class ToolUse(msgspec.Struct, frozen=True):

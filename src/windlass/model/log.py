@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from windlass.model.conversation import Reply, ToolUse
-from windlass.model.reading import Asked, Item, Kind
+from windlass.model.request import Asked, Item, Kind
 
 KEPT = 10_000
 

@@ -16,11 +16,11 @@ from typing import Any, Self
 from windlass.core.errors import Unavailable
 from windlass.core.script.format import Text
 from windlass.model import wire
-from windlass.model.casting import Casting, Playable, as_script
+from windlass.model.cast import Cast, Playable, as_script
 from windlass.model.conversation import Reply, ScriptedConversation
+from windlass.model.http_handler import Handler
 from windlass.model.log import Request, RequestLog
-from windlass.model.reading import Asked
-from windlass.model.serving import Handler
+from windlass.model.request import Asked
 
 HOST = "127.0.0.1"
 SUMMARY = (
@@ -44,7 +44,7 @@ class Model:
         on_request: Callable[[Request], None] | None = None,
     ) -> None:
         default = None if script is None else as_script(script)
-        self._casting = Casting(default, salt=os.urandom(8).hex())
+        self._casting = Cast(default, salt=os.urandom(8).hex())
         self.log = RequestLog(on_request)
         self._playing = threading.Lock()
         try:

@@ -11,7 +11,7 @@ import msgspec
 
 from windlass import __version__
 from windlass.core.script.format import ApiError
-from windlass.standin.compacting import compact, is_command
+from windlass.standin.compaction import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.face import Answer, Ended, Hooked, HookedCall, Interrupted, Turn, UserMessage
 from windlass.standin.files import TOOLS, ToolResult
@@ -54,7 +54,7 @@ class Headless:
         return 1 if self.failed else 0
 
     def init(self) -> None:
-        """Tells who this is."""
+        """Prints the line with which a session says who it is."""
         self._emit(
             {
                 "type": "system",

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from windlass.standin.children import Child, Children
+from windlass.standin.http_client import PostError, post
 from windlass.standin.permissions import matches
-from windlass.standin.posting import PostError, post
 from windlass.standin.settings import ConfiguredHook
 
 SUBJECTS = {

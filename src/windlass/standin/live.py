@@ -13,7 +13,7 @@ from typing import Any
 from windlass import __version__
 from windlass.core.script.format import ApiError
 from windlass.standin import drawing
-from windlass.standin.compacting import compact, is_command
+from windlass.standin.compaction import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.draft import Draft
 from windlass.standin.face import Answer, Ended, Hooked, HookedCall, Interrupted, Turn, UserMessage

@@ -18,10 +18,10 @@ from windlass.core.script.format import (
     Tool,
     UsageEntry,
 )
-from windlass.standin.calling import Rejected, call_tool
-from windlass.standin.compacting import is_command
+from windlass.standin.compaction import is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.face import Interrupted, Limit, Turn, UserMessage
+from windlass.standin.tool_calls import Rejected, call_tool
 from windlass.standin.transcript import INTERRUPTED
 
 BLOCK_CAP = 8

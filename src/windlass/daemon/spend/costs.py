@@ -53,7 +53,7 @@ Find = Callable[[Context, Agent, Session], ConversationSource]
 
 
 def find(context: Context, agent: Agent, session: Session) -> ConversationSource:
-    """Asks the agent's driver."""
+    """Where a session's conversation is, and whether it is metered, as its driver knows."""
     driver = drivers.get(agent.driver)
     request = session_request.session_request(context, agent, session)
     return ConversationSource(driver.transcript(request), driver.metered(request))

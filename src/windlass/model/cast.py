@@ -11,7 +11,7 @@ import msgspec
 from windlass.core.errors import UserError
 from windlass.core.script.format import Script, default_script, parse
 from windlass.model.conversation import ScriptedConversation
-from windlass.model.reading import Asked
+from windlass.model.request import Asked
 
 Playable: TypeAlias = Script | Mapping[str, Any]
 """A script, or the object that a script file holds."""
@@ -24,7 +24,7 @@ def as_script(script: Playable) -> Script:
     return parse(msgspec.json.encode(script))
 
 
-class Casting:
+class Cast:
     """Finds or begins the conversation that a request belongs to."""
 
     def __init__(self, default: Script | None, *, salt: str) -> None:

@@ -16,7 +16,7 @@ from windlass.core.script.format import Crash, Pause
 from windlass.model import wire
 from windlass.model.conversation import Reply, ScriptedConversation
 from windlass.model.peer import signal_peer
-from windlass.model.reading import Asked, Malformed, decoded, read
+from windlass.model.request import Asked, Malformed, decoded, read
 
 if TYPE_CHECKING:
     from windlass.model.server import Model
