@@ -14,7 +14,7 @@ _HOOKS = Refusal("only the hooks of an agent ask this", "`wl info` shows what on
 
 
 def routes(context: Context, mail: Mail) -> dict[str, Verb | Wait]:
-    """Verb by verb; `mail` is what is said to an agent with the answer about a call."""
+    """The verbs of this room; `mail` is what is said to an agent with the answer about a call."""
     return {
         "decide": Verb(
             HookInput, HookOutput, Decisions(context, mail).decide, callers="agent", refusal=_HOOKS
