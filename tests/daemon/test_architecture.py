@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import windlass
@@ -50,3 +51,13 @@ def test_every_package_is_on_the_map() -> None:
     for folder in (SOURCE, SOURCE / "daemon"):
         packages = {path.parent.name for path in folder.glob("*/__init__.py")}
         assert packages <= named, packages - named
+
+
+def test_the_rooms_of_the_daemon_stand_in_the_order_that_make_check_enforces() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(c["layers"] for c in contracts if c.get("containers") == ["windlass.daemon"])
+    rooms = PAGE.split("Inside `daemon/`", 1)[1].split("| package | what it owns |\n", 1)[1]
+    named = re.findall(r"^\| (`.*?`) \|", rooms.split("\n\n", 1)[0], re.MULTILINE)
+    beside = ["__main__", "main", "routes", "services"]
+    assert layers == [*beside, *(name.replace("`", "").replace(", ", " | ") for name in named)]
