@@ -22,17 +22,39 @@ from windlass.sessions.tmux import Tmux
 
 DAEMON = Path(windlass.daemon.__file__).parent
 BOUNDS: dict[str, int] = {pool.name: pool.bound for pool in POOLS}
-_STARTERS = ("threading.Thread", "ThreadPoolExecutor", "asyncio.to_thread", "run_in_executor")
+_STARTERS = {"Thread", "ThreadPoolExecutor", "to_thread", "run_in_executor"}
+"""Whatever they are imported as: `threading.Thread`, or `from threading import Thread as T`."""
 
 
 def test_no_module_starts_threads_but_the_pools() -> None:
-    found = set()
-    for path in DAEMON.rglob("*.py"):
-        nodes = ast.walk(ast.parse(path.read_text()))
-        calls = (ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call))
-        if any(call.endswith(_STARTERS) for call in calls):
-            found.add(str(path.relative_to(DAEMON)))
-    assert found == {"kernel/pools.py"}
+    paths = [path for path in DAEMON.rglob("*.py") if starters(path.read_text())]
+    assert {str(path.relative_to(DAEMON)) for path in paths} == {"kernel/pools.py"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import threading\nthreading.Thread(target=print).start()",
+        "import threading as t\nt.Thread(target=print).start()",
+        "from threading import Thread\nThread(target=print).start()",
+        "from threading import Thread as Worker\nWorker(target=print).start()",
+        "import threading\nclass Worker(threading.Thread): ...",
+        "async def work(loop): await loop.run_in_executor(None, print)",
+        "from asyncio import to_thread",
+    ],
+)
+def test_a_thread_is_found_in_whichever_way_it_is_spelt(source: str) -> None:
+    assert starters(source)
+
+
+def starters(source: str) -> set[str]:
+    """What a module names that starts threads, by itself, of a module or in an import."""
+    named = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(attr=name) | ast.alias(name=name):
+                named.add(name.rpartition(".")[2])
+    return named & _STARTERS
 
 
 def test_a_daemon_at_work_has_no_thread_but_the_declared_ones(

@@ -48,7 +48,6 @@ _OPTIONS = {
         r"--g?l?o?b?a?l?|--sy.*|--f.*|-f.*|-e|--ed.*|--glob.*|--re[nm].*|edit|re(?:name|move)-section"
     ),
 }
-_KEY = re.compile(r"[A-Za-z0-9-]+\..+")
 
 
 def check(words: Words) -> None:
