@@ -473,3 +473,25 @@ def test_any_text_is_read_or_not_but_never_too_odd(line: str) -> None:
 def test_deep_nesting_is_denied_and_never_crashes(sign: str) -> None:
     assert decide(sign * 3000).verdict == "deny"
     assert decide(sign * 200 + "ls", Policy(allow=("Bash",))).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"sed '{' ' * 30_000}z' f",
+        f"sed '1{' ' * 30_000}!{' ' * 30_000}z' f",
+        f"{'env ' * 6_000}ls",
+        f"{'xargs ' * 6_000}ls",
+        f"{'nice ' * 17}ls",
+    ],
+    ids=["sed", "sed twice", "env", "xargs", "nice"],
+)
+def test_a_line_that_takes_long_to_judge_is_doubted_before_it_does(line: str) -> None:
+    """Whoever judges it answers everybody else too; a failure of this test is that it hangs."""
+    assert line_policy.read_line(line).doubts
+
+
+def test_a_few_programs_may_start_one_another() -> None:
+    assert line_policy.vouches(
+        "nohup nice timeout 5 env A=1 ls", ["nohup:*", "nice:*", "timeout:*", "env:*", "ls:*"]
+    )

@@ -8,6 +8,7 @@ patterns would help. Where they do not know, allowing says no and denying yes.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -20,6 +21,8 @@ from windlass.core.shell.tree import Broken, Node, Word, commands, nodes
 
 LONGEST = 100_000
 _DEEPEST = 4
+_LONGEST_CHAIN = 16
+"""How many programs may start one another in one command; each has to be judged again."""
 _LOOSE_WORD = re.compile(r"[^\s;&|(){}`$<>!=]+")
 _STARTERS = frozenset(
     (
@@ -152,15 +155,17 @@ def _read_line(line: str, *, depth: int) -> LineReading:
         return LineReading(None, (), (f"the line cannot be read: {broken}",), settled=False)
     doubts: list[Doubt] = list(shell_doubts.in_line(read.node, read.sums))
     started: list[Words] = []
-    waiting = [command.words for command in commands(read.node) if command.words]
+    waiting = deque((command.words, 0) for command in commands(read.node) if command.words)
     while waiting:
-        command = waiting.pop(0)
+        command, chain = waiting.popleft()
         started.append(command)
         try:
+            if chain > _LONGEST_CHAIN:
+                raise Doubt("too many programs start one another")
             shell_doubts.check(command)
             for inner in runs.started(command):
                 if not isinstance(inner, str):
-                    waiting.append(inner)
+                    waiting.append((inner, chain + 1))
                     continue
                 below = _read_line(inner, depth=depth + 1)
                 started += below.commands
