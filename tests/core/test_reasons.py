@@ -20,6 +20,9 @@ SAID: dict[str, Reason] = {
     "session 3 is being started": Reason(kind="session_begun", session=3),
     "restored from fox-1": Reason(kind="restored", text="fox-1"),
     "paused with `wl pause`": Reason(kind="paused", text="paused with `wl pause`"),
+    "could not be paused: 7 cat would not end": Reason(
+        kind="pause_failed", text="7 cat would not end"
+    ),
     "session 2 ended with exit code 9": Reason(kind="exited", session=2, code=9),
     "session 2 ended with exit code 1: no model": Reason(
         kind="exited", session=2, code=1, text="no model"

@@ -67,6 +67,18 @@ def test_paused_beats_stopped_because_we_stopped_it() -> None:
     assert fold([gone, paused], now=NOW).state is State.PAUSED
 
 
+def test_what_outlived_our_attempt_to_end_it_is_unknown_until_it_says_something() -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=5)
+    failed = seen(Source.WINDLASS, State.UNKNOWN, ago=3)
+    assert fold([busy, failed], now=NOW).winner == failed
+    again = seen(Source.HOOK, State.RUNNING, ago=1)
+    assert fold([again, failed], now=NOW).winner == again
+    shown = seen(Source.SCREEN, State.WAITING, ago=1)
+    assert fold([busy, failed, shown], now=NOW).winner == shown
+    gone = seen(Source.PROCESS, State.STOPPED, ago=1)
+    assert fold([busy, failed, gone], now=NOW).winner == gone
+
+
 def test_a_new_session_forgets_that_the_last_one_died() -> None:
     gone = seen(Source.PROCESS, State.STOPPED, session=1)
     fresh = seen(Source.WINDLASS, State.CREATING, session=2)

@@ -195,3 +195,19 @@ def test_output_is_read_by_whole_lines_from_an_offset(house: House) -> None:
     program.say("ee\n")
     until(lambda: path.stat().st_size == 14)
     assert house.sessions.read_lines(program.folder, 8, 2) == ([b"three"], 14), "never torn"
+
+
+def test_what_no_signal_ends_is_named_and_lives_on_without_a_terminal(house: House) -> None:
+    program = house.program()
+    house.start(program)
+    program.show("here")
+    until(lambda: "here" in house.terminal.capture(program.name))
+    with house.unkillable(program):
+        assert len(house.stop(program)) > 0
+        assert house.alive(program)
+        assert house.sessions.facts(program.folder, program.name).exit_code is None
+        with pytest.raises(NotFound):
+            house.terminal.capture(program.name)
+        assert len(house.stop(program)) > 0, "and so it is the next time"
+    assert house.stop(program) == ()
+    assert not house.alive(program)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from tests.sessions.conftest import PYTHON, until
+from tests.sessions.unkillable import unkillable
 from tests.support.fake_sessions import FakeSessions
 
 from windlass.core.ports import Sessions
@@ -174,10 +177,26 @@ class House:
         )
         return report.survivors
 
+    @contextmanager
+    def unkillable(self, program: Program) -> Iterator[None]:
+        """Keeps every signal from ending a program."""
+        if isinstance(self.sessions, FakeSessions):
+            session = self.sessions[program.name]
+            session.unkillable = ("7 cat (disk-sleep)",)
+            yield
+            session.unkillable = ()
+            return
+        until(lambda: self._pid(program))
+        with unkillable(self._pid(program)):
+            yield
+
     def close(self) -> None:
         """Stops all of them."""
         for program in self._made:
             self.stop(program)
+
+    def _pid(self, program: Program) -> int:
+        return self.sessions.facts(program.folder, program.name).child_pid or 0
 
     def _marker(self, program: Program) -> str:
         return f"contract-{self.place.name}-{program.name}"

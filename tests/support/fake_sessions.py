@@ -36,6 +36,8 @@ class FakeSession:
         self.pressed: list[str] = []
         """The keys that were pressed, by their names."""
         self.screen = ""
+        self.unkillable: tuple[str, ...] = ()
+        """The processes that no signal ends, while the test wants that."""
         self.facts = Facts(alive=True)
         self._clock = clock
         self._last_line = ""
@@ -170,10 +172,14 @@ class FakeSessions:
         return session.facts if session else Facts(alive=False)
 
     def stop(self, *, folder: Path, name: str, marker: str, grace: float = 5.0) -> StopReport:  # noqa: ARG002 - it ends at once
-        """Ends the program as a TERM does."""
+        """Ends the program as a TERM does; what no signal ends lives on without a terminal."""
         session = self._started.get(folder)
         if session is None or not session.alive:
             return StopReport()
+        if session.unkillable:
+            if self._named.get(name) is session:
+                del self._named[name]
+            return StopReport(survivors=session.unkillable)
         session.end(_ENDED_BY_TERM)
         return StopReport(terminated=1)
 

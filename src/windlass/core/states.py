@@ -131,7 +131,7 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
     `current` is in order of time, so the last of a source is its latest word.
     """
     latest = {o.source: o for o in current}
-    reports = [o for o in current if o.source in _REPORTS]
+    reports = [o for o in current if o.source in _REPORTS or _outlived_us(o)]
     winner = reports[-1] if reports else None
     for source in (Source.STATUS, Source.SCREEN):
         weaker = latest.get(source)
@@ -148,6 +148,11 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
         ):
             winner = weaker
     return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]
+
+
+def _outlived_us(observation: Observation) -> bool:
+    """Whether we tried to end the session and could not: what it said before counts no more."""
+    return observation.source is Source.WINDLASS and observation.value is State.UNKNOWN
 
 
 def _corrects(weaker: Observation, winner: Observation, *, has_status: bool) -> bool:

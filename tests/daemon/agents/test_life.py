@@ -9,8 +9,10 @@ import pytest
 from tests.support.contexts import Turned, lent
 from tests.support.workshop import Workshop, git
 
-from windlass.core.reasons import COMPLETE_PHRASE
-from windlass.core.states import State
+from windlass.core.errors import Conflict, Unavailable
+from windlass.core.reasons import COMPLETE_PHRASE, Reason
+from windlass.core.states import Observation, Source, State
+from windlass.daemon.states import observations
 
 
 @pytest.fixture
@@ -67,6 +69,51 @@ def test_an_agent_is_spawned_paused_resumed_and_ended_and_nothing_of_its_work_is
         1,
     )
     assert "says hello" in git(workshop.repo, "log", "--format=%s", kept["ref"])
+
+
+def test_who_outlives_a_pause_is_not_paused_and_can_be_paused_again_and_resumed(
+    workshop: Workshop,
+) -> None:
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    fox = workshop.agent(made["uid"])
+    session = workshop.session(fox)
+    session.hook("PreToolUse", tool_name="Write")
+    assert workshop.state(fox) is State.RUNNING
+    session.unkillable = ("7 cat (disk-sleep)",)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="7 cat"):
+            workshop.ask("pause", agent="fox")
+        assert workshop.state(fox) is State.UNKNOWN
+        with pytest.raises(Conflict, match="not stopped: it is unknown") as refused:
+            workshop.ask("resume", agent="fox")
+        assert refused.value.hint == "wl pause fox first"
+    evidence = workshop.ask("why", agent="fox")["winner"]["evidence"]
+    assert evidence.startswith("could not be paused: processes of fox would not end: 7 cat")
+
+    session.unkillable = ()
+    assert workshop.ask("pause", agent="fox")["state"] == State.PAUSED
+    assert not session.alive
+    with pytest.raises(Conflict, match="paused already"):
+        workshop.ask("pause", agent="fox")
+    assert workshop.ask("resume", agent="fox")["session"] == 2
+
+
+def test_who_lived_when_it_was_called_paused_can_be_paused_again(workshop: Workshop) -> None:
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    fox = workshop.agent(made["uid"])
+    paused = Observation(
+        source=Source.WINDLASS,
+        value=State.PAUSED,
+        at=workshop.context.clock.now(),
+        reason=Reason(kind="paused", text="paused with `wl pause`"),
+        session=1,
+    )
+    workshop.context.store.write(lambda w: observations.observe(w, fox, paused))
+    with pytest.raises(Conflict, match="still being paused") as refused:
+        workshop.ask("resume", agent="fox")
+    assert refused.value.hint == "wl pause fox first"
+    workshop.ask("pause", agent="fox")
+    assert workshop.ask("resume", agent="fox")["session"] == 2
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentLimited
 from windlass.core.ids import Uid
-from windlass.core.reasons import Reason
+from windlass.core.reasons import Kind, Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings
 from windlass.daemon.agents.session_life import SessionLife
@@ -28,6 +28,9 @@ from windlass.daemon.states import observations
 from windlass.git import workspaces
 from windlass.store import rows
 from windlass.store.store import Writing
+
+_STOPPING = (State.PAUSED, State.UNKNOWN)
+"""States of agents that may not hear what is said to them, though their session lives."""
 
 
 class PauseResume:
@@ -67,12 +70,15 @@ class PauseResume:
                 f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"
             )
         if kind == "resume" and alive and Path(agent.workspace).is_dir():
-            talk = f"talk to it: wl send {agent.id} '...'"
+            is_heard = limits == agent.limits and agent.state not in _STOPPING
             raise Conflict(
-                f"{agent.id} is not stopped: it is {agent.state}",
-                talk if limits == agent.limits else f"wl pause {agent.id} first",
+                f"{agent.id} is not stopped: {_lives(agent)}",
+                f"talk to it: wl send {agent.id} '...'"
+                if is_heard
+                else f"wl pause {agent.id} first",
             )
-        if kind == "pause" and agent.state is State.PAUSED:
+        # While its session lives it is not paused, and another try may end that.
+        if kind == "pause" and agent.state is State.PAUSED and not alive:
             raise Conflict(f"{agent.id} is paused already", f"wl resume {agent.id}")
         if kind == "resume":
             drivers.get(agent.driver).check()  # before a session is recorded that cannot start
@@ -99,8 +105,13 @@ class PauseResume:
         agent = self._live(work)
         # The word first: between it and the end of the process the agent is not "stopped".
         why = work.data.get("why", "paused with `wl pause`")
-        self._context.store.write(lambda w: _say_paused(w, agent, why))
-        self._life.stop(agent)
+        self._context.store.write(lambda w: _say(w, agent, State.PAUSED, "paused", why))
+        try:
+            self._life.stop(agent)
+        except Exception as error:
+            cause = _cause(error)
+            self._context.store.write(lambda w: _take_back(w, agent, cause))
+            raise
 
     def _ensure(self, work: RunningIntent) -> None:
         agent = self._live(work)
@@ -115,8 +126,7 @@ class PauseResume:
             self._life.start(agent)
         except Exception as error:
             # Else it would be "creating" for ever, and nobody could resume it.
-            why = error.message if isinstance(error, WindlassError) else str(error)
-            self._life.give_up(agent, why)
+            self._life.give_up(agent, _cause(error))
             raise
 
     def _live(self, work: RunningIntent) -> Agent:
@@ -146,15 +156,31 @@ def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
     writing.emit(event, repo=agent.repo, agent=uid)
 
 
-def _say_paused(writing: Writing, agent: Agent, why: str) -> None:
+def _lives(agent: Agent) -> str:
+    """What an agent does whose session is not over."""
+    return "it is still being paused" if agent.state is State.PAUSED else f"it is {agent.state}"
+
+
+def _say(writing: Writing, agent: Agent, state: State, kind: Kind, text: str) -> None:
     seen = Observation(
         source=Source.WINDLASS,
-        value=State.PAUSED,
+        value=state,
         at=writing.now,
-        reason=Reason(kind="paused", text=why),
+        reason=Reason(kind=kind, text=text),
         session=agent.session,
     )
     observations.observe(writing, agent, seen)
+
+
+def _take_back(writing: Writing, agent: Agent, why: str) -> None:
+    """Says that an agent whose session could not be stopped is not paused: nobody knows."""
+    session = rows.newest_session(writing.connection, agent.uid)
+    if session is not None and session.ended_at is None:
+        _say(writing, agent, State.UNKNOWN, "pause_failed", why)
+
+
+def _cause(error: Exception) -> str:
+    return error.message if isinstance(error, WindlassError) else str(error)
 
 
 def _uids(data: Any) -> list[Uid]:
