@@ -27,8 +27,8 @@ from windlass.store import rows
 _ANSWERS = count()
 
 
-def running(bench: Bench, agent: Agent) -> Budgets:
-    """Starts the agent's session, and judges with the real pause."""
+def start(bench: Bench, agent: Agent) -> None:
+    """Starts the agent's session."""
     folder = bench.context.folders.session(agent.uid, agent.session)
     launch = Launch(argv=("agent",), cwd=str(bench.folder), env={}, mode="headless")
     bench.context.sessions.start(
@@ -38,6 +38,11 @@ def running(bench: Bench, agent: Agent) -> Budgets:
         wake=None,
         marker=bench.newest(agent).marker,
     )
+
+
+def running(bench: Bench, agent: Agent) -> Budgets:
+    """Starts the agent's session, and judges with the real pause."""
+    start(bench, agent)
     return judging(bench)
 
 

@@ -1,7 +1,7 @@
 """Budgets: who has spent too much money or time is paused, and stays so until the limit is raised.
 
 Only what is owed stops anybody. Where a person pays by subscription, the same limits only warn.
-Judging is in `core/pricing.py`, counting in `costs`; here is what follows.
+Judging is in `core/pricing.py`, counting in `costs`, pausing in `limit_pauses`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 from windlass.core import pricing
 from windlass.core.config import BudgetSettings
 from windlass.core.crew import Agent
-from windlass.core.errors import ConfigError, Conflict, Denied, WindlassError
+from windlass.core.errors import ConfigError, Denied
 from windlass.core.events import BudgetExceeded, BudgetWarning
 from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Exceeded, Figures
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents
+from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.spend import costs
+from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.store import Writing
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 MARK = "budgets"
 """The mark that holds the day of the last warning, by budget."""
-_TRIES = 3
-"""A pause can fail, when a process would not end; it is tried again, but not for ever."""
 
 
 class _Judgement(NamedTuple):
@@ -49,7 +48,7 @@ class Budgets:
 
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
-        self._intents = intents
+        self._pauses = LimitPauses(context, intents)
         self._pausing: set[Uid] = set()
         self._guard = threading.Lock()
 
@@ -121,28 +120,13 @@ class Budgets:
 
     def _pause(self, judged: _Judgement) -> None:
         try:
-            self._perform(judged)
+            self._pauses.perform(_overrun(judged))
         except Exception:
             # Nobody waits for this thread; the next look tries again.
             log.exception("cannot pause %s", judged.agent.id)
         finally:
             with self._guard:
                 self._pausing.discard(judged.agent.uid)
-
-    def _perform(self, judged: _Judgement) -> None:
-        stem = f"{judged.exceeded[0].budget}-{judged.agent.uid}-{judged.session}"
-        for number in range(1, _TRIES + 1):
-            key = f"{stem}-{number}"
-            known = self._context.store.read(partial(rows.intent, key=key))
-            if known is not None and known.status == "failed":
-                continue
-            try:
-                self._intents.perform("pause", key, partial(_begin, judged, again=number > 1))
-            except Conflict:
-                log.debug("%s needs no pause any more", judged.agent.id)
-            except WindlassError as error:
-                log.warning("cannot pause %s: %s", judged.agent.id, error.message)
-            return
 
 
 def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> None:
@@ -223,24 +207,17 @@ def _duration(seconds: float) -> str:
     return f"{seconds:g}s"
 
 
-def _begin(judged: _Judgement, *, again: bool) -> IntentDraft:
-    """Pauses an agent, and records what it has exceeded; where that is tried again, only once."""
-    agent = judged.agent
-
-    def prepare(writing: Writing) -> dict[str, Any]:
-        session = rows.newest_session(writing.connection, agent.uid)
-        if session is None or session.number != judged.session or session.ended_at is not None:
-            raise Conflict(f"session {judged.session} of {agent.id} is over", "nothing to pause")
-        for limit in [] if again else judged.exceeded:
-            spent = BudgetExceeded(budget=limit.budget, sentence=limit.sentence, hint=limit.hint)
-            writing.emit(spent, repo=agent.repo, agent=agent.uid)
-        return {
-            "uid": agent.uid,
-            "number": judged.session,
-            "why": f"paused: {pricing.sentences(judged.exceeded)}",
-        }
-
-    return IntentDraft(agent.repo, None, prepare)
+def _overrun(judged: _Judgement) -> Overrun:
+    return Overrun(
+        agent=judged.agent,
+        session=judged.session,
+        limit=judged.exceeded[0].budget,
+        why=pricing.sentences(judged.exceeded),
+        events=tuple(
+            BudgetExceeded(budget=limit.budget, sentence=limit.sentence, hint=limit.hint)
+            for limit in judged.exceeded
+        ),
+    )
 
 
 def _unwarned(connection: Any, judged: _Judgement, now: float) -> list[Exceeded]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import subprocess
-from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -16,9 +15,10 @@ from windlass.core.events import AgentOvergrown
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.store import rows
-from windlass.store.store import Writing
+from windlass.store.rows import Session
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +30,16 @@ class Disk:
 
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
-        self._intents = intents
+        self._pauses = LimitPauses(context, intents)
         self._uncounted: dict[Uid, str] = context.memory.per_agent()
 
     def check(self) -> None:
         """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
-        for agent, _ in self._context.store.read(rows.open_sessions):
+        for agent, session in self._context.store.read(rows.open_sessions):
             if agent.isolation == "box":
-                self._judge(agent)
+                self._judge(agent, session)
 
-    def _judge(self, agent: Agent) -> None:
+    def _judge(self, agent: Agent, session: Session) -> None:
         root = repos.by_id(self._context, agent.repo).root
         try:
             limit = settings.load(self._context.folders.home, root).box.disk_mb
@@ -49,12 +49,9 @@ class Disk:
         taken = self._taken(agent) if limit else None
         if taken is None or taken <= limit:
             return
-        why = f"paused: it takes {taken} MiB of disk, and box.disk_mb is {limit}"
-        try:
-            key = f"disk-{agent.uid}-{agent.session}"
-            self._intents.perform("pause", key, lambda: _begin(agent, why))
-        except WindlassError as error:
-            log.warning("cannot pause %s: %s", agent.id, error.message)
+        why = f"it takes {taken} MiB of disk, and box.disk_mb is {limit}"
+        event = AgentOvergrown(id=agent.id, why=f"paused: {why}")
+        self._pauses.perform(Overrun(agent, session.number, "box.disk_mb", why, (event,)))
 
     def _taken(self, agent: Agent) -> int | None:
         """MiB; None for what could not be counted, which is told once and tried again."""
@@ -77,11 +74,3 @@ def _count(*folders: str) -> int:
     if len(lines) < len(folders):
         raise ValueError(done.stderr.decode(errors="replace").strip() or "du says nothing")
     return sum(int(line.split(b"\t")[0]) for line in lines)
-
-
-def _begin(agent: Agent, why: str) -> IntentDraft:
-    def prepare(writing: Writing) -> dict[str, Any]:
-        writing.emit(AgentOvergrown(id=agent.id, why=why), repo=agent.repo, agent=agent.uid)
-        return {"uid": agent.uid, "number": agent.session, "why": why}
-
-    return IntentDraft(agent.repo, None, prepare)
