@@ -6,11 +6,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.core.mail.test_messages import OFFER, message
 
-from windlass.core.ids import RepoId
+from windlass.core.events import MessageAcked, MessageSent
+from windlass.core.ids import RepoId, Uid
 from windlass.core.mail.messages import Message
-from windlass.store import mailbox
+from windlass.store import mailbox, tables
 from windlass.store.store import Store
 
 
@@ -141,3 +143,25 @@ def test_a_senders_last_minute_is_its_own_and_of_one_repository(store: Store, ad
     add(created_at=99.0, repo=RepoId("1" * 8))
     count = store.read(lambda c: mailbox.sent_since(c, "uid-fox", RepoId("0" * 8), 40.0))
     assert count == 2
+
+
+def test_the_history_of_a_message_is_whole_whatever_was_sent_after_it(
+    store: Store, add: Any
+) -> None:
+    first = add()
+    sent = MessageSent(id=first.id, to="owl", recipient="uid-owl", text="hello")
+    acked = MessageAcked(id=first.id, by="user")
+    store.write(lambda w: w.emit(sent, repo=first.repo, agent=Uid("uid-fox")))
+    later = {
+        "at": 1.0,
+        "repo": first.repo,
+        "agent": "uid-owl",
+        "kind": "message.sent",
+        "data": {"id": "msg-ffffffffff"},
+        "subject": "message:msg-ffffffffff",
+    }
+    many = [later] * 20_001
+    store.write(lambda w: w.connection.execute(sa.insert(tables.events), many))
+    store.write(lambda w: w.emit(acked, repo=first.repo))
+    history = store.read(lambda c: mailbox.history(c, first))
+    assert [event.kind for event in history] == ["message.sent", "message.acked"]

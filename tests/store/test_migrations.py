@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.core.mail.test_messages import message
 from tests.support import old_stores
 from tests.support.clocks import Stopped
 
@@ -20,6 +21,8 @@ from windlass.store.migrations.upgrade import MIGRATIONS
 from windlass.store.store import Store
 
 EVERY = pytest.mark.parametrize("schema", [0, *old_stores.SCHEMAS])
+MAIL = 4
+"""The first schema that had messages."""
 FILLED = pytest.mark.parametrize("schema", old_stores.SCHEMAS)
 
 
@@ -92,6 +95,26 @@ def test_what_an_old_store_holds_is_read_as_what_it_means_today(path: Path, sche
     assert [(row.agent, row.cost) for row in spent] == [(birch.uid, 0.25)] * (schema >= 2)
     queued = store.read(lambda c: mailbox.queued(c, Uid("aaaaaaaaaaaaaaa2")))
     assert [message.body for message in queued] == ["go on"] * (schema >= 4)
+    store.close()
+
+
+@pytest.mark.parametrize("schema", [schema for schema in old_stores.SCHEMAS if schema >= MAIL])
+def test_what_happened_to_a_message_before_events_were_about_messages_is_found(
+    path: Path, schema: int
+) -> None:
+    old_stores.make(path, schema)
+    insert = "INSERT INTO events (at, kind, data) VALUES (1.0, "
+    execute(
+        path,
+        insert + """'message.sent', '{"id":"msg-1"}')""",
+        insert + """'message.acked', '{"id":"msg-1"}')""",
+        insert + """'message.sent', '{"id":"msg-2"}')""",
+        insert + """'note', '{"id":"msg-1"}')""",
+    )
+    store = Store(path, clock=Stopped())
+    store.open()
+    history = store.read(lambda c: mailbox.history(c, message(id="msg-1")))
+    assert [event.kind for event in history] == ["message.sent", "message.acked"]
     store.close()
 
 

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.events import message_subject
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message
-from windlass.store import records
+from windlass.store import records, rows
 from windlass.store import tables as t
 from windlass.store.store import Event, Writing
 
 _C = t.messages.c
 _MOST = 1000
 _EVENTS = 20_000
-_NO_AGENTS = (messages.USER, messages.WINDLASS)
 
 
 def add(writing: Writing, message: Message) -> Message:
@@ -162,21 +162,7 @@ def thread(connection: sa.Connection, message: Message) -> list[Message]:
 
 def history(connection: sa.Connection, message: Message) -> list[Event]:
     """What happened to a message, oldest first."""
-    c = t.events.c
-    whose = [party for party in (message.sender, message.recipient) if party not in _NO_AGENTS]
-    query = (
-        sa.select(t.events)
-        .where(
-            c.repo == message.repo,
-            sa.or_(c.agent.in_(whose), c.agent.is_(None)),
-            c.kind.startswith("message."),
-            c.at >= message.created_at,
-        )
-        .order_by(c.id)
-        .limit(_EVENTS)
-    )
-    events = records.every(Event, connection, query)
-    return [event for event in events if event.data.get("id") == message.id]
+    return rows.events(connection, subject=message_subject(message.id), limit=_EVENTS)
 
 
 def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[Message]:

@@ -40,7 +40,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     agent: Uid | None
     data: dict[str, Any]
     subject: str | None = None
-    """What it is about: `task:PB-1`, `change:c12`; `agent:` and a uid if it is about an agent."""
+    """What it is about: `task:PB-1`, `change:c12`, `message:` and an id, `agent:` and a uid."""
 
 
 class Writing:
@@ -60,13 +60,16 @@ class Writing:
         subject: str | None = None,
         at: float | None = None,
     ) -> None:
-        """Appends an event to the log, in this transaction; it is about its agent if not said."""
+        """Appends an event to the log, in this transaction.
+
+        What it is about is the subject, else what its data says, else its agent.
+        """
         kind, fields = data.written()
         values: dict[str, Any] = {
             "at": self.now if at is None else at,
             "repo": repo,
             "agent": agent,
-            "subject": subject or (agent and f"agent:{agent}"),
+            "subject": subject or data.subject() or (agent and f"agent:{agent}"),
             "kind": kind,
             "data": fields,
         }

@@ -183,7 +183,7 @@ events = sa.Table(
     sa.Column("data", sa.JSON, nullable=False),
     sa.Column("subject", sa.Text),
 )
-"""A subject is what an event is about: `task:PB-1`, `change:c12`, `agent:` and a uid."""
+"""A subject is what an event is about: `task:PB-1`, `message:` and an id, `agent:` and a uid."""
 sa.Index("events_of_an_agent", events.c.agent, events.c.id)
 sa.Index("events_of_a_repo", events.c.repo, events.c.id)
 _partial_index(

@@ -65,6 +65,7 @@ from windlass.core.events.mail import (
     MessageRequeued,
     MessageRevived,
     MessageSent,
+    message_subject,
 )
 from windlass.core.events.person import (
     NoticePosted,
@@ -158,6 +159,7 @@ __all__ = [
     "TurnEnded",
     "WorkUncommitted",
     "WorkspaceCommand",
+    "message_subject",
     "read",
 ]
 
@@ -171,6 +173,7 @@ def _structs(module: ModuleType) -> list[type[EventData]]:
         for item in vars(module).values()
         if isinstance(item, type)
         and issubclass(item, EventData)
+        and item.kind
         and item.__module__ == module.__name__
     ]
 

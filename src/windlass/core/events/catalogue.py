@@ -31,6 +31,10 @@ class EventData(msgspec.Struct, metaclass=_Catalogued, kind="", frozen=True, omi
         """The kind and the data, as the log holds them."""
         return self.kind, msgspec.to_builtins(self)
 
+    def subject(self) -> str | None:
+        """What it is about by its own data: `message:` and an id; None where that is not in it."""
+        return None
+
     @classmethod
     def fields_of(cls, event: Logged) -> Mapping[str, Any]:
         """The fields of this struct, as an event in the log has them."""

@@ -53,9 +53,12 @@ class SchemaChange:
             self._connection.exec_driver_sql(statement)
         self.reached(f"wider.{table}.{column}")
 
-    def execute(self, name: str, statement: str) -> None:
-        """Executes any other statement, in words that both databases know."""
-        self._connection.exec_driver_sql(statement)
+    def execute(self, name: str, statement: str | sa.Update) -> None:
+        """Executes any other statement; one that is text is in words that both databases know."""
+        if isinstance(statement, str):
+            self._connection.exec_driver_sql(statement)
+        else:
+            self._connection.execute(statement)
         self.reached(name)
 
     def reached(self, name: str) -> None:

@@ -17,6 +17,7 @@ from windlass.store.migrations import (
     m004_mail,
     m005_rooms,
     m006_reasons,
+    m007_messages,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -27,6 +28,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m004_mail.migrate,
     m005_rooms.migrate,
     m006_reasons.migrate,
+    m007_messages.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""
