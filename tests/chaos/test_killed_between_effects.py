@@ -1,5 +1,7 @@
 """The daemon ends with -9 before and after every recorded step of new, kill, merge and undo.
 
+Also before and after everything that is taken back where a step fails.
+
 The command that was under way gets its answer all the same, from the daemon that follows; and what
 is there afterwards is what would have been there without the crash, once.
 """
@@ -50,6 +52,21 @@ def points(kind: str) -> list[Any]:
     return [pytest.param(p, marks=[] if p in chosen else [pytest.mark.soak]) for p in every]
 
 
+def points_back(kind: str) -> list[Any]:
+    """Before and after everything that is undone where the operation fails, and before its end."""
+    undone = [step.name for step in OPERATIONS[kind].steps if step.undo is not None]
+    places = [*(f"{name}.undo" for name in undone), "fail"]
+    every = [f"{kind}.{place}.{when}" for place in places for when in ("before", "after")]
+    chosen = f"{kind}.fail.before"
+    return [pytest.param(p, marks=[] if p == chosen else [pytest.mark.soak]) for p in every]
+
+
+def count(ground: Ground, name: str, *kinds: str) -> dict[str, int]:
+    """How often each of these kinds of events was told of an agent."""
+    told = [event["kind"] for event in ground.events(name)]
+    return {kind: told.count(kind) for kind in kinds}
+
+
 def arm(ground: Ground, point: str) -> Path:
     folder = ground.folder / "failpoints"
     folder.mkdir(exist_ok=True)
@@ -91,10 +108,11 @@ def test_kill_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     assert sessions_of(ground, "a1") == []
     assert "agent/a1" not in ground.git("branch", "--list")
     (entry,) = ground.wl("trash", "list", "--json").ok().json()
+    told = count(ground, "a1", "agent.salvaged", "agent.ended")
+    assert told == {"agent.salvaged": 1, "agent.ended": 1}
     ground.wl("trash", "restore", entry["id"]).ok()
     assert (workspace / "loose.txt").read_text() == "not committed\n"
     assert ground.git("log", "--format=%s", "agent/a1") == "hello\nfirst\n"
-    assert [e["kind"] for e in ground.events("a1")].count("agent.ended") == 1
 
 
 @pytest.mark.parametrize("point", points("merge"))
@@ -110,6 +128,8 @@ def test_merge_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     assert ground.agents() == []
     assert not workspace.exists()
     assert len(ground.wl("trash", "list", "--json").ok().json()) == 1
+    told = count(ground, "a1", "agent.merged", "agent.salvaged", "agent.ended")
+    assert told == {"agent.merged": 1, "agent.salvaged": 1, "agent.ended": 1}
 
 
 @pytest.mark.parametrize("point", points("restore"))
@@ -128,3 +148,26 @@ def test_undo_survives_a_daemon_killed_at(ground: Ground, point: str) -> None:
     assert [e["kind"] for e in ground.events("a1")].count("agent.restored") == 1
     ground.wl("undo").failed(8)
     ground.wl("resume", "a1").ok()
+
+
+@pytest.mark.parametrize("point", points_back("spawn"))
+def test_a_new_that_failed_stays_taken_back_by_a_daemon_killed_at(
+    ground: Ground, point: str
+) -> None:
+    """What made it fail is gone after the crash: who went forward would succeed."""
+    once = ground.shown / "failed-once"
+    setup = f"test -e {once} || {{ touch {once}; exit 1; }}"
+    config = ground.state / "config.toml"
+    config.write_text(f'{config.read_text()}[workspace]\nsetup = "{setup}"\n')
+    armed = arm(ground, point)
+    ground.wl("new", "--driver", "standin", "--name", "a1", "be a1").failed(5)
+    assert not armed.exists(), "the daemon never came to the point"
+    assert ground.agents() == []
+    assert "agent/a1" not in ground.git("branch", "--list")
+    (entry,) = ground.wl("trash", "list", "--json").ok().json()
+    assert entry["agent"] == "a1"
+    events = ground.events()
+    assert [e["kind"] for e in events].count("agent.ended") == 1
+    assert "session.started" not in [e["kind"] for e in events]
+    ground.new("a1", *HELLO)
+    ground.wait("a1", states="complete")

@@ -26,6 +26,7 @@ from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
+from windlass.daemon.states import reports
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
@@ -79,7 +80,7 @@ class Services:
                 self.acknowledgements.operation(),
                 self.questions.operation(),
                 self.notifications.operation(),
-                self.reports.operation(),
+                reports.OPERATION,
             )
         )
 

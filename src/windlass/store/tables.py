@@ -210,5 +210,6 @@ intents = sa.Table(
     sa.Column("version", sa.Integer, nullable=False, server_default="1"),
 )
 """How far an intent is: `done` names its steps so far, `step` counts them. `version` is that of the
-operation that it was begun with."""
+operation that it was begun with. An open one with an `error` is being taken back because of that:
+then `done` names the steps that were begun and are not undone yet."""
 sa.Index("intents_by_status_and_age", intents.c.status, intents.c.updated_at)

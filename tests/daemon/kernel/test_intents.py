@@ -1,4 +1,4 @@
-"""Intents across releases: what one left open the next finishes, gives up or tells of."""
+"""Intents across daemons and releases: what one left open the next finishes or takes back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.support import whole_rows
 from tests.support.contexts import REPO
 
 from windlass.core.errors import Conflict, UserError
+from windlass.core.events import Note
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress, give_up
 from windlass.daemon.kernel.intents import (
@@ -59,8 +60,14 @@ class Release:
         assert found is not None
         return found
 
+    def events(self, kind: str) -> list[Event]:
+        """What was told of that kind."""
+        return self.context.store.read(lambda c: rows.events(c, kind=kind))
+
     def _do(self, name: str) -> Effect:
-        def do(_work: RunningIntent) -> None:
+        def do(work: RunningIntent) -> None:
+            said = Note(text=name, by="")
+            work.with_next_record(lambda w: w.emit(said, repo=REPO))
             if name == self._dies_in:
                 raise Killed
             if name == self._fails_in:
@@ -70,7 +77,14 @@ class Release:
         return do
 
     def _undo(self, name: str) -> Effect:
-        return lambda _: self.log.append(f"no {name}")
+        def undo(_work: RunningIntent) -> None:
+            if f"no {name}" == self._dies_in:
+                raise Killed
+            self.log.append(f"no {name}")
+            if f"no {name}" == self._fails_in:
+                raise UserError("it is stuck", "pull")
+
+        return undo
 
     def _result(self, work: RunningIntent) -> Mapping[str, Any]:
         return {"house": work.data["n"]}
@@ -113,6 +127,97 @@ def test_what_fails_takes_back_exactly_what_was_begun(context: Context) -> None:
         newer.build()
     assert newer.log == ["survey", "no roof", "no walls", "no survey"]
     assert newer.intent().status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("dies_in", "left"),
+    [
+        ("no paint", ["no paint", "no roof", "no walls"]),
+        ("no roof", ["no roof", "no walls"]),
+        ("no walls", ["no walls"]),
+    ],
+)
+def test_who_dies_while_taking_back_is_followed_by_one_that_goes_on_taking_back(
+    context: Context, dies_in: str, left: list[str]
+) -> None:
+    names = ("walls", "roof", "paint")
+    with pytest.raises(Killed):
+        Release(context, *names, fails_in="paint", dies_in=dies_in).build()
+    after = Release(context, *names)
+    for _ in range(2):  # and whoever asks again hears the same
+        with pytest.raises(UserError, match="no bricks") as raised:
+            after.build()
+        assert raised.value.hint == "buy some"
+    assert after.log == left
+    assert after.intent().status == "failed"
+    assert len(after.events("intent.failed")) == 1
+
+
+def test_who_dies_when_all_is_taken_back_is_followed_by_one_that_only_says_so(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(point: str) -> None:
+        if point == "build.fail.before":
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(context.failpoints, "reached", dies)
+        with pytest.raises(Killed):
+            Release(context, "walls", "roof", fails_in="roof").build()
+    after = Release(context, "walls", "roof")
+    with pytest.raises(UserError, match="no bricks"):
+        after.build()
+    assert after.log == []
+    assert after.intent().status == "failed"
+
+
+def test_who_dies_while_giving_up_is_followed_by_one_that_goes_on_and_tells_once(
+    context: Context,
+) -> None:
+    names = ("walls", "roof", "paint")
+    left_by(context, *names, at="paint")
+    more: dict[str, Any] = {"version": 2, "upgrades": {1: give_up}}
+    left_by(context, *names, at="no walls", **more)
+    after = Release(context, *names, **more)
+    with pytest.raises(Conflict, match="older release of Windlass, and is taken back"):
+        after.build()
+    assert after.log == ["no walls"]
+    assert len(after.told) == 1
+
+
+def test_a_step_that_cannot_be_taken_back_is_told_and_not_tried_again(context: Context) -> None:
+    left_by(context, "walls", "roof", "paint", at="paint")
+    rules: dict[int, Change] = {1: give_up}
+    with pytest.raises(Killed):
+        Release(
+            context,
+            *("walls", "roof", "paint"),
+            fails_in="no roof",
+            dies_in="no walls",
+            version=2,
+            upgrades=rules,
+        ).build()
+    after = Release(context, "walls", "roof", "paint", version=2, upgrades=rules)
+    with pytest.raises(Conflict, match="taken back"):
+        after.build()
+    assert after.log == ["no walls"]
+    (failed,) = after.events("intent.undo_failed")
+    assert (failed.data["step"], failed.data["error"]) == ("roof", "it is stuck")
+
+
+def test_what_a_step_tells_is_told_once_however_often_it_is_done(context: Context) -> None:
+    left_by(context, "walls", "roof", at="roof")
+    left_by(context, "walls", "roof", at="roof")
+    after = Release(context, "walls", "roof")
+    after.build()
+    assert [event.data["text"] for event in after.events("note")] == ["walls", "roof"]
+
+
+def test_what_a_step_tells_before_it_fails_is_told(context: Context) -> None:
+    release = Release(context, "walls", "roof", fails_in="roof")
+    with pytest.raises(UserError, match="no bricks"):
+        release.build()
+    assert [event.data["text"] for event in release.events("note")] == ["walls", "roof"]
 
 
 def test_an_intent_that_only_counts_its_steps_goes_on_by_the_list_of_then(

@@ -29,7 +29,7 @@ from windlass.daemon.mail import notices, questions, receipts
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.receipts import Party
 from windlass.daemon.states import observations
-from windlass.daemon.states.reports import Reports
+from windlass.daemon.states.reports import OPERATION, Reports
 from windlass.store import noticeboard, rows, tables
 from windlass.store.store import Writing
 
@@ -101,7 +101,7 @@ def reports(context: Context) -> Iterator[Callable[[], None]]:
     """Has what becomes of agents told; called, it returns when all of it was."""
     intents = Intents(context)
     made = Reports(context, intents)
-    intents.add((made.operation(),))
+    intents.add((OPERATION,))
     made.open()
     yield lambda: until(lambda: not context.store.read(rows.open_intents), what="all told")
     made.close()

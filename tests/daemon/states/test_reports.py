@@ -52,7 +52,7 @@ def service(context: Context) -> Iterator[Reports]:
     """The service at work."""
     intents = Intents(context)
     made = Reports(context, intents)
-    intents.add((made.operation(),))
+    intents.add((reports.OPERATION,))
     made.open()
     yield made
     made.close()
@@ -313,6 +313,16 @@ def test_a_daemon_that_dies_after_telling_tells_nothing_twice(context: Context) 
     assert len(mail_of(context, LEAD)) == 1
 
 
+def test_what_is_to_be_told_is_recorded_with_the_version_of_its_operation(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "OPERATION", reports.OPERATION._replace(version=7))
+    key = _claim_unheard(context, crew(context))
+    intent = context.store.read(lambda c: rows.intent(c, key))
+    assert intent is not None
+    assert intent.version == 7
+
+
 def _claim_unheard(context: Context, fox: Agent) -> str:
     """Has an agent complete while nobody listens; returns what is left open."""
     listeners, context.store._listeners = context.store._listeners, []  # noqa: SLF001 - it died
@@ -326,12 +336,12 @@ def _claim_unheard(context: Context, fox: Agent) -> str:
     context.store.write(partial(observations.observe, agent=fox, seen=one))
     context.store._listeners = listeners  # noqa: SLF001
     (left,) = context.store.read(rows.open_intents)
-    assert left.kind == reports.KIND
+    assert left.kind == reports.OPERATION.kind
     return left.id
 
 
 def _take_up(context: Context, service: Reports, key: str) -> None:
-    intents = Intents(context, (service.operation(),))
+    intents = Intents(context, (reports.OPERATION,))
     intent = context.store.read(lambda c: rows.intent(c, key))
     assert intent is not None
     intents.resume(intent)

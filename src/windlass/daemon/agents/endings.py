@@ -96,8 +96,8 @@ class Endings:
         for agent, repo in self._live(work):
             if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
                 continue
-            project_commands.teardown(self._context, agent, repo)
-            kept = keep(self._context, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
+            project_commands.teardown(work, agent, repo)
+            kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
     def _remove(self, work: RunningIntent) -> None:
@@ -133,19 +133,21 @@ class Endings:
             self._sockets.close(agent.uid)
             boxes.forget(self._context, agent)
 
-    def dismantle(self, agent: Agent, repo: Repo, *, how: str) -> None:
+    def dismantle(self, work: RunningIntent, agent: Agent, repo: Repo, *, how: str) -> None:
         """Takes down an agent that never came to be, in the same order as every ending."""
         if agent.ended_at is not None:
             return
         context = self._context
-        moment = stamp(context.clock.now())
+        if "stamp" not in work.data:  # kept, so that what is salvaged twice is kept once
+            work.keep(stamp=stamp(context.clock.now()))
+        moment = work.data["stamp"]
         self._life.stop(agent)
-        if has_work(agent, repo):
-            keep(context, agent, repo, stamp=moment, how=how)
+        if "trash" not in work.data and has_work(agent, repo):
+            work.keep(trash={agent.uid: keep(work, agent, repo, stamp=moment, how=how)})
         remove(agent, repo)
         archive(context, agent, stamp=moment, how=how)
         ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
-        context.store.write(lambda w: close(w, agent, ending))
+        work.with_next_record(lambda w: close(w, agent, ending))
         self._sockets.close(agent.uid)
 
     def result(self, work: RunningIntent) -> EndReply:
@@ -212,9 +214,9 @@ def remove(agent: Agent, repo: Repo) -> None:
         )
 
 
-def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
-    """Salvages an agent's work and says where it is."""
-    config = settings.load(context.folders.home, repo.root)
+def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
+    """Salvages an agent's work and says where it is; told with the next record of the intent."""
+    config = settings.load(work.context.folders.home, repo.root)
     kept = salvage.salvage(
         repos.git(repo),
         path=agent.workspace,
@@ -227,7 +229,7 @@ def keep(context: Context, agent: Agent, repo: Repo, *, stamp: str, how: str) ->
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
     event = AgentSalvaged(ref=kept.ref, **summary)
-    context.store.write(lambda w: w.emit(event, repo=repo.id, agent=agent.uid))
+    work.with_next_record(lambda w: w.emit(event, repo=repo.id, agent=agent.uid))
     return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
 
 

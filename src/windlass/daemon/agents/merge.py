@@ -173,7 +173,7 @@ class Merges:
             )
             writing.emit(merged, repo=agent.repo, agent=agent.uid)
 
-        self._context.store.write(change)
+        work.with_next_record(change)
 
     def _fetch_both(self, agent: Agent, into: str) -> None:
         """Fetches what both sides committed in boxes into the repository."""

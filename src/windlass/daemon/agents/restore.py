@@ -191,7 +191,7 @@ class Restores:
             if "undoes" in work.data:
                 mark_undone(writing, work.data["undoes"], None)
 
-        self._context.store.write(change)
+        work.with_next_record(change)
 
 
 def _bring_back_mail(writing: Writing, *, plan: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from windlass.core.ids import AgentId, Uid
 from windlass.core.reasons import Reason
 from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
@@ -246,8 +246,13 @@ class Spawns:
             raise AssertionError(uid)
         return agent, repos.by_id(self._context, agent.repo)
 
+    def _live(self, work: RunningIntent) -> tuple[Agent, Repo]:
+        """The agent, for whom nothing more is made once it has ended."""
+        agent = still_live(self._context, Uid(work.data["uid"]))
+        return agent, repos.by_id(self._context, agent.repo)
+
     def _workspace(self, work: RunningIntent) -> None:
-        agent, repo = self._agent(work)
+        agent, repo = self._live(work)
         session_request.keep_fork(self._context, agent)
         session_request.keep_script(self._context, agent, work.data.get("script"))
         if agent.branch is None:
@@ -258,14 +263,14 @@ class Spawns:
         workspaces.include(git, agent.workspace)
 
     def _setup(self, work: RunningIntent) -> None:
-        agent, repo = self._agent(work)
+        agent, repo = self._live(work)
         config = settings.load(self._context.folders.home, repo.root)
         if not config.workspace.setup or agent.branch is None:
             return
-        project_commands.run(self._context, agent, "setup", config.workspace.setup, config)
+        project_commands.run(work, agent, "setup", config.workspace.setup, config)
 
     def _session(self, work: RunningIntent) -> None:
-        agent, _ = self._agent(work)
+        agent, _ = self._live(work)
         if agent.session == 0:
             agent = self._life.begin(agent)
         self._life.start(agent)
@@ -273,7 +278,7 @@ class Spawns:
     def _abandon(self, work: RunningIntent) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""
         agent, repo = self._agent(work)
-        self._endings.dismantle(agent, repo, how="spawn failed")
+        self._endings.dismantle(work, agent, repo, how="spawn failed")
 
     def _result(self, work: RunningIntent) -> SpawnReply:
         agent, _ = self._agent(work)

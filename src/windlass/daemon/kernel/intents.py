@@ -2,9 +2,10 @@
 
 Every step can be done twice. A daemon that dies between two steps is followed by one that does what
 is not recorded as done, also where it is of another release (`intent_upgrades`). A step that fails
-has the ones before it undone, where that makes sense. What is done as soon as it is recorded is
-finished in that transaction. The key of an intent is its client's, so a request sent again after a
-crash finds its own outcome.
+has the ones before it undone, where that makes sense; that is recorded before the first of them is,
+so a daemon that dies meanwhile is followed by one that goes on undoing. What is done as soon as it
+is recorded is finished in that transaction. The key of an intent is its client's, so a request sent
+again after a crash finds its own outcome.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,12 +37,13 @@ T = TypeVar("T")
 
 
 class RunningIntent:
-    """One intent under way: its data, and a way to keep more."""
+    """One intent under way: its data, and ways to record more of it."""
 
     def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
         self.context = context
         self.intent = intent
         self._writing = writing
+        self._unrecorded: list[Callable[[Writing], Any]] = []
 
     @property
     def data(self) -> dict[str, Any]:
@@ -61,6 +64,15 @@ class RunningIntent:
         """Adds to the data in a transaction that does more."""
         data = {**self.intent.data, **values}
         self._change(writing, data=data)
+        self._unrecorded.clear()
+
+    def with_next_record(self, change: Callable[[Writing], Any]) -> None:
+        """Has a change committed with whatever is recorded of this intent next.
+
+        That a step is done, that it failed, or what it keeps. For what a step tells: a daemon that
+        dies before the record has told nothing, and the next one, which does it again, tells once.
+        """
+        self._unrecorded.append(change)
 
     def advance(self, step: str) -> None:
         """Records that a step is done."""
@@ -71,6 +83,16 @@ class RunningIntent:
         data, done = progress
         self._put(data=data, done=done, step=len(done), version=version)
 
+    def turn_back(self, begun: Iterable[str], why: WindlassError) -> None:
+        """Records that the steps of these names are taken back from now on, and why."""
+        done = tuple(begun)
+        self._put(done=done, step=len(done), error=_as_data(why))
+
+    def took_back(self, step: str) -> None:
+        """Records that a step is taken back."""
+        done = tuple(name for name in self.intent.done if name != step)
+        self._put(done=done, step=len(done))
+
     def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
         """Records the ending, with its event and whatever belongs to it in one transaction."""
 
@@ -80,11 +102,15 @@ class RunningIntent:
             writing.emit(_ended(self.intent), repo=self.intent.repo)
 
         self.context.store.write(change)
+        self._unrecorded.clear()
 
     def _put(self, **columns: Any) -> None:
         self.context.store.write(lambda w: self._change(w, **columns))
+        self._unrecorded.clear()
 
     def _change(self, writing: Writing, **columns: Any) -> None:
+        for change in self._unrecorded:
+            change(writing)
         key, now = self.intent.id, writing.now
         self.intent = rows.change_intent(writing, key, updated_at=now, **columns)
 
@@ -141,13 +167,14 @@ class IntentDraft(NamedTuple):
     prepare: Callable[[Writing], dict[str, Any]]
 
 
-def set_out(
-    writing: Writing, kind: str, key: str, begin: IntentDraft, *, version: int = 1
-) -> Intent:
-    """Records a new intent, in the caller's transaction."""
+def set_out(writing: Writing, operation: Operation, key: str, begin: IntentDraft) -> Intent:
+    """Records a new intent of an operation, as this release means it, in the caller's transaction.
+
+    Where the operation needs no step for it, nobody finishes it: `Intents` does that.
+    """
     intent = Intent(
         id=key,
-        kind=kind,
+        kind=operation.kind,
         repo=begin.repo,
         caller=begin.caller,
         data=begin.prepare(writing),
@@ -155,10 +182,10 @@ def set_out(
         status="open",
         created_at=writing.now,
         updated_at=writing.now,
-        version=version,
+        version=operation.version,
     )
     rows.add_intent(writing, intent)
-    writing.emit(IntentOpen(intent=key, what=kind), repo=begin.repo)
+    writing.emit(IntentOpen(intent=key, what=operation.kind), repo=begin.repo)
     return intent
 
 
@@ -239,7 +266,7 @@ class Intents:
         return self._taken_up(RunningIntent(self._context, intent))
 
     def _taken_up(self, work: RunningIntent) -> dict[str, Any]:
-        """Does what is left of an intent, or tells that this release cannot."""
+        """Does what is left of an intent, or of taking it back, or tells that it cannot."""
         operation = self._operations.get(work.intent.kind)
         try:
             if operation is None:
@@ -253,6 +280,8 @@ class Intents:
         with self._context.locks.holding(operation.locks(progress.data)):
             if (progress.done, operation.version) != (work.intent.done, work.intent.version):
                 work.take_over(progress, operation.version)
+            if work.intent.error is not None:
+                raise self._fail(operation, work)
             return self._go_on(operation, work)
 
     def _give_up(self, operation: Operation, work: RunningIntent) -> Conflict:
@@ -261,7 +290,8 @@ class Intents:
             f"{operation.kind} was begun by an older release of Windlass, and is taken back",
             "do it again",
         )
-        self._take_back(operation, work, work.intent.done)
+        work.turn_back(work.intent.done, error)
+        self._take_back(operation, work)
         self._report(work, error)
         return error
 
@@ -276,7 +306,7 @@ class Intents:
         self, writing: Writing, operation: Operation, key: str, begin: IntentDraft
     ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
-        intent = set_out(writing, operation.kind, key, begin, version=operation.version)
+        intent = set_out(writing, operation, key, begin)
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
         result = dict(operation.result(RunningIntent(self._context, intent, writing)))
@@ -295,8 +325,8 @@ class Intents:
                 reached(f"{operation.kind}.{step.name}.after")
             except Exception as error:
                 failure = error if isinstance(error, WindlassError) else _defect(step.name, error)
-                self._take_back(operation, work, {*work.intent.done, step.name})
-                work.finish(status="failed", error=_as_data(failure))
+                work.turn_back((*work.intent.done, step.name), failure)
+                self._fail(operation, work)
                 raise failure from error
             work.advance(step.name)
         result = dict(operation.result(work))
@@ -305,23 +335,34 @@ class Intents:
         reached(f"{operation.kind}.finish.after")
         return result
 
-    def _take_back(self, operation: Operation, work: RunningIntent, begun: Iterable[str]) -> None:
-        """Undoes the steps of these names, the last one first."""
-        names = set(begun)
+    def _fail(self, operation: Operation, work: RunningIntent) -> WindlassError:
+        """Takes back what was begun, as far as that is still to be done; returns the failure."""
+        reached = self._context.failpoints.reached
+        self._take_back(operation, work)
+        reached(f"{operation.kind}.fail.before")
+        work.finish(status="failed")
+        reached(f"{operation.kind}.fail.after")
+        return _rebuilt(work.intent.error or {})
+
+    def _take_back(self, operation: Operation, work: RunningIntent) -> None:
+        """Undoes the steps that were begun, the last one first, and records each."""
+        reached = self._context.failpoints.reached
         for step in reversed(operation.steps):
-            if step.undo is None or step.name not in names:
+            if step.undo is None or step.name not in work.intent.done:
                 continue
+            reached(f"{operation.kind}.{step.name}.undo.before")
             try:
                 step.undo(work)
             except Exception as error:
                 log.exception("taking back %s.%s failed", operation.kind, step.name)
                 why = error.message if isinstance(error, WindlassError) else str(error)
-                _tell_of_failed_undo(work, step.name, why)
+                work.with_next_record(partial(_tell_of_failed_undo, work.intent, step.name, why))
+            reached(f"{operation.kind}.{step.name}.undo.after")
+            work.took_back(step.name)
 
 
-def _tell_of_failed_undo(work: RunningIntent, step: str, why: str) -> None:
-    failed = IntentUndoFailed(intent=work.intent.id, step=step, error=why)
-    work.context.store.write(lambda w: w.emit(failed, repo=work.intent.repo))
+def _tell_of_failed_undo(intent: Intent, step: str, why: str, writing: Writing) -> None:
+    writing.emit(IntentUndoFailed(intent=intent.id, step=step, error=why), repo=intent.repo)
 
 
 def _ended(intent: Intent) -> IntentDone | IntentFailed:

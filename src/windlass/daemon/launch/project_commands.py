@@ -10,15 +10,18 @@ from windlass.core.errors import DriverError, WindlassError
 from windlass.core.events import TeardownFailed, WorkspaceCommand
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import RunningIntent
 from windlass.daemon.launch import boxes, session_request
 from windlass.store.rows import Repo
 
 
-def run(context: Context, agent: Agent, what: str, command: str, config: Config) -> None:
+def run(work: RunningIntent, agent: Agent, what: str, command: str, config: Config) -> None:
     """Runs one, its output kept in the agent's folder; a failure carries its last lines.
 
-    What an earlier try left running, before a daemon died, is ended first.
+    What an earlier try left running, before a daemon died, is ended first. That it ran is told with
+    the next record of the intent that it is part of.
     """
+    context = work.context
     context.commands.end_run(mark(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +39,7 @@ def run(context: Context, agent: Agent, what: str, command: str, config: Config)
             prefix=prefix,
         )
     ran = WorkspaceCommand(what=what, code=done.code, timed_out=done.timed_out)
-    context.store.write(lambda w: w.emit(ran, repo=agent.repo, agent=agent.uid))
+    work.with_next_record(lambda w: w.emit(ran, repo=agent.repo, agent=agent.uid))
     if done.code == 0 and not done.timed_out:
         return
     how = f"took longer than {limit:g} s" if done.timed_out else f"ended with {done.code}"
@@ -57,13 +60,13 @@ def interrupt_setup(context: Context, agent: Agent) -> None:
     context.commands.end_run(mark(agent, "setup"))
 
 
-def teardown(context: Context, agent: Agent, repo: Repo) -> None:
+def teardown(work: RunningIntent, agent: Agent, repo: Repo) -> None:
     """Runs teardown; its failure is on record and stops nothing."""
-    config = settings.load(context.folders.home, repo.root)
+    config = settings.load(work.context.folders.home, repo.root)
     if not config.workspace.teardown or not Path(agent.workspace).is_dir():
         return
     try:
-        run(context, agent, "teardown", config.workspace.teardown, config)
+        run(work, agent, "teardown", config.workspace.teardown, config)
     except WindlassError as error:
         failed = TeardownFailed(error=error.message)
-        context.store.write(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))
+        work.with_next_record(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))

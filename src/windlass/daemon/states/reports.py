@@ -53,8 +53,6 @@ from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
 
-KIND = "report"
-
 
 class Reports:
     """Tells managers, agents themselves and the person what a change of state means to them."""
@@ -63,11 +61,6 @@ class Reports:
         self._context = context
         self._intents = intents
         self._closed = threading.Event()
-
-    def operation(self) -> Operation:
-        """Telling is two steps, so that git is asked once and outside of any transaction."""
-        steps = (Step("count", self._count), Step("tell", self._tell))
-        return Operation(KIND, steps, lambda _: [], lambda work: {"told": work.data["told"]})
 
     def open(self) -> None:
         """Begins; what an earlier daemon left is taken up with its other intents."""
@@ -80,7 +73,7 @@ class Reports:
     def _committed(self, committed: list[Event]) -> None:
         opened = [events.read(IntentOpen, e) for e in committed if e.kind == IntentOpen.kind]
         for intent in opened:
-            if intent.what == KIND:
+            if intent.what == OPERATION.kind:
                 self._context.pools.begin("report", self._perform, intent.intent)
 
     def _perform(self, key: str) -> None:
@@ -90,19 +83,30 @@ class Reports:
         if intent is not None:
             self._intents.resume(intent)
 
-    def _count(self, work: RunningIntent) -> None:
-        agent = self._context.store.read(lambda c: rows.agent(c, _uid(work)))
-        if agent is None:
-            return
-        config = _config(self._context, agent)
-        news: dict[str, Any] = {"everyone": config is not None and config.notices == "all"}
-        if reports.counts_files(agent, _report(work)):
-            news["left"] = msgspec.to_builtins(uncommitted(self._context, agent))
-            news["reminds"] = config is None or config.nudges.uncommitted
-        work.keep(**news)
 
-    def _tell(self, work: RunningIntent) -> None:
-        self._context.store.write(lambda w: _tell(w, work))
+def _count(work: RunningIntent) -> None:
+    context = work.context
+    agent = context.store.read(lambda c: rows.agent(c, _uid(work)))
+    if agent is None:
+        return
+    config = _config(context, agent)
+    news: dict[str, Any] = {"everyone": config is not None and config.notices == "all"}
+    if reports.counts_files(agent, _report(work)):
+        news["left"] = msgspec.to_builtins(uncommitted(context, agent))
+        news["reminds"] = config is None or config.nudges.uncommitted
+    work.keep(**news)
+
+
+def _tell(work: RunningIntent) -> None:
+    work.context.store.write(lambda w: _send(w, work))
+
+
+def _told(work: RunningIntent) -> dict[str, Any]:
+    return {"told": work.data["told"]}
+
+
+OPERATION = Operation("report", (Step("count", _count), Step("tell", _tell)), lambda _: [], _told)
+"""Telling is two steps, so that git is asked once and outside of any transaction."""
 
 
 def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> None:
@@ -150,12 +154,12 @@ def _config(context: Context, agent: Agent) -> Config | None:
 
 
 def _set_out(writing: Writing, agent: Agent, report: Report) -> None:
-    key = f"{KIND}:{writing.events[-1].id}"
+    key = f"{OPERATION.kind}:{writing.events[-1].id}"
     data = {"uid": agent.uid, "since": writing.events[-1].id, **msgspec.to_builtins(report)}
-    set_out(writing, KIND, key, IntentDraft(agent.repo, None, lambda _: data))
+    set_out(writing, OPERATION, key, IntentDraft(agent.repo, None, lambda _: data))
 
 
-def _tell(writing: Writing, work: RunningIntent) -> None:
+def _send(writing: Writing, work: RunningIntent) -> None:
     """Sends everything, in one transaction; a second time it finds that it did."""
     if "told" in work.data:
         return
