@@ -78,7 +78,6 @@ class MessageRevived(MessageEvent, kind="message.revived"):
     """A message that was given up when an agent ended counts again."""
 
 
-
 class MailStuck(EventData, kind="mail.stuck"):
     """The mail of an agent could not be seen to."""
 
