@@ -24,6 +24,26 @@ def test_the_state_folder_is_the_one_named_or_the_platforms(
     assert places.home() == str(tmp_path / "state" / "windlass")
 
 
+def test_a_relative_state_folder_means_the_same_one_ever_after(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDLASS_HOME", "state")
+    assert places.home() == str(tmp_path / "state")
+    monkeypatch.chdir("/")
+    assert places.home() == str(tmp_path / "state")
+    assert os.environ["WINDLASS_HOME"] == str(tmp_path / "state")
+
+
+def test_a_relative_folder_of_the_platform_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("WINDLASS_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    assert places.home() == str(tmp_path / ".local" / "state" / "windlass")
+
+
 @pytest.mark.parametrize("letter", ["y", "ü"])
 @pytest.mark.parametrize("length", [10, 60, 200, 1000])
 def test_socket_paths_stay_short_whatever_the_folders_are_called(

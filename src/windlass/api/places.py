@@ -19,13 +19,22 @@ _LONGEST = 80
 
 
 def home() -> str:
-    """The folder of all state: `$WINDLASS_HOME`, or the platform's place for such things."""
+    """The folder of all state: `$WINDLASS_HOME`, or the platform's place for such things.
+
+    A relative name is made absolute in the environment, too: it shall mean the same folder after
+    a change of folders, and to every program that is started.
+    """
     chosen = os.environ.get("WINDLASS_HOME")
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
+        absolute = os.path.abspath(os.path.expanduser(chosen))
+        if absolute != chosen:
+            os.environ["WINDLASS_HOME"] = absolute
+        return absolute
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support/windlass")
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):  # what its specification says to ignore
+        state = os.path.expanduser("~/.local/state")
     return os.path.join(state, "windlass")
 
 
