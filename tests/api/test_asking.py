@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,71 @@ def test_starting_notices_at_once_that_a_daemon_has_ended(
     daemon_start.start()
     assert asked == ["start"]
     assert (short / "state" / "starting.lock").exists()
+
+
+READY = "import os; os.write(3, b'{\"pid\": 1}\\n')"
+HOME = "import os, pathlib; home = pathlib.Path(os.environ['WINDLASS_HOME'])"
+DEATH = "os.kill(os.getpid(), 9)"
+
+
+def program(*lines: str) -> tuple[str, ...]:
+    """What is started in the place of the daemon."""
+    return (sys.executable, "-c", "\n".join((HOME, *lines)))
+
+
+def test_a_daemon_finds_a_state_folder_whose_name_is_relative(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It changes to the root folder as it starts."""
+    monkeypatch.chdir(short)
+    monkeypatch.setenv("WINDLASS_HOME", "fresh")
+    touch = "(home / 'found').touch()"
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(touch, READY))
+    daemon_start.start()
+    assert (short / "fresh" / "found").exists()
+
+
+def test_a_daemon_that_is_killed_as_it_starts_is_started_again(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = "(home / 'again').exists() or (home / 'again').touch() or " + DEATH
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(killed, READY))
+    daemon_start.start()
+    assert (short / "state" / "again").exists()
+
+
+def test_a_daemon_that_is_killed_every_time_is_given_up(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert short.exists()
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(DEATH))
+    with pytest.raises(Unavailable, match="killed twice as it started"):
+        daemon_start.start()
+
+
+def test_a_daemon_that_fails_as_it_starts_is_not_started_again(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = program("(home / 'tries').open('a').write('x')", "raise OSError('no room')")
+    monkeypatch.setattr(daemon_start, "_PROGRAM", failing)
+    with pytest.raises(Unavailable, match="died as it started: OSError: no room"):
+        daemon_start.start()
+    assert (short / "state" / "tries").read_text() == "x"
+
+
+@pytest.mark.parametrize("identity", [None, "0.0.9+1.00000000"])
+def test_a_daemon_of_another_identity_is_stopped_before_one_is_started(
+    short: Path, monkeypatch: pytest.MonkeyPatch, identity: str | None
+) -> None:
+    """One from before there were identities has none in its note."""
+    assert short.exists()
+    done: list[str] = []
+    note = {"pid": 1, "version": "0.1.0"} | ({"identity": identity} if identity else {})
+    monkeypatch.setattr(daemon_start, "running", lambda: note)
+    monkeypatch.setattr(daemon_start, "stop", lambda: done.append("stop"))
+    monkeypatch.setattr(daemon_start, "start", lambda: done.append("start"))
+    daemon_start.replace(client.VersionMismatch("0.1.0", 1))
+    assert done == ["stop", "start"]
 
 
 def test_a_daemon_that_is_slow_is_not_taken_for_deaf(

@@ -12,13 +12,13 @@ import socket
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from windlass import __version__
 from windlass.api import places
+from windlass.api.identity import IDENTITY
 from windlass.core import errors
 
 
 class VersionMismatch(Exception):
-    """The daemon is of another version than this client."""
+    """The daemon is of another version than this client, or speaks or stores otherwise."""
 
     def __init__(self, daemon: str, schema: int) -> None:
         super().__init__(daemon)
@@ -169,7 +169,7 @@ def _say(connection: socket.socket, request: bytes) -> None:
 
 def _head(method: str, target: str, body: bytes) -> bytes:
     return (
-        f"{method} {target} HTTP/1.0\r\nHost: windlass\r\nWindlass-Version: {__version__}\r\n"
+        f"{method} {target} HTTP/1.0\r\nHost: windlass\r\nWindlass-Version: {IDENTITY}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from windlass import __version__
 from windlass.api import client, places
+from windlass.api.identity import IDENTITY
 from windlass.core.errors import BY_KIND, ConfigError, Internal, Unavailable, WindlassError
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
@@ -97,12 +98,29 @@ def replace(mismatch: client.VersionMismatch) -> None:
             "upgrade this one, or use another WINDLASS_HOME",
         )
     held = running()
-    if held and held.get("version") != __version__:  # else another command was faster
+    if held and held.get("identity") != IDENTITY:  # else another command was faster
         stop()
     start()
 
 
+class _Killed(Exception):
+    """The daemon went without a word before it answered: somebody ended it."""
+
+
 def _start_detached() -> None:
+    """Starts the daemon, once more if it is killed meanwhile: as at any other moment."""
+    try:
+        _start_child()
+    except _Killed:
+        try:
+            _start_child()
+        except _Killed:
+            raise Unavailable(
+                "the daemon was killed twice as it started", "see `wl daemon logs`"
+            ) from None
+
+
+def _start_child() -> None:
     path = os.path.join(places.home(), "daemon.err")
     try:
         complaints = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -119,6 +137,8 @@ def _start_detached() -> None:
         if not word.endswith("\n"):
             said.seek(0)  # the daemon wrote through the same description
             why = _cause(said.read().strip().splitlines())
+            if not why:
+                raise _Killed
             raise Unavailable(f"the daemon died as it started{why}", "see `wl daemon logs`")
     _judge(json.loads(word))
 

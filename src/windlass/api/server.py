@@ -25,6 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
+from windlass.api.identity import IDENTITY
 from windlass.api.verbs import Caller, Verb, Wait, refuse_stranger
 from windlass.core import shapes
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
@@ -107,7 +108,7 @@ class Server:
 
     async def _verb(self, request: Request) -> Response:
         theirs = request.headers.get("windlass-version")
-        if theirs is not None and theirs != __version__:
+        if theirs is not None and theirs != IDENTITY:
             return _json({"version": __version__, "schema": self._schema}, status=426)
         caller: Caller = request.scope["windlass.caller"]
         try:

@@ -24,6 +24,7 @@ from typing import Any
 
 from windlass import __version__
 from windlass.api import places
+from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
 from windlass.core.crew import Agent
@@ -228,7 +229,8 @@ def run() -> int:
         places.settle()
         _log_to(home / "daemon.log")
         clock = clocks.from_variable(os.environ.get(clocks.VARIABLE))
-        lock.take({"version": __version__, "socket": places.person_socket()}, clock)
+        note = {"version": __version__, "identity": IDENTITY, "socket": places.person_socket()}
+        lock.take(note, clock)
         asyncio.run(_serve(home, clock))
     except WindlassError as error:
         log.error("cannot start: %s", error.message)  # noqa: TRY400 - the cause is told, not traced

@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 
 from windlass import __version__
 from windlass.api import daemon_start, places
+from windlass.api.identity import IDENTITY
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound
 
@@ -64,6 +65,8 @@ def _status(call: Call) -> int:
         return 0
     version = held.get("version")
     other = "" if version == __version__ else f" (this command is {__version__})"
+    if not other and held.get("identity") != IDENTITY:
+        other = " (another build than this command; the next one replaces it)"
     call.say(f"running, pid {held.get('pid')}, version {version}{other}")
     call.say(f"  socket {places.person_socket()}")
     call.say(f"  state  {places.home()}")
