@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -10,13 +11,16 @@ import msgspec
 import pytest
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.contexts import NOW, REPO, Turned
+from tests.support.contexts import NOW, REPO, Turned, lent
+from tests.support.workshop import Workshop
 
+from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.daemon.agents import intent_retention
 from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
 from windlass.git import salvage, trash
 from windlass.store import rows
 from windlass.store.rows import Intent
@@ -101,3 +105,61 @@ def test_where_the_trash_cannot_be_seen_an_ending_stays(context: Context) -> Non
     put(context, "end", "end", days=400, closed=["fox"], trash={})
     IntentRetention(context).sweep()
     assert left(context, "end") == {"end"}
+
+
+@pytest.fixture
+def workshop(clock: Turned) -> Iterator[Workshop]:
+    """A daemon's services, without a daemon."""
+    with lent(clock, {}) as context:
+        made = Workshop(context)
+        yield made
+        made.close()
+
+
+def spawn(workshop: Workshop, name: str, **more: Any) -> None:
+    """Starts an agent."""
+    workshop.ask("spawn", goal="g", name=name, driver="standin", isolation="hooks", **more)
+
+
+def test_an_ending_without_a_workspace_stays_for_as_long_as_it_can_be_undone(
+    workshop: Workshop, clock: Turned
+) -> None:
+    spawn(workshop, "elk", worktree=False)
+    workshop.ask("end", agents=["elk"])
+    clock.time += 31 * DAY
+    IntentRetention(workshop.context).sweep()
+    assert [agent["id"] for agent in workshop.ask("undo")["restored"]] == ["elk"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_reassignment_stays_for_as_long_as_it_can_be_undone(
+    workshop: Workshop, clock: Turned, *, there: bool
+) -> None:
+    spawn(workshop, "boss", role="manager")
+    spawn(workshop, "fox")
+    workshop.ask("reassign", agent="fox", parent="boss", key="k")
+    if not there:
+        workshop.ask("reassign", agent="fox", parent=None)
+    clock.time += 31 * DAY
+    IntentRetention(workshop.context).sweep()
+    assert left(workshop.context, "person:k") == ({"person:k"} if there else set())
+
+
+def test_of_two_who_undo_one_reassignment_at_once_one_is_refused(workshop: Workshop) -> None:
+    """The second has found it before the first is done, and records it after."""
+    spawn(workshop, "boss", role="manager")
+    spawn(workshop, "fox")
+    workshop.ask("reassign", agent="fox", parent="boss")
+    perform = Intents.perform
+
+    def overtaken(intents: Intents, *words: Any) -> dict[str, Any]:
+        patch.undo()
+        workshop.ask("undo")
+        return perform(intents, *words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Intents, "perform", overtaken)
+        with pytest.raises(Conflict, match="undone already"):
+            workshop.ask("undo")
+    (moved, back) = workshop.context.store.read(lambda c: rows.events(c, kind="agent.reassigned"))
+    assert (moved.data["why"], back.data["why"]) == ("to boss", "to nobody")

@@ -1,4 +1,4 @@
-"""Finished intents are kept for a month; endings for as long as the trash holds what they ended."""
+"""Finished intents are kept for a month; longer where `wl undo` could still reverse them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
 from windlass.daemon.agents import undo
+from windlass.daemon.agents.undo import UNDOABLE
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import trash
@@ -19,7 +20,6 @@ from windlass.store.rows import Intent
 log = logging.getLogger(__name__)
 
 KEPT = 30 * 86_400.0
-_ENDINGS = ("end", "merge")
 _AT_ONCE = 200
 """Rows removed in one transaction: others write as well."""
 
@@ -34,11 +34,11 @@ class IntentRetention:
         """Removes finished intents that are old, unless `wl undo` could still need them."""
         store = self._context.store
         before = self._context.clock.now() - KEPT
-        old = partial(finished_intents.old, before=before, besides=_ENDINGS, limit=_AT_ONCE)
+        old = partial(finished_intents.old, before=before, besides=UNDOABLE, limit=_AT_ONCE)
         while keys := store.read(old):
             store.write(partial(finished_intents.remove, keys=keys))
         reversible = store.read(
-            partial(finished_intents.old_and_reversible, before=before, kinds=_ENDINGS)
+            partial(finished_intents.old_and_reversible, before=before, kinds=UNDOABLE)
         )
         over = self._over(reversible)
         for first in range(0, len(over), _AT_ONCE):
@@ -46,7 +46,7 @@ class IntentRetention:
             store.write(partial(finished_intents.remove, keys=part))
 
     def _over(self, keys: list[str]) -> list[str]:
-        """The endings of which the trash holds nothing any more."""
+        """Those of which there is nothing left to undo."""
         kept: dict[RepoId, Mapping[str, TrashEntry] | None] = {}
         over = []
         for key in keys:
@@ -56,12 +56,12 @@ class IntentRetention:
             if intent.repo not in kept:
                 kept[intent.repo] = self._trash(intent.repo)
             entries = kept[intent.repo]
-            if entries is not None and not self._has_trash(intent, entries):
+            if entries is not None and not self._is_undoable(intent, entries):
                 over.append(key)
         return over
 
-    def _has_trash(self, intent: Intent, kept: Mapping[str, TrashEntry]) -> bool:
-        return self._context.store.read(lambda c: undo.has_trash(c, intent, kept))
+    def _is_undoable(self, intent: Intent, kept: Mapping[str, TrashEntry]) -> bool:
+        return self._context.store.read(lambda c: undo.is_undoable(c, intent, kept))
 
     def _trash(self, repo: RepoId) -> Mapping[str, TrashEntry] | None:
         """What a repository's trash holds; None where that cannot be seen, and so all is kept."""

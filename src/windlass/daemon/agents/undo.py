@@ -32,6 +32,7 @@ from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
 UNDOABLE = ("end", "merge", "reassign")
+"""The kinds of intents that `wl undo` reverses."""
 
 
 class Undos:
@@ -79,9 +80,8 @@ class Undos:
         kept: Mapping[str, TrashEntry],
         taken: set[str],
     ) -> dict[str, Any]:
+        _require_undoable(writing, last, kept)
         lost = _lost(writing.connection, last, kept)
-        if not lost:
-            raise Conflict("that was undone already", "`wl list` shows who is there")
         mark_undone(writing, last.id, key)
         plans = [self._restores.reserve(writing, agent, taken, None) for agent in lost]
         for child, parent in last.data.get("orphans", {}).items():
@@ -91,9 +91,13 @@ class Undos:
         return {"agents": plans, "undoes": last.id, "how": last.data["how"]}
 
 
-def has_trash(connection: sa.Connection, ending: Intent, kept: Mapping[str, TrashEntry]) -> bool:
-    """Whether the trash still holds the work of somebody whom an ending ended."""
-    return any(lost.entry is not None for lost in _lost(connection, ending, kept))
+def is_undoable(connection: sa.Connection, intent: Intent, kept: Mapping[str, TrashEntry]) -> bool:
+    """Whether there is still something that `wl undo` could reverse of a finished intent."""
+    if intent.kind not in UNDOABLE or intent.status != "done" or intent.undone_by is not None:
+        return False
+    if intent.kind == "reassign":
+        return _can_go_back(connection, intent)
+    return bool(_lost(connection, intent, kept))
 
 
 def _lost(
@@ -118,12 +122,16 @@ def _last_undoable(
 ) -> Intent | None:
     """The newest that still has something to reverse; what has not is passed over."""
     for intent in rows.undoable(connection, repo=repo, kinds=UNDOABLE, caller=caller):
-        if intent.kind == "reassign":
-            if _can_go_back(connection, intent):
-                return intent
-        elif _lost(connection, intent, kept):
+        if is_undoable(connection, intent, kept):
             return intent
     return None
+
+
+def _require_undoable(writing: Writing, last: Intent, kept: Mapping[str, TrashEntry]) -> None:
+    """Refuses what somebody else undid since it was found, or what changed so that nobody can."""
+    now = rows.intent(writing.connection, last.id)
+    if now is None or not is_undoable(writing.connection, now, kept):
+        raise Conflict("that was undone already", "`wl list` shows who is there")
 
 
 def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
@@ -139,6 +147,7 @@ def _can_go_back(connection: sa.Connection, intent: Intent) -> bool:
 def _begin_back(repo: RepoId, scope: Scope, last: Intent, key: str) -> IntentDraft:
     def prepare(writing: Writing) -> dict[str, Any]:
         was = last.data["was"]
+        _require_undoable(writing, last, {})
         mark_undone(writing, last.id, key)
         return reassign(writing, Uid(last.data["agent"]), Uid(was) if was else None)
 
