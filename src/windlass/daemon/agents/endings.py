@@ -84,12 +84,15 @@ class Endings:
         return IntentDraft(
             chosen[0].repo if chosen else scope.require_repo().id,
             scope.caller_uid,
-            lambda writing: record(writing, chosen, how=how, by=by),
+            lambda writing: record(chosen, how=how, by=by, now=writing.now),
         )
 
     def stop(self, work: RunningIntent) -> None:
-        """Stops every session, proven down to the last process."""
-        for agent, _ in self._live(work):
+        """Tells that it begins, and stops every session, proven down to the last process."""
+        live = [agent for agent, _ in self._live(work)]
+        if not work.data.get("told"):
+            self._context.store.write(lambda w: _tell(w, work, live))
+        for agent in live:
             self._life.stop(agent)
 
     def _salvage(self, work: RunningIntent) -> None:
@@ -172,17 +175,22 @@ def uids_of(data: Any) -> list[Uid]:
     return [Uid(uid) for uid in data["agents"]]
 
 
-def record(writing: Writing, agents: list[Agent], *, how: str, by: str) -> dict[str, Any]:
+def record(agents: list[Agent], *, how: str, by: str, now: float) -> dict[str, Any]:
     """What the intent of an ending holds from the start."""
-    for agent in agents:
-        event = AgentEnding(id=agent.id, how=how, by=by)
-        writing.emit(event, repo=agent.repo, agent=agent.uid)
     return {
         "agents": {agent.uid: agent.id for agent in agents},
         "how": how,
         "by": by,
-        "stamp": stamp(writing.now),
+        "stamp": stamp(now),
     }
+
+
+def _tell(writing: Writing, work: RunningIntent, agents: list[Agent]) -> None:
+    """Tells once that agents are ending: not before all is checked that could stand against it."""
+    for agent in agents:
+        event = AgentEnding(id=agent.id, how=work.data["how"], by=work.data["by"])
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
+    work.keep_in(writing, told=True)
 
 
 def stamp(now: float) -> str:

@@ -70,7 +70,7 @@ class Merges:
         by = scope.caller.id if scope.caller else "the person"
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            data = endings.record(writing, [agent], how="merge", by=by)
+            data = endings.record([agent], how="merge", by=by, now=writing.now)
             own = scope.caller is not None and into != scope.caller.branch
             return {**data, "into": into, "time": int(writing.now), "agents_own": own}
 

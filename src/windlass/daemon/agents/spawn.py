@@ -20,6 +20,7 @@ from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.reasons import Reason
+from windlass.core.script import format as script_format
 from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.endings import Endings, still_live
@@ -361,7 +362,10 @@ class _Script(NamedTuple):
 
 
 def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None) -> _Script:
-    """The file that a person names; of a boxed agent only the words, as it reads them itself."""
+    """The file that a person names; of a boxed agent only the words, as it reads them itself.
+
+    What is no script is refused here, before there is an agent that could not play it.
+    """
     name = request.get("script")
     if name is None:
         return _Script()
@@ -374,10 +378,18 @@ def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None
         text = request.get("script_text")
         if not text:
             raise UserError(f"no words of the script {name}", "call `wl new` for it")
+        script_format.parse(text, f"script {name}")
         return _Script(text=text)
     path = Path(request.get("cwd", repo.root)) / name
     if not path.is_file():
         raise UserError(f"no script {name}", "docs/scripts.md describes the format")
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"script {name}: {error.strerror}", "give the path of a file that can be read"
+        ) from None
+    script_format.parse(source, f"script {name}")
     return _Script(path=str(path.resolve()))
 
 

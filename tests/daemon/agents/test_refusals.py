@@ -1,0 +1,60 @@
+"""What is refused is refused before anything began: no agent, no trash, nothing in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.contexts import Turned, lent
+from tests.support.workshop import Workshop, git
+
+from windlass.core.errors import Conflict, UserError
+
+
+@pytest.fixture
+def workshop() -> Iterator[Workshop]:
+    """A daemon's services, without a daemon."""
+    with lent(Turned(tick=0.001), {}) as context:
+        made = Workshop(context)
+        yield made
+        made.close()
+
+
+def kinds(workshop: Workshop) -> list[str]:
+    """The kinds of everything in the log of the repository."""
+    return [event["kind"] for event in workshop.ask("log", limit=1000)]
+
+
+def test_a_merge_that_is_refused_does_not_tell_that_its_agent_is_ending(workshop: Workshop) -> None:
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    fox = workshop.agent(made["uid"])
+    (Path(fox.workspace) / "draft.txt").write_text("not yet\n")
+    with pytest.raises(Conflict, match="fox has uncommitted work"):
+        workshop.ask("merge", agent="fox")
+    assert "agent.ending" not in kinds(workshop)
+    assert workshop.session(fox).alive
+
+    git(Path(fox.workspace), "add", "-A")
+    git(Path(fox.workspace), "commit", "-q", "-m", "drafts")
+    workshop.ask("merge", agent="fox")
+    told = [kind for kind in kinds(workshop) if kind in ("agent.ending", "agent.ended")]
+    assert sorted(told) == ["agent.ended", "agent.ending"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ('{"turns": [', r"script bad\.json: .*line 1"),
+        ("[]", r"script bad\.json: expected an object, got a list"),
+        ('{"turns": [{"tool": "X", "input": []}]}', r"script bad\.json: turns\[0\]\.input: "),
+    ],
+)
+def test_what_is_no_script_is_refused_before_there_is_an_agent(
+    workshop: Workshop, words: str, why: str
+) -> None:
+    (workshop.repo / "bad.json").write_text(words)
+    with pytest.raises(UserError, match=why):
+        workshop.ask("spawn", goal="g", driver="standin", isolation="hooks", script="bad.json")
+    assert "agent.created" not in kinds(workshop)
+    assert workshop.ask("trash") == []
