@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -100,7 +101,7 @@ def look(ask: Asker, ground: Ground) -> None:
     assert ask("look", agent="fox")["live"]
     assert "raw" in ask("look", agent="owl")
     assert ask("diff", agent="fox")["diff"]
-    assert ask("diff", agent="fox", folders=True)["folder"]
+    shutil.rmtree(ask("diff", agent="fox", folders=True)["folder"])  # as `wl diff` does
     assert ask("place", agent="fox")["path"]
     assert ask("attachment", agent="fox")["attach"]
     assert ask("log", agent="fox")
