@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -81,9 +82,29 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
     session: int
 
 
+_REMOVED = "#forgotten-"
+"""Behind the git folder of a repository that was removed: the folder is free to be added again."""
+
+
 def repos(connection: sa.Connection) -> list[Repo]:
-    """Lists the repositories, oldest first."""
-    return records.every(Repo, connection, sa.select(t.repos).order_by(t.repos.c.added_at))
+    """Lists the known repositories, oldest first."""
+    known = t.repos.c.git_dir.not_like(f"%{_REMOVED}%")
+    return records.every(
+        Repo, connection, sa.select(t.repos).where(known).order_by(t.repos.c.added_at)
+    )
+
+
+def removed_repos(connection: sa.Connection) -> list[Repo]:
+    """Lists the repositories that were removed: ended agents keep their history under the ids."""
+    removed = t.repos.c.git_dir.like(f"%{_REMOVED}%")
+    return records.every(Repo, connection, sa.select(t.repos).where(removed))
+
+
+def remove_repo(writing: Writing, repo: Repo) -> None:
+    """Has a repository count as removed; its id stays taken."""
+    git_dir = f"{repo.git_dir}{_REMOVED}{uuid.uuid4().hex[:8]}"
+    condition = t.repos.c.id == repo.id
+    writing.connection.execute(sa.update(t.repos).where(condition).values(git_dir=git_dir))
 
 
 def agents(

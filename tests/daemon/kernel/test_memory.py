@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import sqlalchemy as sa
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import OTHER, REPO
@@ -15,8 +14,9 @@ from tests.support.contexts import OTHER, REPO
 import windlass.daemon
 from windlass.core.events import AgentEnded
 from windlass.core.ids import RepoId, Uid
+from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
-from windlass.store import rows, tables
+from windlass.store import rows
 from windlass.store.store import Writing
 
 DAEMON = Path(windlass.daemon.__file__).parent
@@ -71,8 +71,7 @@ def test_what_is_written_down_after_the_end_is_swept_away(context: Context) -> N
 def test_a_repository_that_is_not_known_any_more_is_swept_away(context: Context) -> None:
     table: dict[RepoId, str] = context.memory.per_repo()
     table.update({REPO: "shop", OTHER: "bank"})
-    remove = sa.delete(tables.repos).where(tables.repos.c.id == OTHER)
-    context.store.write(lambda w: w.connection.execute(remove))
+    repos.forget(context, repos.by_id(context, OTHER))
     context.memory.sweep()
     assert table == {REPO: "shop"}
 

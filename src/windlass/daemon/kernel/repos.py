@@ -47,7 +47,7 @@ def _moved(context: Context, git_repo: Repository, by_id: Mapping[RepoId, Repo])
     """Knows a repository again that was moved to another folder, and tells its workspaces."""
     kept = _kept_id(context, git_repo)
     was = by_id.get(kept)
-    if was is None or not is_gone(was) or forgotten(was):
+    if was is None or not is_gone(was):
         return None
     repo = context.store.write(lambda w: _register(w, git_repo, kept))
     for agent in context.store.read(lambda c: rows.agents(c, repo=repo.id)):
@@ -128,6 +128,7 @@ def forget(context: Context, repo: Repo) -> None:
     """Forgets a repository that has no live agents; its refs, trash and history stay."""
 
     def change(writing: Writing) -> None:
+        _require_known(rows.repos(writing.connection), repo.id)
         live = rows.agents(writing.connection, repo=repo.id)
         if live:
             names = ", ".join(agent.id for agent in live[:5])
@@ -135,27 +136,21 @@ def forget(context: Context, repo: Repo) -> None:
                 f"{repo.root} still has {len(live)} live agents: {names}",
                 "end them first: wl nuke --force",
             )
-        # Ended agents keep their history under the id, which the repository keeps too.
-        moved = f"{repo.git_dir}#forgotten-{uuid.uuid4().hex[:8]}"
-        condition = tables.repos.c.id == repo.id
-        writing.connection.execute(sa.update(tables.repos).where(condition).values(git_dir=moved))
+        rows.remove_repo(writing, repo)
         writing.emit(RepoRemoved(root=repo.root), repo=repo.id)
 
     context.store.write(change)
 
 
-def forgotten(repo: Repo) -> bool:
-    """Whether a repository was removed from the known ones."""
-    return "#forgotten-" in repo.git_dir
-
-
 def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
-    every = rows.repos(writing.connection)
-    for repo in every:
+    known_repos = rows.repos(writing.connection)
+    for repo in known_repos:
         if repo.git_dir == git_repo.git_dir:
             return repo
-    moved = next((repo for repo in every if repo.id == kept), None)
-    if moved is not None and is_gone(moved):
+    gone = [repo for repo in known_repos if is_gone(repo)]
+    removed = rows.removed_repos(writing.connection)
+    moved = next((repo for repo in (*gone, *removed) if repo.id == kept), None)
+    if moved is not None:
         condition = tables.repos.c.id == moved.id
         values = {"root": git_repo.root, "git_dir": git_repo.git_dir}
         writing.connection.execute(sa.update(tables.repos).where(condition).values(values))
@@ -185,8 +180,12 @@ def clear_leftovers(context: Context) -> None:
 
 
 def by_id(context: Context, repo: RepoId) -> Repo:
-    """A repository that an agent or intent names."""
-    for known_repo in context.store.read(rows.repos):
-        if known_repo.id == repo:
-            return known_repo
-    raise NotFound(f"no repository {repo}", "`wl repo list` shows the known ones")
+    """The known repository that an agent or intent names."""
+    return _require_known(context.store.read(rows.repos), repo)
+
+
+def _require_known(known_repos: list[Repo], wanted: RepoId) -> Repo:
+    for repo in known_repos:
+        if repo.id == wanted:
+            return repo
+    raise NotFound(f"no repository {wanted}", "`wl repo list` shows the known ones")

@@ -42,7 +42,6 @@ class Repositories:
                 added_at=repo.added_at,
             )
             for repo in self._context.store.read(rows.repos)
-            if not repos.forgotten(repo)
         ]
 
     def remove(self, _caller: Caller, request: RepoRequest) -> RepoReply:
