@@ -107,6 +107,13 @@ def test_where_the_trash_cannot_be_seen_an_ending_stays(context: Context) -> Non
     assert left(context, "end") == {"end"}
 
 
+def test_the_endings_of_a_repository_that_was_removed_go_too(context: Context) -> None:
+    put(context, "end", "end", days=31, closed=["fox"], trash={})
+    repos.forget(context, repos.by_id(context, REPO))
+    IntentRetention(context).sweep()
+    assert left(context, "end") == set()
+
+
 @pytest.fixture
 def workshop(clock: Turned) -> Iterator[Workshop]:
     """A daemon's services, without a daemon."""
