@@ -160,3 +160,12 @@ def test_without_room_for_a_copy_the_store_is_refused_and_left_as_it_was(path: P
     assert old_stores.schema_of(path) == 4
     migrate(path)
     assert old_stores.still_held(path, before) == before
+
+
+def test_a_folder_with_the_name_of_an_unfinished_copy_is_nobodys_business(path: Path) -> None:
+    old_stores.make(path, 4)
+    stranger = backups.folder_of(path) / "q.partial"
+    stranger.mkdir(parents=True)
+    migrate(path)
+    assert stranger.is_dir()
+    assert len(names(path)) == 2

@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from windlass.core.errors import Unavailable
+from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.ports import Reached
 
 KEPT = 5
@@ -64,7 +64,14 @@ def make(database: Path, *, schema: int, now: float, reached: Reached) -> Path:
 def clear(database: Path) -> None:
     """Removes what is left of a copy that was not finished."""
     for left in folder_of(database).glob(f"*{_PARTIAL}*"):
-        left.unlink()
+        if left.is_dir():
+            continue  # none of ours
+        try:
+            left.unlink()
+        except OSError as error:
+            raise ConfigError(
+                f"{left}, the rest of a backup, cannot be removed: {error.strerror}", "remove it"
+            ) from error
 
 
 def _copy(database: Path, target: Path, reached: Reached) -> None:

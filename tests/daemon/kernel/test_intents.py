@@ -325,3 +325,17 @@ def test_what_needs_no_step_is_recorded_and_finished_in_one_transaction(context:
     assert commits == [["intent.open", "intent.done"]]
     assert release.build() == {"house": 1}
     assert len(commits) == 1
+
+
+def test_an_intent_whose_data_make_no_sense_is_reported(context: Context) -> None:
+    left_by(context, "walls", "roof", at="walls")
+    told: list[str] = []
+    broken = Operation(
+        "build", (Step("walls", lambda _: None),), lambda data: [data["agent"]], lambda _: {}
+    )
+    intents = Intents(context, (broken,), lambda _w, _i, why: told.append(why))
+    (left,) = context.store.read(rows.open_intents)
+    intents.resume(left)
+    assert context.store.read(rows.open_intents) == []
+    assert len(told) == 1
+    assert "KeyError: 'agent'" in told[0]

@@ -173,3 +173,18 @@ def test_hook_lines_are_kept_a_few_at_a_time_so_that_others_write_in_between(
     assert commits == [50, 50, 40]
     garbage = [one for one in context.store.read(rows.events) if one.kind == "hook.garbage"]
     assert [one.data["lines"] for one in garbage] == [70]
+
+
+@pytest.mark.parametrize("at", ['"nan"', '"inf"', "1e308", "-1", "null", '"soon"'])
+def test_a_line_from_no_moment_that_could_be_is_garbage_and_the_next_one_is_read(
+    context: Context, at: str
+) -> None:
+    made, session = agent(context, mode="live", state=State.RUNNING)
+    events = context.folders.events(UID, 1)
+    events.parent.mkdir(parents=True)
+    stop = '{"at": %s, "event": {"hook_event_name": "Stop"}}\n'
+    events.write_text(stop % at + stop % NOW)
+    watching = AgentWatcher(context, sources=None)  # type: ignore[arg-type]  # only hooks are read
+    watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session
+    kinds = [event.kind for event in context.store.read(rows.events)]
+    assert (kinds.count("hook.garbage"), kinds.count("hook.Stop")) == (1, 1)

@@ -277,7 +277,13 @@ class Intents:
             raise
         except GivenUp:
             raise self._give_up(self._operations[work.intent.kind], work) from None
-        with self._context.locks.holding(operation.locks(progress.data)):
+        try:
+            locks = operation.locks(progress.data)
+        except Exception as error:
+            failure = _defect("its data", error)
+            self._report(work, failure)
+            raise failure from error
+        with self._context.locks.holding(locks):
             if (progress.done, operation.version) != (work.intent.done, work.intent.version):
                 work.take_over(progress, operation.version)
             if work.intent.error is not None:

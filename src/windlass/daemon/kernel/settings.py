@@ -121,6 +121,8 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply", "write it more plainly") from None
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:

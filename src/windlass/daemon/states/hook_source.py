@@ -33,6 +33,8 @@ _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
+_LATEST = 32503680000.0
+"""The year 3000: what is later, or no number, was written by no hook, and no face could show it."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
@@ -93,12 +95,20 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
         try:
             record = msgspec.json.decode(line)
             event = record["event"]
-            records.append(_Record(float(record["at"]), str(event["hook_event_name"]), event))
+            records.append(_Record(_moment(record["at"]), str(event["hook_event_name"]), event))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
             garbage.append(line)
         if len(records) == _LINES_AT_ONCE or len(garbage) == _GARBAGE_AT_ONCE:
             break
     return _Batch(records, garbage, end)
+
+
+def _moment(at: Any) -> float:
+    """Reads when a line was written; agents can write any number there, and text."""
+    moment = float(at)
+    if not 0 <= moment <= _LATEST:
+        raise ValueError(at)
+    return moment
 
 
 def _take(
