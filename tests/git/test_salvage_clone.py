@@ -167,6 +167,31 @@ def boxed(repo: Repository, tmp_path: Path, mirrored: str) -> Path:
     return path
 
 
+def test_a_branch_that_only_its_clone_has_is_back_after_a_salvage_and_a_restore(
+    repo: Repository, boxed: Path, mirrored: str
+) -> None:
+    tip = commit(boxed, "work")
+    git(repo.root, "update-ref", "-d", "refs/heads/agent/c1")
+    salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={}, branch="agent/c1")
+    workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+    entry = trash.find(repo, "c1")
+    trash.restore(repo, entry, path=str(boxed), branch="agent/c1", agent="c1", origin=mirrored)
+    assert git(repo.root, "rev-parse", "agent/c1") == tip
+
+
+def test_a_salvage_of_a_clone_keeps_nothing_of_the_one_that_it_follows(
+    repo: Repository, boxed: Path, mirrored: str
+) -> None:
+    older = salvage(repo, path=str(boxed), agent="c1", stamp="1", meta={})
+    for stamp in ("2", "3"):
+        workspaces.remove(repo, path=str(boxed), branch="agent/c1", agent="c1")
+        entry = trash.find(repo, "c1")
+        trash.restore(repo, entry, path=str(boxed), branch="agent/c1", agent="c1", origin=mirrored)
+        newer = salvage(repo, path=str(boxed), agent="c1", stamp=stamp, meta={})
+        assert newer.summary.commits == 0
+    assert older.commit not in git(repo.root, "rev-list", newer.ref).split()
+
+
 def test_a_boxed_agent_is_restored_as_it_was_into_a_clone(
     repo: Repository, boxed: Path, mirrored: str
 ) -> None:

@@ -377,6 +377,34 @@ def test_reflog_only_commits_survive_collection(repo: Repository, ws: Path) -> N
     assert git(repo.root, "show", f"{amended}:to-amend") == "x"
 
 
+def test_a_salvage_keeps_nothing_of_the_one_that_it_follows(repo: Repository, ws: Path) -> None:
+    """Who emptied the older would have it still, and it would count as the agent's commit."""
+    (ws / "secret").write_text("older\n")
+    older = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    for stamp in ("2", "3"):
+        workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
+        trash.restore(repo, trash.find(repo, "a1"), path=str(ws), branch="agent/a1", agent="a1")
+        (ws / "secret").write_text(f"{stamp}\n")
+        newer = salvage(repo, path=str(ws), agent="a1", stamp=stamp, meta={})
+        assert newer.summary.commits == 0
+    assert older.commit not in git(repo.root, "rev-list", newer.ref).split()
+
+
+def test_what_only_a_salvage_kept_alive_is_kept_by_those_that_follow(
+    repo: Repository, ws: Path
+) -> None:
+    """The log of a branch goes with it: nothing in the restored workspace names the commit."""
+    lost = commit(ws, "lost")
+    git(ws, "checkout", "-q", "--detach", "main")
+    git(ws, "branch", "-f", "agent/a1", "main")
+    (Path(git(ws, "rev-parse", "--absolute-git-dir")) / "logs" / "HEAD").unlink()
+    for stamp in ("1", "2"):
+        kept = salvage(repo, path=str(ws), agent="a1", stamp=stamp, meta={}, branch="agent/a1")
+        assert lost in git(repo.root, "rev-list", kept.ref).split()
+        workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
+        trash.restore(repo, trash.find(repo, "a1"), path=str(ws), branch="agent/a1", agent="a1")
+
+
 def test_dropped_stashes_come_back_once(repo: Repository, ws: Path) -> None:
     two_stashes(ws)
     listed = git(ws, "stash", "list", "--format=%H %gs")

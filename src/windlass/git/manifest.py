@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME = "windlass.json"
 VERSION = 1
 TRASH = "refs/windlass/trash/"
+RESTORED = "windlass-restored"
+"""In a workspace's git folder: the salvage that it was restored from, once it was."""
 
 
 def ref_of(agent: str, stamp: str) -> str:

@@ -25,6 +25,7 @@ from windlass.git import (
     workspace_state,
     worktrees,
 )
+from windlass.git.manifest import RESTORED
 from windlass.git.putback import ClonePutBack, PutBack
 from windlass.git.repository import (
     branch_exists,
@@ -37,9 +38,6 @@ from windlass.git.repository import (
 if TYPE_CHECKING:
     from windlass.git.manifest import Manifest
     from windlass.git.repository import Repository
-
-_RESTORED = "windlass-restored"
-"""In a workspace's git folder: the salvage that it was restored from, once it was."""
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +92,7 @@ def restore(
     base = f"refs/windlass/base/{agent}"
     if agent and about.base and read_ref(repo, base) is None:
         set_ref(repo, base, about.base)
-    with open(os.path.join(git_dir, _RESTORED), "wb") as file:
+    with open(os.path.join(git_dir, RESTORED), "wb") as file:
         file.write(commit.encode())
     os.unlink(note)
     return Restored(path=folder, branch=branch, base=about.base, notes=notes)
@@ -117,7 +115,7 @@ def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:
     if place.git_dir is None:
         return False
     own = registered.branch_of(repo, path) or worktrees.own_branch(place.git_dir)
-    done = workspace_state.read_small(os.path.join(place.git_dir, _RESTORED)) == commit.encode()
+    done = workspace_state.read_small(os.path.join(place.git_dir, RESTORED)) == commit.encode()
     return done and own == branch
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.git import gitfiles, workspace_state
 from windlass.git.blobs import kinds
-from windlass.git.manifest import Stash
+from windlass.git.manifest import RESTORED, Stash
 from windlass.git.repository import refs_under
 from windlass.git.runner import LONG, run
 from windlass.git.walk import walk
@@ -42,7 +42,10 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
-    """Gathers every object id that the small files of a git folder mention, `but` for some."""
+    """Gathers every object id that the small files of a git folder mention, `but` for some.
+
+    Never the salvage that it was restored from: see `kept_before`.
+    """
     ids: set[str] = set()
     for entry in walk(
         git_dir, enter=lambda path: path.split(b"/")[0].decode("latin-1") not in _BULKY
@@ -50,11 +53,23 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
         name = os.fsdecode(entry.path)
         if entry.kind != "file" or name.split("/")[0].startswith(_BULKY):
             continue
-        if but and name.startswith(but):
+        if name == RESTORED or name.startswith(but):
             continue
         content = workspace_state.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
         ids.update(match.decode() for match in _ID.findall(content))
     return ids
+
+
+def kept_before(repo: Repository, git_dir: str) -> set[str]:
+    """Gathers what the salvage that a workspace was restored from kept alive, without itself.
+
+    Else each salvage would hold the one before, which would count as the agent's and never go.
+    """
+    content = workspace_state.read_small(os.path.join(git_dir, RESTORED)) or b""
+    if not _ID.fullmatch(content):
+        return set()
+    said = repo.git("rev-list", "--parents", "--max-count=1", content.decode(), "--", ok=(0, 128))
+    return set(said.out.decode().split()[1:])
 
 
 def branch_log(git_dir: str, ref: str) -> set[str]:

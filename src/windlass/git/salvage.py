@@ -271,6 +271,7 @@ def _roots(
     if work.place.git_dir is not None:
         fetched = roots.FETCHED if work.place.kind == "clone" else ()
         others |= roots.mentioned(work.place.git_dir, but=fetched)
+        others |= roots.kept_before(repo, work.place.git_dir)
     if work.branch is not None:
         others |= roots.branch_log(work.place.common_dir, f"refs/heads/{work.branch}")
     for entry in work.survey.dotgits:
