@@ -15,24 +15,29 @@ from windlass.api import calls
 from windlass.cli.call import Call
 from windlass.cli.commands import (
     demo,
+    diff,
     doctor,
     drivers,
     info,
+    interrupt,
     kill,
     look,
     merge,
     model,
     new,
     nuke,
+    pause,
     questions,
     resume,
+    status,
     wait,
 )
 from windlass.cli.commands import exec as exec_
+from windlass.cli.commands import list as list_
 from windlass.cli.index import NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
-from windlass.core.errors import Unavailable, UserError
+from windlass.core.errors import NotFound, Unavailable, UserError
 from windlass.core.policy import mandatory
 
 
@@ -92,6 +97,103 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     call = Told(module, "ap", "--force", **{verb: lambda _: done})
     module.run(call)
     assert len(call.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "verb"), [(pause, "pause"), (resume, "resume"), (interrupt, "interrupt")]
+)
+def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb: str) -> None:
+    def info(request: dict[str, Any]) -> dict[str, Any]:
+        if request["agent"] == "nosuch":
+            raise NotFound("no agent 'nosuch'", "")
+        return {"id": "lead", "ended_at": 5.0 if request["agent"] == "past" else None}
+
+    for absent in ("nosuch", "past"):
+        call = Told(module, "lead", absent, info=info)
+        with pytest.raises(NotFound):
+            module.run(call)
+    done = {"id": "lead", "state": "paused"}
+    call = Told(module, "lead", "le", info=info, **{verb: lambda _: done})
+    module.run(call)
+    assert [asked for asked, _ in call.asked] == ["info", "info", verb], "each once"
+
+
+@pytest.mark.parametrize(("names", "whose"), [(["api"], "its"), (["api", "ui"], "their")])
+def test_the_question_speaks_of_one_agent_or_of_several(
+    names: list[str],
+    whose: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    with pytest.raises(UserError, match="nothing was done"):
+        kill.run(Told(kill, *names, why=lambda request: {"id": request["agent"]}))
+    assert f"? {whose} work is kept" in capsys.readouterr().err
+
+
+def test_who_ends_agents_is_told_where_their_work_is(capsys: pytest.CaptureFixture[str]) -> None:
+    summary = {"dropped": 1}
+    ended = [
+        {"id": "api", "trash": None, "archived": "/archive/api/workspace"},
+        {"id": "ui", "trash": {"id": "ui-1", "summary": summary}, "archived": None},
+    ]
+    done = {"ended": ended, "orphans": ["x"]}
+    kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
+    said = capsys.readouterr().out
+    assert "api ended; its repository is gone, its files are in /archive/api/workspace\n" in said
+    assert "  1 thing was too big or odd to keep: wl trash show ui-1\n" in said
+    assert "1 agent below went to the next manager up\n" in said
+
+
+def test_a_manager_of_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    list_.run(Told(list_, "--manager", "zz", agents=lambda _: []))
+    assert capsys.readouterr().out == "zz manages nobody\n"
+
+
+WORK: dict[str, Any] = {
+    "id": "g2",
+    "state": "waiting",
+    "state_age": 1.0,
+    "source": "hook",
+    "evidence": "idle",
+    "branch": "agent/g2",
+    "isolation": "box",
+    "network": "host",
+    "workspace": "/w",
+    "commits": [],
+    "branch_gone": True,
+    "error": None,
+    "work": {
+        "exists": True,
+        "operation": None,
+        **{kind: [] for kind in ("conflicted", "staged", "unstaged", "untracked", "nested")},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("level", "way"), [("box", "wl kill g2"), ("hooks", "git branch agent/g2")]
+)
+def test_the_status_of_one_agent_says_that_its_branch_is_gone_and_how_it_comes_back(
+    level: str, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents = [{**WORK, "isolation": level}]
+    status.run(Told(status, "g2", status=lambda _: {"repo": "/r", "head": None, "agents": agents}))
+    said = capsys.readouterr().out
+    assert said.startswith("g2  waiting")
+    assert "the branch agent/g2 is gone" in said
+    assert way in said
+    assert "no commits yet" not in said
+
+
+def test_a_difference_of_a_vanished_workspace_is_said_to_be_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reply = {"id": "g2", "base": "0", "gone": True, "diff": ""}
+    diff.run(Told(diff, "g2", diff=lambda _: reply))
+    said = capsys.readouterr()
+    assert said.out == "", "what programs read is the difference alone"
+    assert "g2's workspace is gone" in said.err
 
 
 MADE: dict[str, Any] = {

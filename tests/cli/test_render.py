@@ -125,3 +125,22 @@ def test_a_wide_character_is_cut_whole(room: int, cut: str) -> None:
 def test_cells_cannot_carry_escapes(call: Call, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     render.table(call, ("KEY", "VALUE"), [("a", "\x1b[2J\n")], grow=1)
     assert b"\x1b" not in capsysbinary.readouterr().out
+
+
+def test_repositories_are_shown_by_as_much_of_their_folder_as_tells_them_apart() -> None:
+    roots = {"1": "/home/ann/work/api", "2": "/home/bob/work/api", "3": "/srv/ui", "4": "/ui/srv"}
+    assert render.short_paths(roots) == {
+        "1": "ann/work/api",
+        "2": "bob/work/api",
+        "3": "ui",
+        "4": "srv",
+    }
+
+
+def test_one_thing_is_not_several() -> None:
+    assert [render.counted(count, "commit") for count in (0, 1, 2)] == [
+        "0 commits",
+        "1 commit",
+        "2 commits",
+    ]
+    assert render.counted(2, "entry", "entries") == "2 entries"

@@ -129,3 +129,19 @@ def test_a_clone_is_compared_by_what_its_agent_can_see_and_nothing_else(
     git(clone, "update-index", "--assume-unchanged", "theirs")
     with pytest.raises(GitError):
         workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+
+
+def test_a_vanished_clone_differs_by_what_its_branch_has(repo: Repository, tmp_path: Path) -> None:
+    """Nothing of it is left to read, which is no deletion of every file."""
+    git(repo.root, "branch", "agent/c1", "main")
+    git(repo.root, "switch", "-q", "agent/c1")
+    (Path(repo.root) / "committed").write_text("c\n")
+    git(repo.root, "add", "committed")
+    git(repo.root, "commit", "-q", "-m", "c")
+    git(repo.root, "switch", "-q", "main")
+    gone = str(tmp_path / "gone")
+    patch = changes.diff(repo, gone, "main", stat=False, color=False, otherwise="agent/c1")
+    assert b"b/committed" in patch
+    assert b"readme.txt" not in patch
+    changes.materialise(repo, gone, "main", str(tmp_path / "two"), otherwise="agent/c1")
+    assert [path.name for path in (tmp_path / "two").rglob("*") if path.is_file()] == ["committed"]

@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from windlass.cli.call import Call
+from windlass.cli.render import counted
+from windlass.core.printable import printable_line
 
 
 def tell(call: Call, done: dict[str, Any]) -> None:
     """Says who ended, what was kept, and what could not be."""
     for agent in done["ended"]:
         kept = agent["trash"]
+        if agent["archived"] is not None:
+            where = printable_line(agent["archived"])
+            call.tell(f"{agent['id']} ended; its repository is gone, its files are in {where}")
+            continue
         if kept is None:
             call.tell(f"{agent['id']} ended")
             continue
         call.tell(f"{agent['id']} ended; its work is kept as {kept['id']}")
         if dropped := kept["summary"]["dropped"]:
-            call.tell(f"  {dropped} things were too big or odd to keep: wl trash show {kept['id']}")
+            what = f"{counted(dropped, 'thing')} {'was' if dropped == 1 else 'were'}"
+            call.tell(f"  {what} too big or odd to keep: wl trash show {kept['id']}")
     if done["orphans"]:
-        call.tell(f"{len(done['orphans'])} agents below went to the next manager up")
+        below = counted(len(done["orphans"]), "agent")
+        call.tell(f"{below} below went to the next manager up")
     if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")

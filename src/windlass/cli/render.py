@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -123,8 +123,13 @@ def advice(call: Call, text: str, command: str) -> str:
     return f"{line}    {command}"
 
 
-def agents(call: Call, listed: list[dict[str, Any]]) -> None:
-    """Prints agents as a table, children below their parents, and where if that differs."""
+def agents(
+    call: Call, listed: list[dict[str, Any]], *, places: Mapping[str, str] | None = None
+) -> None:
+    """Prints agents as a table, children below their parents, and where if that differs.
+
+    Where is a repository's name in `places`, by id; of one that is not there, the id.
+    """
     indents = depths(listed)
     several = len({agent["repo"] for agent in listed}) > 1
     lines = [
@@ -136,7 +141,7 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
             level(agent),
             agent["branch"] or "(your checkout)",
             age(agent["age"]),
-            *((agent["repo"],) if several else ()),
+            *(((places or {}).get(agent["repo"], agent["repo"]),) if several else ()),
             goal(call, agent["goal"]),
         )
         for agent in listed
@@ -144,6 +149,25 @@ def agents(call: Call, listed: list[dict[str, Any]]) -> None:
     repo_column = ("REPO",) if several else ()
     head = ("AGENT", "STATE", "FOR", "ROLE", "LEVEL", "BRANCH", "AGE", *repo_column, "GOAL")
     table(call, head, lines, grow=len(head) - 1, spare=(6, 5, 3, 4, 2))
+
+
+def short_paths(paths: Mapping[str, str]) -> dict[str, str]:
+    """Each path by its last part, or by as many of its last parts as tell it from the others."""
+    parts = {key: path.strip("/").split("/") for key, path in paths.items()}
+
+    def short(key: str) -> str:
+        own = parts[key]
+        for count in range(1, len(own)):
+            if sum(other[-count:] == own[-count:] for other in parts.values()) == 1:
+                return "/".join(own[-count:])
+        return paths[key]
+
+    return {key: short(key) for key in parts}
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """A number of things: `1 commit`, `2 commits`, `3 entries`."""
+    return f"{count} {thing if count == 1 else things or thing + 's'}"
 
 
 def level(agent: dict[str, Any]) -> str:

@@ -27,12 +27,17 @@ if TYPE_CHECKING:
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 
 
-def diff(repo: Repository, path: str, base: str, *, stat: bool, color: bool) -> bytes:
-    """Gives the whole difference between `base` and the workspace: what a person wants to read."""
+def diff(
+    repo: Repository, path: str, base: str, *, stat: bool, color: bool, otherwise: str | None = None
+) -> bytes:
+    """Gives the whole difference between `base` and the workspace: what a person wants to read.
+
+    Of a workspace that is gone without a trace the commit `otherwise` is all that is known.
+    """
     since = require(repo, base)
     shape = ["--stat"] if stat else ["--patch"]
     paint = "--color=always" if color else "--color=never"
-    with _compared(repo, path) as (git, tree):
+    with _compared(repo, path, otherwise=otherwise) as (git, tree):
         words = ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"]
         return git(words, timeout=LONG).out
 
@@ -55,10 +60,12 @@ def touched(repo: Repository, base: str, tip: str) -> list[str]:
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
 
 
-def materialise(repo: Repository, path: str, base: str, into: str) -> None:
+def materialise(
+    repo: Repository, path: str, base: str, into: str, *, otherwise: str | None = None
+) -> None:
     """Writes the changed files as two plain folders, `into/before` and `into/after`."""
     since = require(repo, base)
-    with _compared(repo, path) as (git, tree):
+    with _compared(repo, path, otherwise=otherwise) as (git, tree):
         said = git(["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"])
         fields = said.out.split(b"\0")
         for about, name in zip(fields[::2], fields[1::2], strict=False):
@@ -85,12 +92,17 @@ def _write(git: _Git, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None
 
 
 @contextlib.contextmanager
-def _compared(repo: Repository, path: str) -> Iterator[tuple[_Git, str]]:
+def _compared(
+    repo: Repository, path: str, *, otherwise: str | None = None
+) -> Iterator[tuple[_Git, str]]:
     """Lends a tree of the workspace as it is now, and a git that sees it; both live only as long.
 
     Of a clone it sees what its agent does: agents read these answers too, and may name any object.
     """
     place = workspace_state.locate(repo, path)
+    if otherwise and place.git_dir is None and not workspace_state.is_folder(place.path):
+        yield partial(run, dirs=repo.dirs), require(repo, otherwise)
+        return
     config = user_excludes(repo)
     with workspace_state.viewed(repo, place) as view:
         seen = view.dirs

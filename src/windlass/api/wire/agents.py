@@ -93,6 +93,8 @@ class EndedAgent(TypedDict):
     id: str
     uid: str
     trash: TrashLocation | None
+    archived: str | None
+    """Where its workspace is, if its repository was gone and nothing could be salvaged to it."""
 
 
 class EndReply(TypedDict):

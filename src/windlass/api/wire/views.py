@@ -206,6 +206,8 @@ class WorkView(AgentView):
     """An agent and its work, or why that cannot be seen."""
 
     commits: list[CommitView]
+    branch_gone: bool
+    """Whether the repository has its branch no more."""
     work: UncommittedView | None
     error: str | None
 
@@ -267,6 +269,8 @@ class DiffReply(TypedDict):
 
     id: str
     base: str
+    gone: bool
+    """Whether the workspace is gone: what is shown then is in no folder, but committed."""
     diff: NotRequired[str]
     folder: NotRequired[str]
     tool: NotRequired[str]

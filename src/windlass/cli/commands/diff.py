@@ -7,7 +7,9 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from argparse import ArgumentParser
+from typing import Any
 
 from windlass.cli.call import Call, write
 from windlass.core.errors import ConfigError
@@ -32,16 +34,27 @@ def run(call: Call) -> int:
     if args.tool is not None:
         return _with_tool(call)
     diff = call.ask("diff", agent=args.agent, stat=args.stat, colour=call.colour)
+    _tell_if_gone(diff)
     text = base64.b64decode(diff["diff"]).decode(errors="surrogateescape")
     if call.json:
         clean = text.encode(errors="surrogateescape").decode(errors="replace")
-        call.data({"id": diff["id"], "base": diff["base"], "diff": clean})
+        about = {name: diff[name] for name in ("id", "base", "gone")}
+        call.data({**about, "diff": clean})
         return 0
     if not call.terminal:
         write(text)  # for programs: byte for byte, so that it can be applied
         return 0
     _page(keep_colour(text) if call.colour else printable(text))
     return 0
+
+
+def _tell_if_gone(diff: dict[str, Any]) -> None:
+    """Says so beside the difference, which may be for a program."""
+    if diff["gone"]:
+        sys.stderr.write(
+            f"wl: {diff['id']}'s workspace is gone; this is what it had committed or staged."
+            f" `wl resume {diff['id']}` makes it again\n"
+        )
 
 
 def _page(text: str) -> None:
@@ -56,6 +69,7 @@ def _page(text: str) -> None:
 
 def _with_tool(call: Call) -> int:
     diff = call.ask("diff", agent=call.args.agent, folders=True)
+    _tell_if_gone(diff)
     tool = shlex.split(call.args.tool or diff["tool"])
     try:
         if not tool or shutil.which(tool[0]) is None:

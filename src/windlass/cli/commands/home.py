@@ -39,7 +39,10 @@ def run(call: Call) -> int:
         for name, text, command in needs:
             call.say(render.advice(call, f"  {name} {text}", command))
         call.say()
-    call.say(call.paint("crew", "bold") + f"  {len(listed)} agents, {_confined(listed)}")
+    call.say(
+        call.paint("crew", "bold")
+        + f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
+    )
     for line in render.tree(call, listed, indent="  "):
         call.say(line)
     spent = call.ask("costs", since="0s")["total"]

@@ -21,7 +21,8 @@ def run(call: Call) -> int:
     agents = call.args.agents
     if not call.sure:
         agents = call.full_ids(agents)
-        call.confirm(f"end {', '.join(agents)}? their work is kept in the trash")
+        whose = "its" if len(agents) == 1 else "their"
+        call.confirm(f"end {', '.join(agents)}? {whose} work is kept in the trash")
     done = call.ask("end", agents=agents, force=call.args.force)
     call.data(done)
     ended.tell(call, done)

@@ -26,7 +26,15 @@ def run(call: Call) -> int:
     if call.json:
         return 0
     if not listed:
-        call.tell('no agents; wl new "what to do" starts one')
+        call.tell(_nobody(call.args.manager))
         return 0
-    render.agents(call, listed)
+    several = len({agent["repo"] for agent in listed}) > 1
+    roots = {repo["id"]: repo["root"] for repo in call.ask("repos")} if several else {}
+    render.agents(call, listed, places=render.short_paths(roots))
     return 0
+
+
+def _nobody(manager: str | None) -> str:
+    if manager is not None:
+        return f"{manager} manages nobody"
+    return 'no agents; wl new "what to do" starts one'

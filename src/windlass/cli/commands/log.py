@@ -22,7 +22,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints the events, and with --follow those that come."""
     args = call.args
-    events = call.ask("log", agent=args.agent, last=max(1, args.lines))
+    events = call.ask("log", agent=args.agent, last=args.lines)
     if not args.follow:
         call.data(events)
     for item in events:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli.call import Call
+from windlass.cli.render import counted
 from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl merge-check api", "wl merge-check api --into release")
@@ -24,7 +25,8 @@ def run(call: Call) -> int:
     word = "would merge" if good else "would not merge"
     call.say(f"{verdict['agent']} {word} into {verdict['into']}")
     call.say(
-        f"  {verdict['ahead']} commits ahead, {verdict['behind']} behind, {verdict['files']} files"
+        f"  {counted(verdict['ahead'], 'commit')} ahead, {verdict['behind']} behind,"
+        f" {counted(verdict['files'], 'file')}"
     )
     for path in verdict["conflicts"]:
         call.say(f"  conflict     {printable_line(path)}")

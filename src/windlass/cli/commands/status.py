@@ -30,7 +30,9 @@ def run(call: Call) -> int:
     if head and call.args.agent is None:
         branch = head["branch"] or "(detached)"
         call.say(f"{status['repo']}  {branch} {head['commit'][:10]}")
-    for agent in status["agents"]:
+    for number, agent in enumerate(status["agents"]):
+        if number or call.args.agent is None:
+            call.say()
         _one(call, agent)
     if not status["agents"]:
         call.tell("no agents")
@@ -39,7 +41,6 @@ def run(call: Call) -> int:
 
 def _one(call: Call, agent: dict[str, Any]) -> None:
     colour = render.STATE_COLOURS.get(agent["state"], "dim")
-    call.say()
     call.say(
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
         f" {age(agent['state_age'])} ({agent['source']}: {agent['evidence']})"
@@ -52,12 +53,14 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
         return
     if not work["exists"]:
         call.say(f"  the workspace is gone; wl resume {agent['id']} makes it again")
-    if not commits:
+    if agent["branch_gone"]:
+        call.say(f"  the branch {agent['branch']} is gone: {_mend(agent)}")
+    elif not commits:
         call.say("  no commits yet")
     for commit in commits[:10]:
         call.say(f"  {commit['oid'][:10]} {printable_line(commit['subject'])}")
     if len(commits) > 10:
-        call.say(f"  ... and {len(commits) - 10} more commits")
+        call.say(f"  ... and {render.counted(len(commits) - 10, 'more commit')}")
     if work["operation"]:
         call.say(f"  a {work['operation']} is under way")
     for kind in _KINDS:
@@ -65,3 +68,14 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
             call.say(f"  {kind:<10} {printable_line(path)}")
         if len(work[kind]) > 10:
             call.say(f"  {kind:<10} ... and {len(work[kind]) - 10} more")
+
+
+def _mend(agent: dict[str, Any]) -> str:
+    """What brings a branch back; a clone has it still, and comes back with it."""
+    name = agent["id"]
+    if agent["isolation"] == "box":
+        return f"`wl kill {name}` keeps its commits, `wl undo` brings it back with its branch"
+    return (
+        f"`wl exec {name} -- git reflog` has its commits, `git branch {agent['branch']} COMMIT`"
+        " makes it again"
+    )

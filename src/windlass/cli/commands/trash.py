@@ -69,9 +69,13 @@ def _list(call: Call) -> int:
     return 0
 
 
+_SINGLE = {"stashes": "stash", "commits": "commit"}
+"""The counts of a summary whose name is that of several; others say of what kind files are."""
+
+
 def _holds(summary: dict[str, object]) -> str:
     parts = [
-        f"{count} {name}"
+        render.counted(count, _SINGLE.get(name, name), name)
         for name, count in summary.items()
         if isinstance(count, int) and count and name not in ("size", "bytes")
     ]
@@ -118,5 +122,7 @@ def _empty(call: Call) -> int:
         call.confirm(f"delete {what} from the trash, for good?")
     done = call.ask("trash.empty", entries=args.entries, older_than=older)
     call.data(done)
-    call.tell(f"{len(done['emptied'])} entries deleted; git forgets them at its next gc")
+    count = len(done["emptied"])
+    deleted = render.counted(count, "entry", "entries")
+    call.tell(f"{deleted} deleted; git forgets {'it' if count == 1 else 'them'} at its next gc")
     return 0

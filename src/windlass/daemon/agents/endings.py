@@ -118,8 +118,8 @@ class Endings:
     def _archive(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
             folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
-            if repos.is_gone(repo):
-                keep_orphaned(agent, folder)
+            if repos.is_gone(repo) and (kept := keep_orphaned(agent, folder)) is not None:
+                work.keep(archived={**work.data.get("archived", {}), agent.uid: str(kept)})
 
     def _close(self, work: RunningIntent) -> None:
         live = [agent for agent, _ in self._live(work)]
@@ -158,7 +158,8 @@ class Endings:
         ended: list[EndedAgent] = []
         for uid, name in work.data["agents"].items():
             kept = work.data.get("trash", {}).get(uid)
-            ended.append({"id": name, "uid": uid, "trash": kept})
+            archived = work.data.get("archived", {}).get(uid)
+            ended.append({"id": name, "uid": uid, "trash": kept, "archived": archived})
         return {"ended": ended, "orphans": list(work.data.get("orphans", {}))}
 
     def _live(self, work: RunningIntent) -> list[tuple[Agent, Repo]]:
@@ -207,11 +208,15 @@ def has_work(agent: Agent, repo: Repo) -> bool:
     return made or Path(agent.workspace).exists()
 
 
-def keep_orphaned(agent: Agent, folder: Path) -> None:
-    """Moves the workspace of an agent whose repository was deleted into its archive, whole."""
+def keep_orphaned(agent: Agent, folder: Path) -> Path | None:
+    """Moves the workspace of an agent whose repository was deleted into its archive, whole.
+
+    Returns where it is then; None if there was none.
+    """
     target = folder / "workspace"
     if agent.branch is not None and Path(agent.workspace).is_dir() and not target.exists():
         shutil.move(agent.workspace, target)
+    return target if target.is_dir() else None
 
 
 def remove(agent: Agent, repo: Repo) -> None:

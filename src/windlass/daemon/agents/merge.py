@@ -11,7 +11,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, UserError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
@@ -126,10 +126,19 @@ class Merges:
         if repository.branch_exists(git, named):
             target = named
         else:
-            target = _branch(lookup.agent(self._context, scope, named))
+            target = _branch(self._agent_named(scope, named))
         if target == agent.branch:
             raise UserError(f"{target} cannot be merged into itself", "name another branch")
         return target
+
+    def _agent_named(self, scope: Scope, named: str) -> Agent:
+        try:
+            return lookup.agent(self._context, scope, named)
+        except NotFound:
+            raise NotFound(
+                f"no branch and no agent {named!r}",
+                f"`git branch {named}` makes the branch; `wl list` shows the agents",
+            ) from None
 
     def _check(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import AnswerRequest, SendRequest
-from windlass.core.errors import Conflict, UserError
+from windlass.core.errors import Conflict, NotFound, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message
@@ -50,7 +50,11 @@ class Answers:
             raise UserError(f"{asker} asks {len(asked)} things: {named}", "name the one you mean")
         if asked:
             return asked[0]
-        message = message_lookup.find_question(self._context, scope, wanted)
+        try:
+            message = message_lookup.find_question(self._context, scope, wanted)
+        except NotFound:
+            self._refuse_silent_agent(scope, wanted)
+            raise
         message_lookup.refuse_all_but_recipient(scope, message)
         if message.kind != "question":
             raise UserError(f"{message.id} is no question", f"wl send {message.sender_id} '...'")
@@ -60,6 +64,17 @@ class Answers:
                 f"say more: wl send {message.sender_id} '...'",
             )
         return message
+
+    def _refuse_silent_agent(self, scope: lookup.Scope, wanted: str) -> None:
+        """Refuses the name of an agent as what it is, and passes over every other word."""
+        try:
+            agent = lookup.any_agent(self._context, scope, wanted)
+        except WindlassError:
+            return
+        raise NotFound(
+            f"{agent.id} has no open question",
+            f"`wl questions` shows them; wl send {agent.id} '...'",
+        ) from None
 
     def _asked_by(self, scope: lookup.Scope, wanted: str) -> list[Message]:
         """What the caller is asked by whoever has that id, or else one that begins so."""

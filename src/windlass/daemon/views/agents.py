@@ -158,14 +158,25 @@ class AgentViews:
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
             work, commits = self._changes(git, agent)
+            branch_gone = agent.branch is not None and not repository.branch_exists(
+                git, agent.branch
+            )
         except WindlassError as error:
             # One agent whose repository is gone must not hide the others.
-            return {**seen, "commits": [], "work": None, "error": error.message}
+            unseen: WorkView = {
+                **seen,
+                "commits": [],
+                "branch_gone": False,
+                "work": None,
+                "error": error.message,
+            }
+            return unseen
         return {
             **seen,
             "commits": [
                 {"oid": c.oid, "subject": printable(c.subject), "at": c.time} for c in commits
             ],
+            "branch_gone": branch_gone,
             "work": _uncommitted(work),
             "error": None,
         }
@@ -173,7 +184,8 @@ class AgentViews:
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
         clones.try_to_fetch_commits(self._context, agent)
         work = status.status(git, agent.workspace)
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else work.head
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
+        tip = tip or repository.resolve(git, work.head or "")
         return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
     def why(self, caller: Caller, request: WhyRequest) -> WhyReply:

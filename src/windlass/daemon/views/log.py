@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.views import EventView, LogRequest
+from windlass.core.errors import UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -33,6 +34,9 @@ class Log:
         agent = None
         if wanted:
             agent = lookup.any_reachable_agent(self._context, scope, wanted, doing="look into")
+        last = request.get("last")
+        if last is not None and last < 1:
+            raise UserError(f"the newest {last} events are none", "give 1 or more")
         repo = scope.repo.id if scope.repo and agent is None else None
         events = self._context.store.read(
             lambda c: rows.events(
@@ -40,7 +44,7 @@ class Log:
                 after=request.get("after", 0),
                 repo=repo,
                 agent=agent.uid if agent else None,
-                last=request.get("last"),
+                last=last,
                 limit=_MOST,
             )
         )

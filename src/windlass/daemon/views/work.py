@@ -34,23 +34,28 @@ class Work:
         git = repos.git(repos.by_id(self._context, agent.repo))
         clones.try_to_fetch_commits(self._context, agent)
         base = self._fork_point(git, agent)
+        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
+        gone = not Path(agent.workspace).is_dir()
         if request.get("folders"):
             config = settings.load(self._context.folders.home, git.root)
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
-                changes.materialise(git, agent.workspace, base, into)
+                changes.materialise(git, agent.workspace, base, into, otherwise=tip or base)
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
                 raise
-            return {"id": agent.id, "base": base, "folder": into, "tool": config.diff_tool}
+            tool = config.diff_tool
+            return {"id": agent.id, "base": base, "gone": gone, "folder": into, "tool": tool}
         made = changes.diff(
             git,
             agent.workspace,
             base,
             stat=request.get("stat", False),
             color=request.get("colour", False),
+            otherwise=tip or base,
         )
-        return {"id": agent.id, "base": base, "diff": base64.b64encode(made).decode()}
+        shown = base64.b64encode(made).decode()
+        return {"id": agent.id, "base": base, "gone": gone, "diff": shown}
 
     def _fork_point(self, git: Repository, agent: Agent) -> str:
         """Where the agent's branch left its parent's or the person's branch, as of now."""

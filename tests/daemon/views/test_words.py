@@ -1,0 +1,101 @@
+"""What people are shown and told by the real services, on real git, where something is missing."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.contexts import Turned, lent
+from tests.support.replies import as_declared
+from tests.support.workshop import Workshop, git
+
+from windlass.core.crew import Agent
+from windlass.core.errors import NotFound, UserError
+
+
+@pytest.fixture
+def workshop() -> Iterator[Workshop]:
+    """A daemon's services, without a daemon."""
+    with lent(Turned(tick=0.001), {}) as context:
+        made = Workshop(context)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def fox(workshop: Workshop) -> Agent:
+    """An agent that has committed one file."""
+    (workshop.repo / "base.txt").write_text("base\n")
+    git(workshop.repo, "add", "-A")
+    git(workshop.repo, "commit", "-q", "-m", "base")
+    made = workshop.ask(
+        "spawn", goal="say hello", name="fox", driver="standin", isolation="hooks", mode="live"
+    )
+    agent = workshop.agent(made["uid"])
+    (Path(agent.workspace) / "hello.txt").write_text("hello\n")
+    git(Path(agent.workspace), "add", "-A")
+    git(Path(agent.workspace), "commit", "-q", "-m", "says hello")
+    return agent
+
+
+def test_what_a_vanished_workspace_had_committed_is_its_difference(
+    workshop: Workshop, fox: Agent
+) -> None:
+    """Not a deletion of every file that there ever was."""
+    shutil.rmtree(fox.workspace)
+    shutil.rmtree(workshop.repo / ".git" / "worktrees")
+    shown = as_declared("diff", workshop.ask("diff", agent="fox"))
+    patch = base64.b64decode(shown["diff"]).decode()
+    assert shown["gone"]
+    assert "+hello" in patch
+    assert "base.txt" not in patch
+    folders = workshop.ask("diff", agent="fox", folders=True)
+    names = [path.name for path in Path(folders["folder"]).rglob("*.txt")]
+    shutil.rmtree(folders["folder"])
+    assert names == ["hello.txt"]
+
+
+def test_a_branch_that_is_gone_is_told_from_one_without_commits(
+    workshop: Workshop, fox: Agent
+) -> None:
+    (before,) = as_declared("status", workshop.ask("status", agent="fox"))["agents"]
+    assert (before["branch_gone"], len(before["commits"])) == (False, 1)
+    git(workshop.repo, "update-ref", "-d", f"refs/heads/{fox.branch}")
+    (after,) = as_declared("status", workshop.ask("status", agent="fox"))["agents"]
+    assert after["branch_gone"]
+
+
+def test_who_ends_an_agent_without_a_repository_is_told_where_its_work_is(
+    workshop: Workshop, fox: Agent
+) -> None:
+    shutil.rmtree(workshop.repo)
+    workshop.repo.mkdir()
+    done = as_declared("end", workshop.ask("end", agents=["fox"], cwd=""))
+    (ended,) = done["ended"]
+    assert ended["trash"] is None
+    assert (Path(ended["archived"]) / "hello.txt").read_text() == "hello\n"
+    assert not Path(fox.workspace).exists()
+
+
+@pytest.mark.usefixtures("fox")
+@pytest.mark.parametrize(
+    ("verb", "request_", "kind", "said"),
+    [
+        ("merge-check", {"agent": "fox", "into": "new"}, NotFound, "no branch and no agent 'new'"),
+        ("merge", {"agent": "fox", "into": "new"}, NotFound, "no branch and no agent 'new'"),
+        ("log", {"last": 0}, UserError, "the newest 0 events are none"),
+        ("log", {"last": -3}, UserError, "the newest -3 events are none"),
+        ("note", {"agent": "fox", "text": " \n"}, UserError, "nothing to note"),
+        ("answer", {"question": "fo", "text": "yes"}, NotFound, "fox has no open question"),
+        ("answer", {"question": "owl", "text": "yes"}, NotFound, "no question 'owl'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_the_words_of_who_asked(
+    workshop: Workshop, verb: str, request_: dict[str, Any], kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        workshop.ask(verb, **request_)
