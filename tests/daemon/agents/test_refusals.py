@@ -58,3 +58,13 @@ def test_what_is_no_script_is_refused_before_there_is_an_agent(
         workshop.ask("spawn", goal="g", driver="standin", isolation="hooks", script="bad.json")
     assert "agent.created" not in kinds(workshop)
     assert workshop.ask("trash") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [(" ", "the text is empty"), ("x" * 100_001, "100000 is the most")]
+)
+def test_a_note_is_as_long_as_a_message_may_be(workshop: Workshop, text: str, why: str) -> None:
+    workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    with pytest.raises(UserError, match=why):
+        workshop.ask("note", agent="fox", text=text)
+    assert "agent.note" not in kinds(workshop)

@@ -174,3 +174,9 @@ def test_a_message_that_wakes_nobody_is_sent_in_one_transaction(post: Post) -> N
     assert {"message.sent", "intent.open"} <= set(commits[0])
     assert sent["text"] == "hello"
     assert post.send("ann", key="once")[0]["id"] == sent["id"]
+
+
+def test_a_name_is_looked_up_once_and_a_flood_of_names_not_at_all(post: Post) -> None:
+    assert recipients(post.send(",".join(["ann"] * 100_000))) == {"ann"}
+    with pytest.raises(UserError, match="501 names, and 500 are the most"):
+        post.send(",".join(f"a{number}" for number in range(501)))

@@ -11,6 +11,7 @@ from windlass.core.events import Note
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.mail import admission
 from windlass.store.store import Writing
 
 
@@ -33,9 +34,9 @@ class Notes:
         if not request["text"].strip():
             raise UserError("nothing to note", f"wl note --agent {agent.id} 'text'")
         by = scope.caller.id if scope.caller else "user"
+        text = admission.checked(request["text"], "wl note 'what there is to say'")
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            text = request["text"]
             writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
             return {"id": agent.id, "text": text}
 

@@ -17,7 +17,7 @@ _MINUTE = 60.0
 def checked(text: str, hint: str) -> str:
     """A text that can be delivered, as it is."""
     if not text.strip():
-        raise UserError("nothing to send", hint)
+        raise UserError("the text is empty", hint)
     if "\0" in text:
         raise UserError("the text has a NUL in it", "send text; name files instead of sending them")
     if len(text) > LONGEST:

@@ -12,6 +12,8 @@ from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
 
 _PERSON = ("user", "user-claude")
+_MOST = 500
+"""Names in one request: each is looked up, and whoever calls may be an agent that means harm."""
 
 
 def is_person(word: str) -> bool:
@@ -27,7 +29,10 @@ def caller(scope: lookup.Scope) -> Party:
 def meant(context: Context, scope: lookup.Scope, words: str) -> list[Party]:
     """Everybody whom words with commas between them mean, each once."""
     parties: dict[str, Party] = {}
-    for word in (part.strip() for part in words.split(",")):
+    named = dict.fromkeys(part.strip() for part in words.split(","))
+    if len(named) > _MOST:
+        raise UserError(f"{len(named)} names, and {_MOST} are the most", "say `all`, or a role")
+    for word in named:
         if word:
             parties |= {party.uid: party for party in _named(context, scope, word)}
     if not parties:
