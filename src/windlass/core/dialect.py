@@ -1,8 +1,9 @@
 """How one agent CLI speaks, behind one Protocol: what it says and how it is answered.
 
-A driver offers its dialect; the daemon reads hooks, output, conversations and screens through it,
-so that a second CLI is one package. All of it is pure and total: whatever a session wrote, a reader
-returns something and never raises.
+A driver offers its dialect; the daemon reads hooks, output, conversations and screens through it.
+The names of hooks and the form of their answers are not behind it: `policy`, `mail` and `states`
+use those of Claude Code, so that a second CLI has to fire its hooks by these names. All of it is
+pure and total: whatever a session wrote, a reader returns something and never raises.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Services:
         )
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
-        """Mail lies below agents, and may wake one: this is the only way up."""
+        """Mail lies below agents, and may wake one: one of the ways up in docs/architecture.md."""
         self.pause_resume.wake(self.intents, uid, key=key, by=by)
 
 

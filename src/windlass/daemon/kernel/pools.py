@@ -44,7 +44,7 @@ class Pool(NamedTuple):
 
 POOLS = (
     Pool("verb", 96, "daemon.main", "a request each; most wait for a git or a tmux of their own"),
-    Pool("wait", 32, "api.server's waits", "what listeners and event streams read when woken"),
+    Pool("wait", 32, "api.server's waits", "reads of who waits, and whether tmux lives"),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
     Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
@@ -65,7 +65,7 @@ class OtherThread(NamedTuple):
 
 
 THREADS = (
-    OtherThread("MainThread", "daemon.main", "the event loop; nothing on it blocks"),
+    OtherThread("MainThread", "daemon.main", "the event loop; nothing blocks it once it answers"),
     OtherThread("writer", "store.store", "every write, one transaction after the other"),
     OtherThread("waitpid", "sessions.watch", "asyncio's own: waits for the one tmux client"),
 )
