@@ -89,7 +89,7 @@ def test_who_ends_an_agent_without_a_repository_is_told_where_its_work_is(
         ("merge", {"agent": "fox", "into": "new"}, NotFound, "no branch and no agent 'new'"),
         ("log", {"last": 0}, UserError, "the newest 0 events are none"),
         ("log", {"last": -3}, UserError, "the newest -3 events are none"),
-        ("note", {"agent": "fox", "text": " \n"}, UserError, "nothing to note"),
+        ("note", {"agent": "fox", "text": " \n"}, UserError, "the text is empty"),
         ("answer", {"question": "fo", "text": "yes"}, NotFound, "fox has no open question"),
         ("answer", {"question": "owl", "text": "yes"}, NotFound, "no question 'owl'"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import NoteReply, NoteRequest
-from windlass.core.errors import Denied, UserError
+from windlass.core.errors import Denied
 from windlass.core.events import Note
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -31,10 +31,8 @@ class Notes:
         agent = lookup.agent(self._context, scope, request.get("agent"))
         if scope.caller is not None and scope.caller.uid != agent.uid:
             raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
-        if not request["text"].strip():
-            raise UserError("nothing to note", f"wl note --agent {agent.id} 'text'")
         by = scope.caller.id if scope.caller else "user"
-        text = admission.checked(request["text"], "wl note 'what there is to say'")
+        text = admission.checked(request["text"], f"wl note --agent {agent.id} 'text'")
 
         def prepare(writing: Writing) -> dict[str, Any]:
             writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)

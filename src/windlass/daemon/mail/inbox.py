@@ -57,7 +57,7 @@ class Inbox:
             shown_to_person(self._context, [message])
         thread = self._context.store.read(lambda c: mailbox.thread(c, message))
         history = self._context.store.read(lambda c: mailbox.history(c, message))
-        noted = message_view.noted(self._context, message)
+        noted = self._context.store.read(lambda c: message_view.noted(self._context, c, message))
         return {
             **noted,
             "note": noted["note"] or message_view.why_queued(self._context, message),

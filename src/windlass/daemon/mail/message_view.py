@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from windlass.api.wire.mail import MessageStep, MessageView, NotedMessage
 from windlass.core.ages import age
 from windlass.core.ids import Uid
@@ -41,9 +43,11 @@ def view(context: Context, message: Message) -> MessageView:
     }
 
 
-def noted(context: Context, message: Message, *, asleep: str | None = None) -> NotedMessage:
+def noted(
+    context: Context, connection: sa.Connection, message: Message, *, asleep: str | None = None
+) -> NotedMessage:
     """A message with a note on what keeps it; `asleep` says why its recipient was not woken."""
-    return {**view(context, message), "note": _note(context, message, asleep)}
+    return {**view(context, message), "note": _note(connection, message, asleep)}
 
 
 def why_queued(context: Context, message: Message) -> str:
@@ -69,10 +73,10 @@ def step(event: Event) -> MessageStep:
     return {"at": event.at, "what": event.kind.removeprefix("message."), "why": why}
 
 
-def _note(context: Context, message: Message, asleep: str | None) -> str:
+def _note(connection: sa.Connection, message: Message, asleep: str | None) -> str:
     if message.recipient == USER:
         return ""
-    agent = context.store.read(lambda c: rows.agent(c, Uid(message.recipient)))
+    agent = rows.agent(connection, Uid(message.recipient))
     if asleep:
         return f"it could not be woken: {asleep}"
     if agent is None or agent.state not in ("stopped", "paused") or message.state != "queued":

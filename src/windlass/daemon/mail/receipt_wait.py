@@ -50,4 +50,6 @@ class ReceiptWait:
         named = [message_lookup.find(self._context, scope, word) for word in words]
         for message in named:
             message_lookup.refuse_strangers(scope, message)
-        return [message_view.noted(self._context, message) for message in named]
+        return self._context.store.read(
+            lambda c: [message_view.noted(self._context, c, message) for message in named]
+        )

@@ -13,7 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.mail import SendReply, SendRequest
+from windlass.api.wire.mail import NotedMessage, SendReply, SendRequest
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
@@ -137,18 +137,19 @@ class Sends:
             work.keep(asleep=asleep)
 
     def _reply(self, work: RunningIntent) -> SendReply:
-        def read(connection: sa.Connection) -> list[Message]:
-            kept = (mailbox.find(connection, number) for number in work.data["sent"])
-            return [message for message in kept if message is not None]
-
-        sent = work.read(read)
         asleep = work.data.get("asleep", {})
-        return {
-            "messages": [
-                message_view.noted(self._context, message, asleep=asleep.get(message.recipient))
-                for message in sent
+
+        def read(connection: sa.Connection) -> list[NotedMessage]:
+            kept = (mailbox.find(connection, number) for number in work.data["sent"])
+            return [
+                message_view.noted(
+                    self._context, connection, message, asleep=asleep.get(message.recipient)
+                )
+                for message in kept
+                if message is not None
             ]
-        }
+
+        return {"messages": work.read(read)}
 
 
 def _wakes_somebody(data: Mapping[str, Any]) -> bool:
