@@ -10,6 +10,9 @@ Mode = Literal["live", "headless"]
 HOOK_PORT = "WINDLASS_HOOK_PORT"
 """Stands for the port of the session's hook receiver until its holder knows it."""
 
+COLUMNS, LINES = 120, 40
+"""The size of a terminal to which nobody is attached."""
+
 
 class ReceiverSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The loopback listener that a session's holder runs for http hooks.
@@ -49,8 +52,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     env: dict[str, str]
     mode: Mode
-    columns: int = 120
-    lines: int = 40
+    columns: int = COLUMNS
+    lines: int = LINES
     receiver: ReceiverSpec | None = None
     proxy: ProxySpec | None = None
     secrets: dict[str, str] = {}

@@ -15,6 +15,8 @@ from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import NotFound, UserError
+from windlass.core.printable import without_escapes
+from windlass.core.sessions import SCREEN
 
 
 @pytest.fixture
@@ -99,3 +101,16 @@ def test_what_cannot_be_done_is_refused_in_the_words_of_who_asked(
 ) -> None:
     with pytest.raises(kind, match=said):
         workshop.ask(verb, **request_)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_the_last_screen_of_a_stopped_agent_is_shown_and_not_all_that_it_drew(
+    workshop: Workshop, fox: Agent, colour: bool
+) -> None:
+    folder = workshop.context.folders.session(fox.uid, fox.session)
+    frames = "".join(f"\r\x1b[1A\x1b[J\x1b[32mframe {number}\x1b[0m\r\n" for number in range(9))
+    (folder / SCREEN).write_text(f"hello\r\n\r\n{frames}> ")
+    workshop.ask("pause", agent="fox")
+    screen = workshop.ask("look", agent="fox", colour=colour)["screen"]
+    assert without_escapes(screen).split() == ["hello", "frame", "8", ">"]
+    assert ("\x1b[32m" in screen) is colour

@@ -8,9 +8,11 @@ from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AgentRequest
 from windlass.api.wire.views import AttachmentReply, LookReply, LookRequest
+from windlass.core import recorded_screen
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.core.printable import keep_colour, without_escapes
+from windlass.core.session_launch import COLUMNS, LINES
 from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context, session_name
@@ -81,10 +83,13 @@ class Screens:
 
 
 def _tail(folder: Path, lines: int | None) -> str:
-    """The last lines of what a session wrote; of a live one's log only what a screen would show."""
-    path = next((p for p in (folder / SCREEN, folder / OUTPUT) if p.exists()), None)
-    wanted = _end_of(path)[0].splitlines() if path else []
-    return "\n".join(_last(wanted, lines))
+    """The last screen of a session, as its terminal had it; else the last of what it printed."""
+    if (folder / SCREEN).exists():
+        record, _ = _end_of(folder / SCREEN)
+        shown = recorded_screen.shown(record, columns=COLUMNS, lines=LINES)
+        return "\n".join(_last(shown, lines))
+    output = folder / OUTPUT
+    return "\n".join(_last(_end_of(output)[0].splitlines() if output.exists() else [], lines))
 
 
 def _said(agent: Agent, folder: Path, lines: int | None) -> tuple[str, str]:
