@@ -89,7 +89,14 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     with pytest.raises(UserError, match="nothing was done"):
         module.run(call)
     assert " api" in capsys.readouterr().err
-    done = {"ended": [], "orphans": [], "into": "main", "commit": "0" * 40, "verdict": ""}
+    done = {
+        "ended": [],
+        "orphans": [],
+        "notes": [],
+        "into": "main",
+        "commit": "0" * 40,
+        "verdict": "",
+    }
     call = Told(module, "ap", why=lambda _: {"id": "api"}, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
@@ -137,7 +144,7 @@ def test_who_ends_agents_is_told_where_their_work_is(capsys: pytest.CaptureFixtu
         {"id": "api", "trash": None, "archived": "/archive/api/workspace"},
         {"id": "ui", "trash": {"id": "ui-1", "summary": summary}, "archived": None},
     ]
-    done = {"ended": ended, "orphans": ["x"]}
+    done = {"ended": ended, "orphans": ["x"], "notes": []}
     kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
     said = capsys.readouterr().out
     assert "api ended; its repository is gone, its files are in /archive/api/workspace\n" in said

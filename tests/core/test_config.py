@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from windlass.core import config
+from windlass.core import config, config_layers
 from windlass.core.config import Config
 from windlass.core.config_roles import RoleSettings, Tools
 from windlass.core.errors import ConfigError
@@ -25,7 +25,7 @@ def test_every_key_is_described_and_every_description_has_a_key() -> None:
 def test_later_layers_win_key_by_key() -> None:
     user = {"driver": "standin", "workspace": {"setup": "make", "timeout": 5}}
     project = {"workspace": {"setup": "npm ci"}}
-    merged = config.load([("user", user), ("project", project)])
+    merged = config_layers.load([("user", user), ("project", project)])
     assert merged.driver == "standin"
     assert merged.workspace.setup == "npm ci"
     assert merged.workspace.timeout == 5
@@ -51,12 +51,12 @@ WORKER = {"worker": {"isolation": "auto"}}
 def test_a_project_may_confine_more_than_its_user_and_never_less(
     user: dict[str, Any], project: dict[str, Any], kept: dict[str, Any]
 ) -> None:
-    assert config.no_weaker(project, user) == kept
+    assert config_layers.no_weaker(project, user) == kept
 
 
 def test_an_unknown_key_is_refused_with_the_one_that_was_meant() -> None:
     with pytest.raises(ConfigError, match="project: unknown key 'max_agent'") as caught:
-        config.load([("project", {"max_agent": 3})])
+        config_layers.load([("project", {"max_agent": 3})])
     assert "max_agents" in caught.value.hint
 
 
@@ -66,7 +66,7 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant() -> None:
 )
 def test_a_value_of_the_wrong_kind_is_refused_with_its_origin(layer: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="here: "):
-        config.load([("here", layer)])
+        config_layers.load([("here", layer)])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,9 @@ def called(tool: str, **given: str) -> ToolCall:
     ],
 )
 def test_a_pattern_that_means_some_call_may_be_written_down(pattern: str, call: ToolCall) -> None:
-    config.load([("here", {"permissions": {"worker": {"allow": [pattern], "deny": [pattern]}}})])
+    config_layers.load(
+        [("here", {"permissions": {"worker": {"allow": [pattern], "deny": [pattern]}}})]
+    )
     assert tool_policy.permits(pattern, call)
 
 
@@ -146,7 +148,7 @@ def test_a_pattern_that_allows_nothing_is_refused_with_its_place(
 ) -> None:
     assert not tool_policy.permits(pattern, call)
     with pytest.raises(ConfigError, match=rf"here: permissions\.worker\.{key}: ") as caught:
-        config.load([("here", {"permissions": {"worker": {key: ["Read", pattern]}}})])
+        config_layers.load([("here", {"permissions": {"worker": {key: ["Read", pattern]}}})])
     assert repr(pattern) in caught.value.message
     assert why in caught.value.message
     assert "Bash(npm test:*)" in caught.value.hint
@@ -156,7 +158,7 @@ def test_a_pattern_that_allows_nothing_is_refused_with_its_place(
     "name", ["localhost", "Docs.Example.com", "a_b.example", "x.example.", "*.x.example", "x.io:22"]
 )
 def test_a_host_name_may_be_written_down(name: str) -> None:
-    assert config.load([("here", {"box": {"domains": [name]}})]).box.domains == [name]
+    assert config_layers.load([("here", {"box": {"domains": [name]}})]).box.domains == [name]
 
 
 @pytest.mark.parametrize(
@@ -180,6 +182,6 @@ def test_a_host_name_may_be_written_down(name: str) -> None:
 )
 def test_what_the_proxy_would_never_let_through_is_refused(name: str, why: str) -> None:
     with pytest.raises(ConfigError, match=r"here: box\.domains: ") as caught:
-        config.load([("here", {"box": {"domains": ["x.example", name]}})])
+        config_layers.load([("here", {"box": {"domains": ["x.example", name]}})])
     assert why in caught.value.message
     assert "docs.example.com" in caught.value.hint

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core import config
+from windlass.core import config, config_layers
 from windlass.core.box_spec import NETWORKS
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
@@ -19,7 +19,7 @@ REVIEWER = RoleName("reviewer")
 
 def in_force(user: dict[str, Any], project: dict[str, Any]) -> config.Config:
     """What a person and a repository have configured together."""
-    return config.load([("user", user), ("project", config.no_weaker(project, user))])
+    return config_layers.load([("user", user), ("project", config_layers.no_weaker(project, user))])
 
 
 def roles(**tables: dict[str, Any]) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def test_the_patterns_of_any_role_are_lists() -> None:
     key = "permissions.reviewer.allow"
     assert config.is_list(key)
     assert config.value(config.Config(), key) == []
-    whole = config.load([("here", {"permissions": {"reviewer": {"allow": ["Read"]}}})])
+    whole = config_layers.load([("here", {"permissions": {"reviewer": {"allow": ["Read"]}}})])
     assert config.value(whole, key) == ["Read"]
     with pytest.raises(ConfigError, match=r"here: permissions\.reviewer\.deny: 'Bash\(git'"):
-        config.load([("here", {"permissions": {"reviewer": {"deny": ["Bash(git"]}}})])
+        config_layers.load([("here", {"permissions": {"reviewer": {"deny": ["Bash(git"]}}})])
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_what_is_no_key_of_a_role_is_refused(key: str) -> None:
 @pytest.mark.parametrize("name", ["Reviewer", "all", "a.b", "person"])
 def test_a_table_of_no_role_is_refused_with_its_place_even_if_empty(table: str, name: str) -> None:
     with pytest.raises(ConfigError, match=rf"here: \[{table}\.{name}\]: "):
-        config.load([("here", {table: {name: {}}})])
+        config_layers.load([("here", {table: {name: {}}})])
 
 
 @pytest.mark.parametrize("layer", [roles(worker={"spawns": "yes"}), {"roles": 3}, roles(x=3)])  # type: ignore[arg-type]
 def test_a_value_of_the_wrong_kind_is_refused(layer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="here: "):
-        config.load([("here", layer)])
+        config_layers.load([("here", layer)])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_value_of_the_wrong_kind_is_refused(layer: dict[str, Any]) -> None:
 def test_a_repository_takes_from_a_role_and_gives_nothing_to_it(
     name: str, user: dict[str, Any], project: dict[str, Any], kept: dict[str, Any]
 ) -> None:
-    assert config.no_weaker({"roles": {name: project}}, {"roles": {name: user}}) == {
+    assert config_layers.no_weaker({"roles": {name: project}}, {"roles": {name: user}}) == {
         "roles": {name: kept}
     }
 
@@ -119,7 +119,7 @@ def test_a_new_name_is_no_way_out_of_what_workers_are_confined_to(
 
 
 def test_what_a_new_role_leaves_unsaid_is_as_for_workers_and_not_as_for_managers() -> None:
-    whole = config.load(
+    whole = config_layers.load(
         [
             ("user", roles(worker={"driver": "standin"}, manager={"model": "large"})),
             ("user", {"permissions": {"worker": {"allow": ["A"], "deny": ["B"]}}}),
@@ -135,5 +135,5 @@ def test_what_a_new_role_leaves_unsaid_is_as_for_workers_and_not_as_for_managers
 
 
 def test_workers_do_not_start_agents_by_being_a_new_roles_model() -> None:
-    whole = config.load([("user", roles(worker={"spawns": True}))])
+    whole = config_layers.load([("user", roles(worker={"spawns": True}))])
     assert config.role_settings(whole, REVIEWER).spawns is None

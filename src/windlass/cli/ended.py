@@ -27,5 +27,7 @@ def tell(call: Call, done: dict[str, Any]) -> None:
     if done["orphans"]:
         below = counted(len(done["orphans"]), "agent")
         call.tell(f"{below} below went to the next manager up")
+    for note in done["notes"]:
+        call.tell(note)
     if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")

@@ -1,19 +1,25 @@
-"""Configuration: its keys, their defaults, and layers merged into one.
+"""Configuration: its keys, their defaults, and what each is for.
 
-Pure: reading and writing the files is done by the daemon. Layers are plain mappings as TOML gives
-them, weakest first: built-in, the user's, the project's.
+Pure. How files are checked and merged into one configuration is `config_layers`'.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
-from windlass.core import config_lists, config_roles, shapes
-from windlass.core.box_spec import NETWORKS, Isolation, Network
+from windlass.core import config_roles, config_values
+from windlass.core.box_spec import Isolation, Network
 from windlass.core.config_roles import RoleSettings, Tools
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
@@ -196,15 +202,6 @@ PERSONAL = frozenset({"notify.command"})
 """What only a person's own file sets: it is run on their machine, outside of any box."""
 
 
-def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
-    """Merges (origin, mapping) layers, later ones winning, and checks the whole."""
-    merged: dict[str, Any] = {}
-    for origin, layer in layers:
-        check(layer, origin)
-        merged = _merge(merged, layer)
-    return shapes.convert(merged, Config)
-
-
 def role_settings(config: Config, role: RoleName) -> RoleSettings:
     """What agents of a role are started with."""
     return config_roles.settings(config.roles, role)
@@ -221,53 +218,6 @@ def confinement(config: Config, role: RoleName) -> tuple[Isolation, Network]:
     return own.isolation or config.isolation, own.network or config.network
 
 
-def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
-    """A project's layer without what would confine agents less than the user wants it.
-
-    A repository comes from anywhere: what it brings along may ask for more, never for less, and
-    has no say in what is the person's alone.
-    """
-    wanted = flatten(than)
-
-    def kept(key: str, item: Any) -> bool:
-        if key in PERSONAL:
-            return False
-        if config_roles.widens(key, item):
-            return wanted.get(key) is item
-        *_, name = key.split(".")
-        said = (wanted.get(place) for place in config_roles.fallbacks(key))
-        asked = next((value for value in said if value), None)
-        if name == "isolation" and asked in ("required", "box"):
-            return item in ("required", "box")
-        if name == "network" and asked in NETWORKS and item in NETWORKS:
-            return NETWORKS.index(item) <= NETWORKS.index(asked)
-        return True
-
-    def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        return {
-            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
-            for key, item in part.items()
-            if isinstance(item, Mapping) or kept(f"{prefix}{key}", item)
-        }
-
-    return cut(layer, "")
-
-
-def check(layer: Mapping[str, Any], origin: str) -> None:
-    """Says what is wrong with one layer, and where."""
-    for table, name in config_roles.names(layer):
-        if why := config_roles.problem(name):
-            raise ConfigError(f"{origin}: [{table}.{name}]: {why}", "rename that table")
-    for key in flatten(layer):
-        if about(key) is None:
-            raise ConfigError(f"{origin}: unknown key {key!r}", _near(key))
-    try:
-        shapes.convert(layer, Config)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{origin}: {error}", "`wl config list` shows every key") from None
-    _check_lists(layer, origin)
-
-
 def about(key: str) -> str | None:
     """What a key is for; None for what is no key."""
     return ABOUT.get(key) or config_roles.about_key(key)
@@ -276,7 +226,7 @@ def about(key: str) -> str | None:
 def require_key(key: str) -> str:
     """Returns a key that exists, or says which one may have been meant."""
     if about(key) is None:
-        raise ConfigError(f"unknown key {key!r}", _near(key))
+        raise ConfigError(f"unknown key {key!r}", near(key))
     return key
 
 
@@ -311,10 +261,9 @@ def kind(key: str) -> Any:
 def parse(key: str, text: str) -> Any:
     """Reads a value typed on the command line as the type that its key has."""
     try:
-        return shapes.convert(text, kind(require_key(key)), strict=False)
-    except msgspec.ValidationError as error:
-        said = about(key) or ""
-        raise ConfigError(f"{key}: {text!r} will not do: {error}", said) from None
+        return config_values.read(text, kind(require_key(key)), strict=False)
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error.message}", about(key) or "") from None
 
 
 def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -328,25 +277,9 @@ def flatten(layer: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _check_lists(layer: Mapping[str, Any], origin: str) -> None:
-    for key, listed in flatten(layer).items():
-        form = config_lists.form(key)
-        for word in listed if form else ():
-            if form and (problem := form.problem(word)):
-                raise ConfigError(f"{origin}: {key}: {word!r} {problem}", form.hint)
-
-
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, item in above.items():
-        under = merged.get(key)
-        if isinstance(item, Mapping) and isinstance(under, Mapping):
-            merged[key] = _merge(under, item)
-        else:
-            merged[key] = item
-    return merged
-
-
-def _near(key: str) -> str:
+def near(key: str) -> str:
+    """What may have been meant; of a key of a role, one of the same role."""
+    if said := config_roles.near(key):
+        return said
     close: Sequence[str] = difflib.get_close_matches(key, ABOUT, n=1)
     return f"did you mean {close[0]!r}?" if close else "`wl config list` shows every key"

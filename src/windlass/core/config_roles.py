@@ -7,6 +7,7 @@ must be no way around what the person said about those.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import msgspec
@@ -69,6 +70,22 @@ def about_key(key: str) -> str | None:
     if table not in _ABOUT or problem(name):
         return None
     return about(table, RoleName(name)).get(key)
+
+
+def near(key: str) -> str:
+    """What may have been meant by what looks like a key of a role; nothing for any other."""
+    table, _, rest = key.partition(".")
+    name, _, last = rest.rpartition(".")
+    if table not in _ABOUT or not name:
+        return ""
+    if why := problem(name):
+        lower = name.lower()
+        meant = f"; did you mean {f'{table}.{lower}.{last}'!r}?" if not problem(lower) else ""
+        return f"{why}{meant}"
+    close = get_close_matches(last, _ABOUT[table], n=1)
+    if close:
+        return f"did you mean {f'{table}.{name}.{close[0]}'!r}?"
+    return f"keys of {table}.{name}: {', '.join(_ABOUT[table])}"
 
 
 def problem(name: str) -> str:

@@ -98,10 +98,11 @@ class EndedAgent(TypedDict):
 
 
 class EndReply(TypedDict):
-    """Who ended, and the uids of those who have another parent for it."""
+    """Who ended, the uids of those who have another parent for it, and what was passed over."""
 
     ended: list[EndedAgent]
     orphans: list[str]
+    notes: list[str]
 
 
 class MergeReply(EndReply):

@@ -23,9 +23,11 @@ from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
+from windlass.daemon.agents import ending_settings
+from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.launch import boxes, clones, project_commands
@@ -81,11 +83,14 @@ class Endings:
                 project_commands.interrupt_setup(self._context, agent)
         how = "nuke" if request.get("tree") else "kill"
         by = scope.caller.id if scope.caller else "the person"
-        return IntentDraft(
-            chosen[0].repo if chosen else scope.require_repo().id,
-            scope.caller_uid,
-            lambda writing: record(chosen, how=how, by=by, now=writing.now),
-        )
+        configured, notes = ending_settings.of_repos(self._context, chosen)
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            data = record(chosen, configured, how=how, by=by, now=writing.now)
+            return {**data, "notes": notes}
+
+        repo = chosen[0].repo if chosen else scope.require_repo().id
+        return IntentDraft(repo, scope.caller_uid, prepare)
 
     def stop(self, work: RunningIntent) -> None:
         """Tells that it begins, and stops every session, proven down to the last process."""
@@ -99,7 +104,7 @@ class Endings:
         for agent, repo in self._live(work):
             if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
                 continue
-            project_commands.teardown(work, agent, repo)
+            project_commands.teardown(work, agent, repo, ending_settings.kept(work, repo).workspace)
             kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
@@ -160,7 +165,8 @@ class Endings:
             kept = work.data.get("trash", {}).get(uid)
             archived = work.data.get("archived", {}).get(uid)
             ended.append({"id": name, "uid": uid, "trash": kept, "archived": archived})
-        return {"ended": ended, "orphans": list(work.data.get("orphans", {}))}
+        orphans = list(work.data.get("orphans", {}))
+        return {"ended": ended, "orphans": orphans, "notes": work.data.get("notes", [])}
 
     def _live(self, work: RunningIntent) -> list[tuple[Agent, Repo]]:
         live = []
@@ -176,9 +182,17 @@ def uids_of(data: Any) -> list[Uid]:
     return [Uid(uid) for uid in data["agents"]]
 
 
-def record(agents: list[Agent], *, how: str, by: str, now: float) -> dict[str, Any]:
+def record(
+    agents: list[Agent],
+    configured: Mapping[RepoId, EndingSettings],
+    *,
+    how: str,
+    by: str,
+    now: float,
+) -> dict[str, Any]:
     """What the intent of an ending holds from the start."""
     return {
+        "settings": msgspec.to_builtins(configured),
         "agents": {agent.uid: agent.id for agent in agents},
         "how": how,
         "by": by,
@@ -229,7 +243,7 @@ def remove(agent: Agent, repo: Repo) -> None:
 
 def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
     """Salvages an agent's work and says where it is; told with the next record of the intent."""
-    config = settings.load(work.context.folders.home, repo.root)
+    trash = ending_settings.kept(work, repo).trash
     kept = salvage.salvage(
         repos.git(repo),
         path=agent.workspace,
@@ -237,8 +251,8 @@ def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str)
         agent=agent.id,
         stamp=stamp,
         meta={"how": how, "row": msgspec.to_builtins(agent)},
-        ignored_cap=config.trash.ignored_mb << 20,
-        ignored_files_cap=config.trash.ignored_files,
+        ignored_cap=trash.ignored_mb << 20,
+        ignored_files_cap=trash.ignored_files,
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
     event = AgentSalvaged(ref=kept.ref, **summary)

@@ -10,13 +10,15 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
+from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
-from windlass.daemon.agents import endings
+from windlass.daemon.agents import ending_settings, endings
+from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
@@ -68,11 +70,19 @@ class Merges:
         refuse_inside(agent, request.get("cwd", ""))
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         by = scope.caller.id if scope.caller else "the person"
+        config = self._config(agent)
+        configured = {agent.repo: EndingSettings.of(config)}
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            data = endings.record([agent], how="merge", by=by, now=writing.now)
+            data = endings.record([agent], configured, how="merge", by=by, now=writing.now)
             own = scope.caller is not None and into != scope.caller.branch
-            return {**data, "into": into, "time": int(writing.now), "agents_own": own}
+            return {
+                **data,
+                "into": into,
+                "time": int(writing.now),
+                "agents_own": own,
+                "protected": config.landing.protected,
+            }
 
         return IntentDraft(agent.repo, scope.caller_uid, prepare)
 
@@ -83,6 +93,7 @@ class Merges:
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         git = repos.git(repos.by_id(self._context, agent.repo))
+        patterns = self._config(agent).landing.protected
         self._fetch_both(agent, into)
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
@@ -96,7 +107,7 @@ class Merges:
             "into": into,
             "uncommitted": uncommitted(status.status(git, agent.workspace)),
             "problems": problems,
-            "protected": self._protected(git, agent, into),
+            "protected": _protected(git, agent, into, patterns),
             "clean": outcome.clean,
             "conflicts": outcome.conflicts,
             "ahead": outcome.ahead,
@@ -168,7 +179,7 @@ class Merges:
     def _apply(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
         plan = shapes.convert(work.data["plan"], MergePlan)
-        marked = self._marked(git, plan.old, plan.new)
+        marked = _marked(git, plan.old, plan.new, self._patterns(work, agent))
         merges.apply(git, plan, box=self._box(agent, work.data["into"]))
 
         def change(writing: Writing) -> None:
@@ -202,21 +213,25 @@ class Merges:
         live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
         return next((a for a in live if a.branch == branch and a.isolation == "box"), None)
 
-    def _protected(self, git: Repository, agent: Agent, into: str) -> list[str]:
-        """The protected paths that a merge of the agent's branch would change."""
-        base = repository.merge_base(git, into, _branch(agent))
-        return [] if base is None else self._marked(git, base, _branch(agent))
+    def _config(self, agent: Agent) -> Config:
+        """The configuration before the merge, which is refused where that is wrong."""
+        root = repos.by_id(self._context, agent.repo).root
+        return settings.load(self._context.folders.home, root)
 
-    def _marked(self, git: Repository, old: str, new: str) -> list[str]:
-        config = settings.load(self._context.folders.home, git.root)
-        return protected.among(changes.touched(git, old, new), config.landing.protected)
+    def _patterns(self, work: RunningIntent, agent: Agent) -> list[str]:
+        """What was protected when the merge began; older releases did not keep it."""
+        if "protected" in work.data:
+            return list(work.data["protected"])
+        root = repos.by_id(self._context, agent.repo).root
+        return settings.usable(self._context.folders.home, root).config.landing.protected
 
     def _refuse_protected(
         self, git: Repository, plan: MergePlan, agent: Agent, work: RunningIntent
     ) -> None:
         """Refuses an agent what only a person lets in, by what would really change."""
-        marked = self._marked(git, plan.old, plan.new) if work.data.get("agents_own") else []
-        if marked:
+        patterns = self._patterns(work, agent)
+        own = work.data.get("agents_own")
+        if own and (marked := _marked(git, plan.old, plan.new, patterns)):
             raise Denied(
                 f"{agent.id} edits protected paths, which only a person lets in:"
                 f" {', '.join(map(printable_line, marked[:5]))}",
@@ -225,8 +240,11 @@ class Merges:
 
     def _result(self, work: RunningIntent) -> MergeReply:
         plan = work.data["plan"]
+        repo = repos.by_id(self._context, work.intent.repo)
+        after = settings.usable(self._context.folders.home, repo.root)
         return {
             **self._ending.result(work),
+            "notes": ending_settings.passed_over(after),
             "into": work.data["into"],
             "commit": plan["new"],
             "was": plan["old"],
@@ -236,6 +254,16 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _protected(git: Repository, agent: Agent, into: str, patterns: list[str]) -> list[str]:
+    """The protected paths that a merge of the agent's branch would change."""
+    base = repository.merge_base(git, into, _branch(agent))
+    return [] if base is None else _marked(git, base, _branch(agent), patterns)
+
+
+def _marked(git: Repository, old: str, new: str, patterns: list[str]) -> list[str]:
+    return protected.among(changes.touched(git, old, new), patterns)
 
 
 def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePlan:

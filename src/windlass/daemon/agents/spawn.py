@@ -5,22 +5,22 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
-from windlass.core import crew, ids, names, roles
+from windlass.core import crew, ids, names, roles, shapes
 from windlass.core.box_spec import Isolation, Network
-from windlass.core.config import Config, confinement, role_settings
+from windlass.core.config import Config, WorkspaceCommands, confinement, role_settings
 from windlass.core.crew import Agent, Limits, Spawn
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.reasons import Reason
-from windlass.core.script import format as script_format
 from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents.endings import Endings, still_live
@@ -28,7 +28,14 @@ from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
-from windlass.daemon.launch import boxes, clones, instructions, project_commands, session_request
+from windlass.daemon.launch import (
+    boxes,
+    clones,
+    instructions,
+    project_commands,
+    scripts,
+    session_request,
+)
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets
@@ -97,7 +104,7 @@ class Spawns:
             clones.fetch_commits(context, parent)
         fork_of = self._fork(scope, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
-        script = _script(request, repo, driver, scope.caller)
+        script = scripts.chosen(request, repo, driver, scope.caller)
         branch = _person_branch(repo, scope, request)
         base, base_from = _base(git, head, parent, branch)
         branches = repos.agent_branches(git)
@@ -160,7 +167,12 @@ class Spawns:
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
             answer = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
-            return {"uid": agent.uid, "withheld": withheld, **answer}
+            return {
+                "uid": agent.uid,
+                "withheld": withheld,
+                "workspace": msgspec.to_builtins(config.workspace),
+                **answer,
+            }
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
 
@@ -265,10 +277,10 @@ class Spawns:
 
     def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._live(work)
-        config = settings.load(self._context.folders.home, repo.root)
-        if not config.workspace.setup or agent.branch is None:
+        commands = _commands(work, repo)
+        if not commands.setup or agent.branch is None:
             return
-        project_commands.run(work, agent, "setup", config.workspace.setup, config)
+        project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
 
     def _session(self, work: RunningIntent) -> None:
         agent, _ = self._live(work)
@@ -299,6 +311,13 @@ class Spawns:
             "to_box": work.data.get("to_box", ""),
             "withheld": work.data.get("withheld", []),
         }
+
+
+def _commands(work: RunningIntent, repo: Repo) -> WorkspaceCommands:
+    """The project's commands when the spawn began; older releases did not keep them."""
+    if "workspace" in work.data:
+        return shapes.convert(work.data["workspace"], WorkspaceCommands)
+    return settings.usable(work.context.folders.home, repo.root).config.workspace
 
 
 def _created(agent: Agent, parent: Agent | None) -> AgentCreated:
@@ -354,43 +373,6 @@ def _person_branch(repo: Repo, scope: lookup.Scope, request: SpawnRequest) -> st
     if scope.caller is not None:
         return repository.head_branch(repos.git(repo))
     return repos.current_branch(repo, request.get("cwd", repo.root))
-
-
-class _Script(NamedTuple):
-    path: str | None = None
-    text: str | None = None
-
-
-def _script(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None) -> _Script:
-    """The file that a person names; of a boxed agent only the words, as it reads them itself.
-
-    What is no script is refused here, before there is an agent that could not play it.
-    """
-    name = request.get("script")
-    if name is None:
-        return _Script()
-    if not drivers.get(driver).abilities.scripts:
-        raise UserError(
-            f"{driver} asks a model, and plays no scripts",
-            f"wl model serve {name} plays it to {driver}; or take --driver standin",
-        )
-    if caller is not None and caller.isolation == "box":
-        text = request.get("script_text")
-        if not text:
-            raise UserError(f"no words of the script {name}", "call `wl new` for it")
-        script_format.parse(text, f"script {name}")
-        return _Script(text=text)
-    path = Path(request.get("cwd", repo.root)) / name
-    if not path.is_file():
-        raise UserError(f"no script {name}", "docs/scripts.md describes the format")
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"script {name}: {error.strerror}", "give the path of a file that can be read"
-        ) from None
-    script_format.parse(source, f"script {name}")
-    return _Script(path=str(path.resolve()))
 
 
 def _base(git: Repository, head: str, parent: Agent | None, branch: str | None) -> tuple[str, str]:

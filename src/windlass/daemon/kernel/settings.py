@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from windlass import whole_file
-from windlass.core import config
+from windlass.core import config, config_layers
 from windlass.core.config import Config
+from windlass.core.config_layers import Layer, Problem, Usable
 from windlass.core.errors import ConfigError, NotFound, UserError
 
 PROJECT_FILE = ".windlass/config.toml"
@@ -21,15 +23,22 @@ changing = threading.RLock()
 
 
 def load(home: Path, root: str | None) -> Config:
-    """The configuration in force: the user's, then the project's on top."""
-    return config.load(_layers(home, root))
+    """The configuration in force: the user's, then the project's on top; raises if it is wrong."""
+    return usable(home, root).whole()
+
+
+def usable(home: Path, root: str | None) -> Usable:
+    """The configuration as far as it can be used: for what must go on whatever a file says."""
+    layers, unread = _read(home, root)
+    known = config_layers.usable(layers)
+    return Usable(known.config, [*unread, *known.problems])
 
 
 def origins(home: Path, root: str | None) -> dict[str, str]:
-    """Which file each set key comes from; unset keys are missing."""
+    """Which file each set key in force comes from; unset keys are missing."""
     origin_of: dict[str, str] = {}
-    for origin, layer in _layers(home, root):
-        for key in config.flatten(layer):
+    for origin, layer in _read(home, root)[0]:
+        for key in config.flatten(_valid(layer, origin)):
             origin_of[key] = origin
     return origin_of
 
@@ -72,12 +81,14 @@ def _put(path: Path, key: str, value: Any) -> None:
     *parents, last = config.require_key(key).split(".")
     for part in parents:
         table = table.setdefault(part, tomlkit.table())
+        if not isinstance(table, dict):
+            raise ConfigError(f"{path}: {part} is no table", f"wl config remove {part}")
     table[last] = value
     _replace(path, document)
 
 
 def remove(path: Path, key: str) -> None:
-    """Unsets one key, so that its default holds again."""
+    """Unsets one key, so that its default holds again; also one that means nothing."""
     with changing:
         _remove(path, key)
 
@@ -85,30 +96,43 @@ def remove(path: Path, key: str) -> None:
 def _remove(path: Path, key: str) -> None:
     document = _document(path)
     table: Any = document
-    *parents, last = config.require_key(key).split(".")
+    *parents, last = key.split(".")
     for part in parents:
-        table = table.get(part, {})
-    if last not in table:
+        table = table.get(part, {}) if isinstance(table, dict) else {}
+    if not isinstance(table, dict) or last not in table:
+        config.require_key(key)
         raise NotFound(f"{key} is not set in {path}", "`wl config list` says where a value is from")
     del table[last]
     _replace(path, document)
 
 
 def _listed(path: Path, key: str) -> list[str]:
-    return list(config.flatten(_document(path).unwrap()).get(key, []))
+    listed = config.flatten(_document(path).unwrap()).get(key)
+    return listed if isinstance(listed, list) else []
 
 
-def _layers(home: Path, root: str | None) -> list[tuple[str, dict[str, Any]]]:
-    users = _layer(home / "config.toml")
-    if root is None:
-        return users
-    projects = _layer(Path(root) / PROJECT_FILE)
-    than = users[0][1] if users else {}
-    return [*users, *((origin, config.no_weaker(layer, than)) for origin, layer in projects)]
+def _read(home: Path, root: str | None) -> tuple[list[Layer], list[Problem]]:
+    """The layers that there are, and what is wrong with files that cannot be read as such."""
+    layers: list[Layer] = []
+    unread: list[Problem] = []
+    users = home / "config.toml"
+    for path in (users, *((Path(root) / PROJECT_FILE,) if root else ())):
+        if not _is_plain(path):
+            continue
+        try:
+            table = _parsed(path)
+        except ConfigError as error:
+            unread.append(Problem(str(path), "", error))
+            continue
+        than = _valid(layers[0].table, layers[0].origin) if layers else {}
+        kept = table if path is users else config_layers.no_weaker(table, than)
+        layers.append(Layer(str(path), kept))
+    return layers, unread
 
 
-def _layer(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    return [(str(path), _parsed(path))] if _is_plain(path) else []
+def _valid(layer: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    wrong = {problem.key for problem in config_layers.problems(layer, origin)}
+    return config_layers.without(layer, wrong)
 
 
 def _is_plain(path: Path) -> bool:
@@ -133,6 +157,14 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
 
 
 def _replace(path: Path, document: tomlkit.TOMLDocument) -> None:
-    config.check(document.unwrap(), str(path))
+    """Replaces a file, unless more would be wrong with it than was."""
+    was = {problem.error.message for problem in _problems(path, _document(path))}
+    for problem in _problems(path, document):
+        if problem.error.message not in was:
+            raise problem.error
     path.parent.mkdir(parents=True, exist_ok=True)
     whole_file.replace_durably(path, tomlkit.dumps(document).encode(), mode=0o666)
+
+
+def _problems(path: Path, document: tomlkit.TOMLDocument) -> list[Problem]:
+    return config_layers.problems(document.unwrap(), str(path))

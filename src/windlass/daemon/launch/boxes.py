@@ -19,6 +19,7 @@ from windlass.api import places
 from windlass.box import groups, probes, proxy, toolchains, wrapper
 from windlass.core.box_spec import BoxSpec, Isolation, Level, Network, Quota
 from windlass.core.config import Config, confinement
+from windlass.core.config_layers import Usable
 from windlass.core.crew import Agent
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
@@ -189,7 +190,7 @@ def require_as_configured(context: Context, agent: Agent) -> None:
     if agent.isolation == "box":
         _require_still(agent)
         return
-    config = _config(context, agent)
+    config = _usable(context, agent).require("isolation", "roles")
     wanted, _ = confinement(config, agent.role)
     if wanted in ("required", "box"):
         raise ConfigError(
@@ -199,8 +200,13 @@ def require_as_configured(context: Context, agent: Agent) -> None:
         )
 
 
+def _usable(context: Context, agent: Agent) -> Usable:
+    return settings.usable(context.folders.home, repos.by_id(context, agent.repo).root)
+
+
 def _config(context: Context, agent: Agent) -> Config:
-    return settings.load(context.folders.home, repos.by_id(context, agent.repo).root)
+    """What is configured; a wrong key of a file is no reason to refuse what began without it."""
+    return _usable(context, agent).config
 
 
 def _require_still(agent: Agent) -> None:
@@ -225,7 +231,7 @@ def _box_spec(
     more: tuple[str, ...] = (),
 ) -> BoxSpec:
     repo = repos.by_id(context, agent.repo)
-    config = settings.load(context.folders.home, repo.root)
+    config = _config(context, agent)
     folder = context.folders.agent(agent.uid)
     for name in _ITS_OWN:
         (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)

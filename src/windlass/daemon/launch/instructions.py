@@ -66,7 +66,7 @@ def _situation(context: Context, agent: Agent, root: str) -> Situation:
     return Situation(
         agent=agent,
         parent=parent if parent and parent.ended_at is None else None,
-        questions=settings.load(context.folders.home, root).allow_agent_questions,
+        questions=settings.usable(context.folders.home, root).config.allow_agent_questions,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from windlass.core.config import Config
+from windlass.core.config import WorkspaceCommands
 from windlass.core.crew import Agent
 from windlass.core.errors import DriverError, WindlassError
 from windlass.core.events import TeardownFailed, WorkspaceCommand
@@ -15,7 +15,7 @@ from windlass.daemon.launch import boxes, session_request
 from windlass.store.rows import Repo
 
 
-def run(work: RunningIntent, agent: Agent, what: str, command: str, config: Config) -> None:
+def run(work: RunningIntent, agent: Agent, what: str, command: str, timeout: float) -> None:
     """Runs one, its output kept in the agent's folder; a failure carries its last lines.
 
     What an earlier try left running, before a daemon died, is ended first. That it ran is told with
@@ -26,7 +26,6 @@ def run(work: RunningIntent, agent: Agent, what: str, command: str, config: Conf
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     request = session_request.beside_session(context, agent)
-    limit = config.workspace.timeout
     with boxes.way_out(context, agent):
         prefix = boxes.prefix(context, agent, request, what=what)
         done = context.commands.run(
@@ -34,7 +33,7 @@ def run(work: RunningIntent, agent: Agent, what: str, command: str, config: Conf
             cwd=Path(agent.workspace),
             env={} if prefix else {**request.env, **request.extra_env},
             log=log,
-            timeout=limit,
+            timeout=timeout,
             mark=mark(agent, what),
             prefix=prefix,
         )
@@ -42,7 +41,7 @@ def run(work: RunningIntent, agent: Agent, what: str, command: str, config: Conf
     work.with_next_record(lambda w: w.emit(ran, repo=agent.repo, agent=agent.uid))
     if done.code == 0 and not done.timed_out:
         return
-    how = f"took longer than {limit:g} s" if done.timed_out else f"ended with {done.code}"
+    how = f"took longer than {timeout:g} s" if done.timed_out else f"ended with {done.code}"
     tail = "\n".join(f"  | {line}" for line in done.tail.splitlines()[-8:])
     raise DriverError(
         f"[workspace] {what} of {agent.id} {how}: {command}\n{tail}".rstrip(),
@@ -60,13 +59,12 @@ def interrupt_setup(context: Context, agent: Agent) -> None:
     context.commands.end_run(mark(agent, "setup"))
 
 
-def teardown(work: RunningIntent, agent: Agent, repo: Repo) -> None:
+def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceCommands) -> None:
     """Runs teardown; its failure is on record and stops nothing."""
-    config = settings.load(work.context.folders.home, repo.root)
-    if not config.workspace.teardown or not Path(agent.workspace).is_dir():
+    if not commands.teardown or not Path(agent.workspace).is_dir():
         return
     try:
-        run(work, agent, "teardown", config.workspace.teardown, config)
+        run(work, agent, "teardown", commands.teardown, commands.timeout)
     except WindlassError as error:
         failed = TeardownFailed(error=error.message)
         work.with_next_record(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))

@@ -71,7 +71,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
     resume = session.number > 1
     sockets = context.folders.sockets(agent.uid)
     repo = repos.by_id(context, agent.repo).root
-    config = settings.load(context.folders.home, repo)
+    config = settings.usable(context.folders.home, repo).config
     return SessionRequest(
         agent=agent.id,
         folder=str(context.folders.agent(agent.uid)),
@@ -133,7 +133,7 @@ def beside_session(context: Context, agent: Agent) -> SessionRequest:
     It has no socket: who comes in through that one is the agent.
     """
     repo = repos.by_id(context, agent.repo).root
-    config = settings.load(context.folders.home, repo)
+    config = settings.usable(context.folders.home, repo).config
     known = draft(context, agent.driver, mode=agent.mode, root=agent.workspace, config=config)
     return msgspec.structs.replace(
         known,

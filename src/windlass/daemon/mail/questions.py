@@ -40,7 +40,7 @@ class Questions:
         agent = scope.require_caller()
         text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
         repo = scope.require_repo()
-        config = settings.load(self._context.folders.home, repo.root)
+        config = settings.usable(self._context.folders.home, repo.root).config
         to = self._context.store.read(lambda c: receipts.manager_or_person(c, agent))
         if to == PERSON:
             admission.refuse_question(allowed=config.allow_agent_questions)

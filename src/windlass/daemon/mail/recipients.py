@@ -72,7 +72,8 @@ def _is_role(context: Context, scope: lookup.Scope, present: list[Agent], word: 
     if any(agent.role == word for agent in present):
         return True
     root = scope.repo.root if scope.repo else None
-    return word in role_files.known(settings.load(context.folders.home, root), root)
+    config = settings.usable(context.folders.home, root).config
+    return word in role_files.known(config, root)
 
 
 def _parties(agents: list[Agent], word: str) -> list[Party]:

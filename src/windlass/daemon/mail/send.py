@@ -66,7 +66,7 @@ class Sends:
     ) -> IntentDraft:
         """Records a message to each of these, in reply to the one that it answers, if any."""
         repo = self._repo(scope, to)
-        config = settings.load(self._context.folders.home, repo.root)
+        config = settings.usable(self._context.folders.home, repo.root).config
         limits = MailLimits(config.mail.rate, config.mail.inbox)
         text = request["text"]
         by_agent = scope.caller is not None

@@ -142,7 +142,7 @@ def _exceeded(
     context: Context, repo: RepoId, agent: Agent | None, *, notional: bool
 ) -> list[Exceeded]:
     root = repos.by_id(context, repo).root
-    budget = settings.load(context.folders.home, root).budget
+    budget = settings.usable(context.folders.home, root).require("budget").budget
     return _judge(context, repo, agent, budget, notional=notional)
 
 

@@ -37,7 +37,7 @@ class Work:
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         gone = not Path(agent.workspace).is_dir()
         if request.get("folders"):
-            config = settings.load(self._context.folders.home, git.root)
+            config = settings.usable(self._context.folders.home, git.root).config
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
                 changes.materialise(git, agent.workspace, base, into, otherwise=tip or base)

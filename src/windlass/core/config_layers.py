@@ -1,0 +1,175 @@
+"""Layers of configuration: each checked, and merged into one.
+
+Pure: reading and writing the files is done by the daemon. Layers are plain mappings as TOML gives
+them, weakest first: the user's, the project's. Which keys there are is `config`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias, get_type_hints
+
+from windlass.core import config, config_lists, config_roles, config_values, shapes
+from windlass.core.box_spec import NETWORKS
+from windlass.core.config import Config
+from windlass.core.errors import ConfigError
+
+Path: TypeAlias = tuple[str, ...]
+
+
+class Layer(NamedTuple):
+    """What one file says, and which file that is."""
+
+    origin: str
+    table: Mapping[str, Any]
+
+
+class Problem(NamedTuple):
+    """What is wrong with one key of a layer, or with the whole of it where no key is named."""
+
+    origin: str
+    key: str
+    error: ConfigError
+
+
+class Usable(NamedTuple):
+    """The configuration as far as it can be used, and what of it cannot."""
+
+    config: Config
+    problems: list[Problem]
+
+    def whole(self) -> Config:
+        """Returns it where nothing is wrong with it; raises what is."""
+        for problem in self.problems:
+            raise problem.error
+        return self.config
+
+    def require(self, *tables: str) -> Config:
+        """Returns it to whom needs these keys, or all of these tables; raises if one is wrong."""
+        for problem in self.problems:
+            within = any(f"{problem.key}.".startswith(f"{table}.") for table in tables)
+            if not problem.key or within:
+                raise problem.error
+        return self.config
+
+
+def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
+    """Merges (origin, mapping) layers, later ones winning; raises if any has something wrong."""
+    return usable(layers).whole()
+
+
+def usable(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Usable:
+    """Merges layers without what is wrong in them: the value below holds, or the default."""
+    merged: dict[str, Any] = {}
+    wrong: list[Problem] = []
+    for origin, layer in layers:
+        found = problems(layer, origin)
+        merged = _merge(merged, without(layer, {problem.key for problem in found}))
+        wrong += found
+    return Usable(shapes.convert(merged, Config), wrong)
+
+
+def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
+    """A project's layer without what would confine agents less than the user wants it.
+
+    A repository comes from anywhere: what it brings along may ask for more, never for less, and
+    has no say in what is the person's alone.
+    """
+    wanted = config.flatten(than)
+
+    def kept(key: str, item: Any) -> bool:
+        if key in config.PERSONAL:
+            return False
+        if config_roles.widens(key, item):
+            return wanted.get(key) is item
+        *_, name = key.split(".")
+        said = (wanted.get(place) for place in config_roles.fallbacks(key))
+        asked = next((value for value in said if value), None)
+        if name == "isolation" and asked in ("required", "box"):
+            return item in ("required", "box")
+        if name == "network" and asked in NETWORKS and item in NETWORKS:
+            return NETWORKS.index(item) <= NETWORKS.index(asked)
+        return True
+
+    def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        return {
+            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
+            for key, item in part.items()
+            if isinstance(item, Mapping) or kept(f"{prefix}{key}", item)
+        }
+
+    return cut(layer, "")
+
+
+def problems(layer: Mapping[str, Any], origin: str) -> list[Problem]:
+    """Everything that is wrong with one layer, each with its key."""
+    wrong = []
+    for table, name in config_roles.names(layer):
+        if why := config_roles.problem(name):
+            error = ConfigError(f"{origin}: [{table}.{name}]: {why}", "rename that table")
+            wrong.append(Problem(origin, f"{table}.{name}", error))
+    roles = tuple(problem.key for problem in wrong)
+    for path, item in _leaves(layer):
+        key = ".".join(path)
+        if ".".join(path[:2]) not in roles and (error_of := _problem(path, item, origin)):
+            wrong.append(Problem(origin, key, error_of))
+    return wrong
+
+
+def without(layer: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """A layer without some keys, and without tables of these names."""
+
+    def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        return {
+            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
+            for key, item in part.items()
+            if f"{prefix}{key}" not in keys
+        }
+
+    return cut(layer, "")
+
+
+def _leaves(layer: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Path, Any]]:
+    """Everything in nested tables that is none, and tables with nothing in them."""
+    for key, item in layer.items():
+        if isinstance(item, Mapping) and item:
+            yield from _leaves(item, (*path, key))
+        else:
+            yield (*path, key), item
+
+
+def _problem(path: Path, item: Any, origin: str) -> ConfigError | None:
+    """What is wrong with what a layer has in one place."""
+    key = ".".join(path)
+    if item == {} and _is_table(path):
+        return None
+    if config.about(key) is None or any("." in part for part in path):
+        return ConfigError(f"{origin}: unknown key {key!r}", config.near(key))
+    try:
+        config_values.read(item, config.kind(key), strict=True)
+    except ConfigError as error:
+        return ConfigError(f"{origin}: {key}: {error.message}", config.about(key) or "")
+    form = config_lists.form(key)
+    for word in item if form else ():
+        if form and (why := form.problem(word)):
+            return ConfigError(f"{origin}: {key}: {word!r} {why}", form.hint)
+    return None
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a table of that name may stand in a file."""
+    if path[0] in config_roles.TABLES:
+        return len(path) <= 2
+    hints = get_type_hints(Config)
+    return len(path) == 1 and path[0] in hints and config_values.is_table(hints[path[0]])
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, item in above.items():
+        under = merged.get(key)
+        if isinstance(item, Mapping) and isinstance(under, Mapping):
+            merged[key] = _merge(under, item)
+        else:
+            merged[key] = item
+    return merged

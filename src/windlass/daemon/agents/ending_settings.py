@@ -1,0 +1,56 @@
+"""What endings need of the configuration: read before the first step, and kept in the intent.
+
+An ending never fails for a wrong configuration: what is wrong is passed over, and said.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from windlass.core import shapes
+from windlass.core.config import Config, TrashSettings, WorkspaceCommands
+from windlass.core.config_layers import Usable
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import RunningIntent
+from windlass.store.rows import Repo
+
+
+class EndingSettings(msgspec.Struct, frozen=True):
+    """What an ending needs of the configuration: read before its first step, and kept with it."""
+
+    workspace: WorkspaceCommands
+    trash: TrashSettings
+
+    @classmethod
+    def of(cls, config: Config) -> EndingSettings:
+        """The part of a configuration that endings need."""
+        return cls(config.workspace, config.trash)
+
+
+def kept(work: RunningIntent, repo: Repo) -> EndingSettings:
+    """As they were when it began; spawns that failed, and older releases, did not keep them."""
+    settled = work.data.get("settings", {}).get(repo.id)
+    if settled is not None:
+        return shapes.convert(settled, EndingSettings)
+    return EndingSettings.of(settings.usable(work.context.folders.home, repo.root).config)
+
+
+def passed_over(known: Usable) -> list[str]:
+    """What is said of a configuration that was used without what is wrong in it."""
+    return [f"passed over in the configuration: {wrong.error.message}" for wrong in known.problems]
+
+
+def of_repos(
+    context: Context, agents: list[Agent]
+) -> tuple[dict[RepoId, EndingSettings], list[str]]:
+    """The settings of each repository that agents are of, and what was passed over."""
+    configured = {}
+    notes: list[str] = []
+    for repo in dict.fromkeys(agent.repo for agent in agents):
+        known = settings.usable(context.folders.home, repos.by_id(context, repo).root)
+        configured[repo] = EndingSettings.of(known.config)
+        notes += passed_over(known)
+    return configured, list(dict.fromkeys(notes))
