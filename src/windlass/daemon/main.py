@@ -111,6 +111,7 @@ class Daemon:
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
+            Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
             Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
         )
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy.exc import IntegrityError
 from tests.support import whole_rows
 from tests.support.contexts import REPO
 
-from windlass.core.errors import Conflict, UserError
+from windlass.core.errors import Conflict, Unavailable, UserError
 from windlass.core.events import Note
+from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress, give_up
 from windlass.daemon.kernel.intents import (
@@ -339,3 +341,40 @@ def test_an_intent_whose_data_make_no_sense_is_reported(context: Context) -> Non
     assert context.store.read(rows.open_intents) == []
     assert len(told) == 1
     assert "KeyError: 'agent'" in told[0]
+
+
+FULL = """CREATE TRIGGER full BEFORE UPDATE ON intents WHEN NEW.id = 'k'
+BEGIN SELECT RAISE(ABORT, 'no room'); END"""
+
+
+def test_what_cannot_be_recorded_goes_on_later_and_nothing_else_is_begun_with_its_agents(
+    context: Context,
+) -> None:
+    done: list[str] = []
+    agent = Uid("fox")
+    ends = Operation(
+        "end", (Step("stop", lambda _: done.append("stop")),), lambda _: [agent], lambda _: {}
+    )
+    resumes = Operation(
+        "resume", (Step("start", lambda _: done.append("start")),), lambda _: [agent], lambda _: {}
+    )
+    intents = Intents(context, (ends, resumes))
+
+    def perform(kind: str, key: str) -> dict[str, Any]:
+        return intents.perform(kind, key, lambda: IntentDraft(REPO, None, lambda _: {}))
+
+    context.store.write(lambda w: w.connection.exec_driver_sql(FULL))
+    with pytest.raises(IntegrityError, match="no room"):
+        perform("end", KEY)
+    with pytest.raises(Unavailable, match="could not be recorded"):
+        perform("resume", "r")
+    intents.take_up_unrecorded()
+    assert done == ["stop", "stop"], "there is no room yet"
+
+    context.store.write(lambda w: w.connection.exec_driver_sql("DROP TRIGGER full"))
+    intents.take_up_unrecorded()
+    assert context.store.read(rows.open_intents) == []
+    assert perform("end", KEY) == {}
+    assert perform("resume", "r") == {}
+    intents.take_up_unrecorded()
+    assert done == ["stop", "stop", "stop", "start"]

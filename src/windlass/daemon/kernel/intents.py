@@ -5,15 +5,17 @@ is not recorded as done, also where it is of another release (`intent_upgrades`)
 has the ones before it undone, where that makes sense; that is recorded before the first of them is,
 so a daemon that dies meanwhile is followed by one that goes on undoing. What is done as soon as it
 is recorded is finished in that transaction. The key of an intent is its client's, so a request sent
-again after a crash finds its own outcome.
+again after a crash finds its own outcome. Where the store cannot take a record, the intent goes on
+as soon as it can, and nothing else is begun with its agents until then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from functools import partial
 from types import MappingProxyType
@@ -22,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from windlass.core import errors
-from windlass.core.errors import Conflict, Internal, WindlassError
+from windlass.core.errors import Conflict, Internal, Unavailable, WindlassError
 from windlass.core.events import IntentDone, IntentFailed, IntentOpen, IntentUndoFailed
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import intent_upgrades
@@ -207,6 +209,8 @@ class Intents:
         self._operations: dict[str, Operation] = {}
         self.add(operations)
         self._running: dict[str, Future[dict[str, Any]]] = {}
+        self._unrecorded: dict[str, frozenset[Uid]] = {}
+        """Intents of which something happened that the store did not take, and their agents."""
         self._guard = threading.Lock()
 
     def add(self, operations: Iterable[Operation]) -> None:
@@ -251,6 +255,15 @@ class Intents:
             self.perform(intent.kind, intent.id, gone)
         except WindlassError as error:
             log.warning("%s %s, resumed, failed: %s", intent.kind, intent.id, error.message)
+        except Exception:
+            log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
+
+    def take_up_unrecorded(self) -> None:
+        """Goes on with what could not be recorded; the store may have room again."""
+        for key in list(self._unrecorded):
+            intent = self._context.store.read(partial(rows.intent, key=key))
+            if intent is not None:
+                self.resume(intent)
 
     def _outcome(self, kind: str, key: str, begin: Callable[[], IntentDraft]) -> dict[str, Any]:
         intent = self._context.store.read(lambda c: rows.intent(c, key))
@@ -283,12 +296,40 @@ class Intents:
             failure = _defect("its data", error)
             self._report(work, failure)
             raise failure from error
-        with self._context.locks.holding(locks):
+        with self._context.locks.holding(locks), self._unrecorded_if_open(work, locks):
             if (progress.done, operation.version) != (work.intent.done, work.intent.version):
                 work.take_over(progress, operation.version)
             if work.intent.error is not None:
                 raise self._fail(operation, work)
             return self._go_on(operation, work)
+
+    @contextlib.contextmanager
+    def _unrecorded_if_open(self, work: RunningIntent, agents: Iterable[Uid]) -> Iterator[None]:
+        """Remembers an intent that is left open, so that nothing else is begun with its agents.
+
+        Whoever asked is told that it failed, but the store does not know: it goes on later, and
+        must not find that the agent whose work it kept has worked on meanwhile.
+        """
+        try:
+            yield
+        except Exception:
+            if work.intent.status == "open":
+                with self._guard:
+                    self._unrecorded[work.intent.id] = frozenset(agents)
+            raise
+        finally:
+            if work.intent.status != "open":
+                with self._guard:
+                    self._unrecorded.pop(work.intent.id, None)
+
+    def _refuse_unrecorded(self, agents: Iterable[Uid]) -> None:
+        with self._guard:
+            busy = frozenset().union(*self._unrecorded.values()) & frozenset(agents)
+        if busy:
+            raise Unavailable(
+                "something else was begun here that could not be recorded, and goes on by itself",
+                "make room on the disk, then try again; `wl daemon logs` tells more",
+            )
 
     def _give_up(self, operation: Operation, work: RunningIntent) -> Conflict:
         """Takes back what an older release had done; returns what to tell of that."""
@@ -313,6 +354,7 @@ class Intents:
     ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
         intent = set_out(writing, operation, key, begin)
+        self._refuse_unrecorded(operation.locks(intent.data))
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
         result = dict(operation.result(RunningIntent(self._context, intent, writing)))
