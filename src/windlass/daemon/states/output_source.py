@@ -34,6 +34,8 @@ _READ_AT_ONCE = 1 << 20
 _MOMENT = 1e-6
 _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
+_RIGHT_AFTER_A_HOOK = ("turn_failed", "interrupted")
+"""So does a turn end that takes one call too many, and no hook of its own tells of that."""
 _BOUNDARIES = (LineKind.BEGINNING, LineKind.REQUEST, LineKind.RESULT)
 """Where a turn begins, waits for us, or ends."""
 Decide = Callable[[Agent, Mapping[str, Any]], Mapping[str, Any]]
@@ -148,9 +150,11 @@ class OutputSource:
                 self._take(writing, dialect, agent, session, line)
                 if number < begun:
                     continue  # the end of a turn before this one, which says nothing about now
-                if kind is LineKind.RETRY:
-                    since += _COARSE
                 seen = _observed(dialect, session, line, at=since)
+                if seen is not None and (
+                    kind is LineKind.RETRY or seen.reason.kind in _RIGHT_AFTER_A_HOOK
+                ):
+                    seen = msgspec.structs.replace(seen, at=since + _COARSE)
                 if seen is not None:
                     rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
             kept = rows.set_mark(writing, agent.uid, session.number, MARK, end)
