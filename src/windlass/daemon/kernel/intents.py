@@ -45,7 +45,7 @@ class RunningIntent:
         self.context = context
         self.intent = intent
         self._writing = writing
-        self._unrecorded: list[Callable[[Writing], Any]] = []
+        self._next_changes: list[Callable[[Writing], Any]] = []
 
     @property
     def data(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class RunningIntent:
         """Adds to the data in a transaction that does more."""
         data = {**self.intent.data, **values}
         self._change(writing, data=data)
-        self._unrecorded.clear()
+        self._next_changes.clear()
 
     def with_next_record(self, change: Callable[[Writing], Any]) -> None:
         """Has a change committed with whatever is recorded of this intent next.
@@ -74,7 +74,7 @@ class RunningIntent:
         That a step is done, that it failed, or what it keeps. For what a step tells: a daemon that
         dies before the record has told nothing, and the next one, which does it again, tells once.
         """
-        self._unrecorded.append(change)
+        self._next_changes.append(change)
 
     def advance(self, step: str) -> None:
         """Records that a step is done."""
@@ -104,14 +104,14 @@ class RunningIntent:
             writing.emit(_ended(self.intent), repo=self.intent.repo)
 
         self.context.store.write(change)
-        self._unrecorded.clear()
+        self._next_changes.clear()
 
     def _put(self, **columns: Any) -> None:
         self.context.store.write(lambda w: self._change(w, **columns))
-        self._unrecorded.clear()
+        self._next_changes.clear()
 
     def _change(self, writing: Writing, **columns: Any) -> None:
-        for change in self._unrecorded:
+        for change in self._next_changes:
             change(writing)
         key, now = self.intent.id, writing.now
         self.intent = rows.change_intent(writing, key, updated_at=now, **columns)
