@@ -9,6 +9,7 @@ from tests.daemon.mail.news import HELD
 from tests.daemon.mail.post_office import Post
 from tests.daemon.spend.cost_bench import NOON, Bench
 from tests.support.contexts import SHOP_AND_BANK, Turned, lent
+from tests.support.workshop import Workshop
 
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.listeners import Listeners
@@ -50,5 +51,14 @@ def bench() -> Iterator[Bench]:
     clock = Turned(NOON)
     with lent(clock) as context:
         made = Bench(context, clock)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def workshop(clock: Turned) -> Iterator[Workshop]:
+    """A daemon's services, without a daemon."""
+    with lent(clock, {}) as context:
+        made = Workshop(context)
         yield made
         made.close()

@@ -7,13 +7,12 @@ and before that is recorded, which is where something could happen twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.contexts import NoSockets, Turned, lent
+from tests.support.contexts import NoSockets
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
@@ -32,15 +31,6 @@ ENDING = ("stop", "salvage", "remove", "archive", "close", "finish")
 
 class Killed(BaseException):
     """The daemon ends here."""
-
-
-@pytest.fixture
-def workshop() -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(Turned(tick=0.001), {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 def die(workshop: Workshop, point: str, verb: str, **request: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import msgspec
 import pytest
 from tests.support import whole_rows
 from tests.support.agents import an_agent
-from tests.support.contexts import NOW, REPO, Turned, lent
+from tests.support.contexts import NOW, REPO, Turned
 from tests.support.workshop import Workshop
 
 from windlass.core.errors import Conflict
@@ -112,15 +111,6 @@ def test_the_endings_of_a_repository_that_was_removed_go_too(context: Context) -
     repos.forget(context, repos.by_id(context, REPO))
     IntentRetention(context).sweep()
     assert left(context, "end") == set()
-
-
-@pytest.fixture
-def workshop(clock: Turned) -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(clock, {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 def spawn(workshop: Workshop, name: str, **more: Any) -> None:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.contexts import Turned, lent
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import Conflict, Unavailable
 from windlass.core.reasons import COMPLETE_PHRASE, Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.states import observations
-
-
-@pytest.fixture
-def workshop() -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(Turned(tick=0.001), {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 def test_an_agent_is_spawned_paused_resumed_and_ended_and_nothing_of_its_work_is_lost(

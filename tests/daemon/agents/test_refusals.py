@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.contexts import Turned, lent
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import Conflict, UserError
-
-
-@pytest.fixture
-def workshop() -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(Turned(tick=0.001), {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 def kinds(workshop: Workshop) -> list[str]:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.contexts import Turned, lent
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError
 from windlass.core.states import State
 from windlass.daemon.kernel import settings
-
-
-@pytest.fixture
-def workshop() -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(Turned(tick=0.001), {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 @pytest.fixture

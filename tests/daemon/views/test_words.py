@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.contexts import Turned, lent
 from tests.support.replies import as_declared
 from tests.support.workshop import Workshop, git
 
@@ -17,15 +15,6 @@ from windlass.core.crew import Agent
 from windlass.core.errors import NotFound, UserError
 from windlass.core.printable import without_escapes
 from windlass.core.sessions import SCREEN
-
-
-@pytest.fixture
-def workshop() -> Iterator[Workshop]:
-    """A daemon's services, without a daemon."""
-    with lent(Turned(tick=0.001), {}) as context:
-        made = Workshop(context)
-        yield made
-        made.close()
 
 
 @pytest.fixture
