@@ -1,9 +1,9 @@
 """How one agent CLI speaks, behind one Protocol: what it says and how it is answered.
 
-A driver offers its dialect; the daemon reads hooks, output, conversations and screens through it.
-The names of hooks and the form of their answers are not behind it: `policy`, `mail` and `states`
-use those of Claude Code, so that a second CLI has to fire its hooks by these names. All of it is
-pure and total: whatever a session wrote, a reader returns something and never raises.
+A driver offers its dialect; the daemon reads hooks, output, conversations and screens through it,
+and answers in it. All of it is pure and total: whatever a session wrote, a reader returns something
+and never raises. Tools have the names of Claude Code's, because people write them into policies: a
+dialect of other tools translates their calls.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from windlass.core.events import TurnEnded
+from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.states import Observation, State
 from windlass.core.usage import CountedMessage, UsageReport
 
@@ -31,6 +32,29 @@ class LineKind(StrEnum):
     RESULT = "result"
     """A turn has ended."""
     OTHER = "other"
+
+
+class HookMoment(StrEnum):
+    """What a hook of a session tells of, whatever its CLI calls that."""
+
+    SESSION_START = "session_start"
+    """A session has started, or goes on in another conversation."""
+    PROMPT = "prompt"
+    """A prompt was taken."""
+    TOOL_CALL = "tool_call"
+    """A tool is about to be used."""
+    PERMISSION = "permission"
+    """A person would be asked whether a tool may be used."""
+    TURN_END = "turn_end"
+    """A turn has ended, and what was said last is known."""
+    OTHER = "other"
+
+
+class HookAnswer(NamedTuple):
+    """What was answered to a hook: the hook, by its CLI's name, and the reason that it got."""
+
+    hook: Any
+    reason: Any
 
 
 class TranscriptLine(NamedTuple):
@@ -84,6 +108,40 @@ class Dialect(Protocol):
     def telltales(self) -> tuple[bytes, ...]:
         """Returns words whose being printed makes it worth reading the screen soon."""
 
+    @property
+    def hook_names(self) -> Mapping[HookMoment, str]:
+        """Returns what the CLI calls the hook of each moment but `OTHER`, and the log with it."""
+
+    def hook_moment(self, event: Mapping[str, Any]) -> HookMoment:
+        """Returns what a hook event tells of."""
+
+    def tool_call(self, event: Mapping[str, Any]) -> ToolCall | None:
+        """Reads the call that a hook event asks about; None where it tells of none."""
+
+    def call_with_mail(self, event: Mapping[str, Any]) -> str | None:
+        """Returns the id of the call with whose answer the agent can be told something.
+
+        None where it would not hear it: at other moments, and in an agent of the CLI's own.
+        """
+
+    def conversation(self, event: Mapping[str, Any]) -> str | None:
+        """Returns the id of the conversation that a hook event is from."""
+
+    def fork_started(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns the start of a session that began with another's conversation as one of its own.
+
+        It has a goal to begin with, where one that is resumed waits.
+        """
+
+    def decision_answer(self, event: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
+        """Returns what the hook of an event prints; no opinion is an empty answer."""
+
+    def answer_with_mail(self, answer: Mapping[str, Any], text: str) -> dict[str, Any]:
+        """Returns the answer about a call, with something that the agent is told besides."""
+
+    def read_answer(self, answer: Any) -> HookAnswer:
+        """Reads what was answered to a hook."""
+
     def from_hook(self, event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
         """Reads a hook event; None where it says nothing about the state."""
 
@@ -110,11 +168,8 @@ class Dialect(Protocol):
     def permission_asked(self, line: Any) -> Mapping[str, Any] | None:
         """Returns `tool_name` and `tool_input` of a call that a line asks permission for."""
 
-    def permission_line(self, asked: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
-        """Returns the line that answers such a request.
-
-        `decision` is `{"behavior": "allow"}`, or `{"behavior": "deny", "message": ...}`.
-        """
+    def permission_line(self, asked: Mapping[str, Any], decision: Decision) -> str:
+        """Returns the line that answers such a request; nobody is there to be asked."""
 
     def user_line(self, text: str) -> str:
         """Returns the line by which a headless session is told something."""

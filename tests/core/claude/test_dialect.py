@@ -9,8 +9,12 @@ import pytest
 
 from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.dialect import Dialect, LineKind
+from windlass.core.policy.tool_calls import Decision
 
 DIALECT: Dialect = ClaudeDialect()
+YES = Decision(verdict="allow", reason="listed", rule="allow")
+NO = Decision(verdict="deny", reason="too far", rule="places")
+OPEN = Decision(verdict="ask", reason="a person decides", rule="allow")
 ASKED = {
     "type": "control_request",
     "request_id": "r1",
@@ -49,15 +53,19 @@ def test_only_a_request_for_a_tool_asks_permission(line: Any) -> None:
 
 
 def test_an_answer_names_its_request_and_leaves_an_allowed_call_as_it_is() -> None:
-    allowed = json.loads(DIALECT.permission_line(ASKED, {"behavior": "allow"}))
+    allowed = json.loads(DIALECT.permission_line(ASKED, YES))
     assert allowed["response"]["request_id"] == "r1"
     assert allowed["response"]["response"] == {
         "behavior": "allow",
         "updatedInput": {"command": "ls"},
     }
-    refusal = {"behavior": "deny", "message": "no"}
-    denied = json.loads(DIALECT.permission_line(ASKED, refusal))
-    assert denied["response"]["response"] == refusal
+    denied = json.loads(DIALECT.permission_line(ASKED, NO))
+    assert denied["response"]["response"] == {"behavior": "deny", "message": "too far"}
+
+
+def test_where_a_person_would_be_asked_a_headless_session_is_told_that_nobody_is_there() -> None:
+    answer = json.loads(DIALECT.permission_line(ASKED, OPEN))["response"]["response"]
+    assert (answer["behavior"], "nobody is there" in answer["message"]) == ("deny", True)
 
 
 def test_what_is_written_to_a_session_is_one_line_each() -> None:

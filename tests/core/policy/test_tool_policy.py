@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windlass.hooks
+from windlass.core.claude import hooks
 from windlass.core.crew import Policy
 from windlass.core.policy import mandatory, proposals, tool_calls, tool_policy
 from windlass.core.policy.tool_calls import Decision, ToolCall
@@ -324,25 +325,6 @@ def test_yolo_allows_everything_but_the_deny_list() -> None:
     assert (denied.verdict, "Bash(git push:*)" in denied.reason) == ("deny", True)
 
 
-def test_answers_have_the_form_of_their_event() -> None:
-    no, yes = Decision(verdict="deny", reason="r", rule=""), decide(call("TodoWrite"))
-    pre, request = {"hook_event_name": "PreToolUse"}, {"hook_event_name": "PermissionRequest"}
-    assert tool_calls.answer(pre, no)["hookSpecificOutput"] == {
-        "hookEventName": "PreToolUse",
-        "permissionDecision": "deny",
-        "permissionDecisionReason": "r",
-    }
-    assert tool_calls.answer(request, no)["hookSpecificOutput"]["decision"] == {
-        "behavior": "deny",
-        "message": "r",
-    }
-    assert tool_calls.answer(request, yes)["hookSpecificOutput"]["decision"] == {
-        "behavior": "allow"
-    }
-    asked = decide(call("AskUserQuestion"), Policy(allow=("AskUserQuestion",)))
-    assert tool_calls.answer(pre, asked) == {}
-
-
 TOOLS = (
     st.sampled_from([*tool_policy.ALLOWED, *tool_policy.DENIED, "mcp__a__b", "Unheard"]) | st.text()
 )
@@ -500,7 +482,7 @@ def test_malformed_input_is_denied_and_never_crashes(event: dict[str, Any], rule
         return
     decision = decide(found, rules)
     tool_policy.suggestion(found, rules)
-    json.dumps(tool_calls.answer(event, decision))
+    json.dumps(hooks.answer(event, decision))
     if decision.verdict == "allow" and not rules.yolo and found.tool == "Bash":
         assert isinstance(event["tool_input"]["command"], str)
 

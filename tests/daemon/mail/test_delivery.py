@@ -86,7 +86,7 @@ async def when(true: Callable[[], bool], what: str = "it") -> None:
 
 async def added_to(desk: Delivery, call: str) -> str | None:
     """What is added to the answer about a call of ann's."""
-    return await asyncio.to_thread(desk.context_for, Uid("ann"), {**CALL, "tool_use_id": call})
+    return await asyncio.to_thread(desk.context_for, Uid("ann"), call)
 
 
 async def offered(desk: Delivery, call: str = "toolu_1") -> str:
@@ -94,7 +94,7 @@ async def offered(desk: Delivery, call: str = "toolu_1") -> str:
     found: list[str] = []
 
     def there() -> bool:
-        text = desk.context_for(Uid("ann"), {**CALL, "tool_use_id": call})
+        text = desk.context_for(Uid("ann"), call)
         found.extend([text] if text else [])
         return bool(found)
 
@@ -124,12 +124,16 @@ async def test_mail_for_a_busy_agent_goes_with_its_next_call_and_is_read_when_it
 async def test_a_subagent_and_other_events_get_no_mail(post: Post, desk: Delivery) -> None:
     post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
+    decide = Decisions(post.context, desk.context_for).decide
     for event in (
         {**CALL, "agent_id": "sub"},
         {**CALL, "hook_event_name": "PermissionRequest"},
-        {"hook_event_name": "PreToolUse"},
+        {**CALL, "tool_use_id": ""},
+        {**CALL, "tool_use_id": 7},
     ):
-        assert await asyncio.to_thread(desk.context_for, Uid("ann"), event) is None
+        request = cast("HookInput", {"tool_use_id": "toolu_1", **event})
+        answer = await asyncio.to_thread(decide, Caller(Uid("ann")), request)
+        assert "additionalContext" not in answer.get("hookSpecificOutput", {})
     assert post.message(sent["id"]).offer is None
     assert await offered(desk)
 

@@ -16,6 +16,7 @@ from tests.support.contexts import NOW, REPO, Turned
 
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
+from windlass.core.policy.tool_calls import Decision
 from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
@@ -72,7 +73,8 @@ def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at
     folder.mkdir(parents=True)
     text = "".join(line.rstrip("\n") + "\n" for line in lines)
     (folder / "output").write_text(text)
-    hearing = OutputSource(context, NoResults(), lambda _agent, _call: {"behavior": "deny"})
+    denied = Decision(verdict="deny", reason="a test", rule="deny")
+    hearing = OutputSource(context, NoResults(), lambda _agent, _call: denied)
     hearing.read(fox, session, Printed(len(text), printed_at))
 
 

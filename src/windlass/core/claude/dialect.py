@@ -5,8 +5,9 @@ One table of where each part of `core.dialect.Dialect` is done; that describes w
 
 from __future__ import annotations
 
-from windlass.core.claude import input_lines, observations, screen, stream, transcript, usage
+from windlass.core.claude import hooks, input_lines, observations, screen, stream, transcript, usage
 from windlass.core.dialect import Keys
+from windlass.core.policy import tool_calls
 
 
 class ClaudeDialect:
@@ -14,6 +15,16 @@ class ClaudeDialect:
 
     keys = Keys(submit="Enter", interrupt="Escape", clear="C-c")
     telltales = screen.TELLTALES
+
+    hook_names = hooks.NAMES
+    hook_moment = staticmethod(hooks.moment)
+    tool_call = staticmethod(tool_calls.read)
+    call_with_mail = staticmethod(hooks.call_with_mail)
+    conversation = staticmethod(hooks.conversation)
+    fork_started = staticmethod(hooks.fork_started)
+    decision_answer = staticmethod(hooks.answer)
+    answer_with_mail = staticmethod(hooks.with_mail)
+    read_answer = staticmethod(hooks.read_answer)
 
     from_hook = staticmethod(observations.from_hook)
     resumed = staticmethod(observations.resumed)

@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from windlass.core.claude import hooks
+from windlass.core.policy.tool_calls import Decision
+
 
 def user_line(text: str) -> str:
     """Returns the line by which a session is told something."""
@@ -29,10 +32,10 @@ def permission_asked(line: Any) -> dict[str, Any] | None:
             return None
 
 
-def permission_line(asked: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
+def permission_line(asked: Mapping[str, Any], decision: Decision) -> str:
     """Returns the answer to an output line that asks permission; what is allowed stays as it is."""
-    response = dict(decision)
-    if response.get("behavior") == "allow":
+    response: dict[str, Any] = hooks.behavior(decision)
+    if decision.verdict == "allow":
         response["updatedInput"] = asked["request"].get("input")
     answer = {"subtype": "success", "request_id": asked.get("request_id"), "response": response}
     return _line({"type": "control_response", "response": answer})

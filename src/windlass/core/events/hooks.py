@@ -48,7 +48,7 @@ class Hook(EventData, kind="hook.*"):
     trigger: Any = None
 
     @staticmethod
-    def kind_of(name: HookName) -> str:
+    def kind_of(name: str) -> str:
         """The kind of the events of one hook."""
         return f"{_PREFIX}{name}"
 

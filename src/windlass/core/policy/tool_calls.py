@@ -1,4 +1,4 @@
-"""Calls of tools as hooks tell of them: what is called, which paths it reaches, how to answer.
+"""Calls of tools as hooks tell of them: what is called, and which paths it reaches.
 
 Pure: whether a path is inside of a place is for its caller to find out. Inputs are the agent's and
 may be anything.
@@ -84,24 +84,6 @@ def paths(call: ToolCall) -> list[str]:
     ):
         raise Unclear("the pattern leaves its folder")
     return reached
-
-
-def answer(event: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
-    """The output that a hook's event wants; no opinion is an empty one."""
-    if decision.verdict == "ask":
-        return {}
-    if event.get("hook_event_name") == "PermissionRequest":
-        decided = {"behavior": "allow"}
-        if decision.verdict == "deny":
-            decided = {"behavior": "deny", "message": decision.reason}
-        said: dict[str, Any] = {"hookEventName": "PermissionRequest", "decision": decided}
-    else:
-        said = {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": decision.verdict,
-            "permissionDecisionReason": decision.reason,
-        }
-    return {"hookSpecificOutput": said}
 
 
 def _joined(base: str, path: object) -> str:

@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from windlass import drivers
 from windlass.api.verbs import Caller
@@ -114,16 +113,13 @@ class Delivery:
                     self._loop.call_soon_threadsafe(self._release, uid)
         self.stir(uid)
 
-    def context_for(self, uid: Uid, event: Mapping[str, Any]) -> str | None:
+    def context_for(self, uid: Uid, call: str) -> str | None:
         """What is to be added to the answer about a tool call, written down as offered.
 
         The answer does not wait for it long: what is ready too late is put back into its queue.
         """
-        call = event.get("tool_use_id")
-        if uid not in self._busy or event.get("hook_event_name") != "PreToolUse":
+        if uid not in self._busy:
             return None
-        if event.get("agent_id") is not None or not isinstance(call, str) or not call:
-            return None  # a subagent would keep it to itself
         handover = Handover()
         if not self._context.pools.begin("context", self._attach, uid, call, handover):
             return None

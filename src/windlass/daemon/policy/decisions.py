@@ -14,19 +14,19 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
-from windlass import whole_file
+from windlass import drivers, whole_file
 from windlass.api.verbs import Caller
 from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.box_spec import Level
 from windlass.core.crew import Agent, Policy
 from windlass.core.errors import Denied
 from windlass.core.ids import RepoId, RoleName, Uid
-from windlass.core.policy import tool_calls, tool_policy
-from windlass.core.policy.tool_calls import Decision
+from windlass.core.policy import tool_policy
+from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.shell.reach import Places
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
@@ -35,8 +35,8 @@ _OURS = ("settings.json", "plugin", "sessions")
 """In an agent's folder, but not the agent's to touch: what it may do, and what it did."""
 
 
-Mail = Callable[[Uid, Mapping[str, Any]], str | None]
-"""What is to be said to an agent with the answer about a call."""
+Mail = Callable[[Uid, str], str | None]
+"""What is to be said to an agent with the answer about the call of that id."""
 
 
 class Decisions:
@@ -52,20 +52,21 @@ class Decisions:
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
         if agent is None or agent.ended_at is not None:
             raise Denied("the calling agent has ended", "its socket means nothing any more")
-        decision = decide_for_agent(self._context, agent, request)
-        answer = cast("HookOutput", tool_calls.answer(request, decision))
-        if self._mail is not None and (said := self._mail(uid, request)):
-            output = answer.setdefault("hookSpecificOutput", {"hookEventName": "PreToolUse"})
-            output["additionalContext"] = said
-        return answer
+        dialect = drivers.dialect(agent.driver)
+        decision = decide_for_agent(self._context, agent, dialect.tool_call(request))
+        answer = dialect.decision_answer(request, decision)
+        call = dialect.call_with_mail(request) if self._mail is not None else None
+        if self._mail is not None and call is not None and (said := self._mail(uid, call)):
+            answer = dialect.answer_with_mail(answer, said)
+        return cast("HookOutput", answer)
 
 
-def decide_for_agent(context: Context, agent: Agent, event: Mapping[str, Any]) -> Decision:
-    """Decides about a call of an agent, as its hook's event tells of it."""
+def decide_for_agent(context: Context, agent: Agent, call: ToolCall | None) -> Decision:
+    """Decides about a call of an agent; what is none is denied."""
     temp = "/tmp" if agent.isolation == "box" else str(context.folders.temporary(agent.uid))  # noqa: S108
     home = context.folders.private_home(agent.uid) if agent.isolation == "box" else None
     return _decide(
-        event,
+        call,
         agent.policy,
         around=places(context, agent),
         workspace=agent.workspace,
@@ -78,13 +79,12 @@ def decide_for_agent(context: Context, agent: Agent, event: Mapping[str, Any]) -
 
 
 def decide_in_folder(
-    context: Context, event: Mapping[str, Any], *, role: RoleName, level: Level, policy: Policy
+    context: Context, call: ToolCall | None, *, role: RoleName, level: Level, policy: Policy
 ) -> Decision:
     """Decides about a call of somebody who works in the call's own folder."""
-    cwd = event.get("cwd")
-    workspace = cwd if isinstance(cwd, str) else "/"
+    workspace = call.cwd if call is not None else "/"
     return _decide(
-        event,
+        call,
         policy,
         around=_around(context, level, (workspace,), ()),
         workspace=workspace,
@@ -97,7 +97,7 @@ def decide_in_folder(
 
 
 def _decide(
-    event: Mapping[str, Any],
+    call: ToolCall | None,
     policy: Policy,
     *,
     around: Places,
@@ -108,7 +108,6 @@ def _decide(
     level: Level,
     variables: Mapping[str, str],
 ) -> Decision:
-    call = tool_calls.read(event)
     if call is None:
         return Decision(
             verdict="deny",

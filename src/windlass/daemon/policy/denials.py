@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.policy import DenialsRequest, DenialView
 from windlass.core.crew import Agent
+from windlass.core.dialect import HookMoment
 from windlass.core.events import PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
 from windlass.daemon.kernel import lookup
@@ -34,6 +36,10 @@ class Denials:
         return [denial for denial in denials if wanted in (None, denial["hook"])]
 
 
+def _hook_of_calls(agent: Agent) -> str:
+    return drivers.dialect(agent.driver).hook_names[HookMoment.TOOL_CALL]
+
+
 def _view(agent: Agent, event: Event) -> DenialView:
     data = event.data
     asked = {name: data.get(name) for name in ("tool_name", "tool_input", "cwd")}
@@ -41,7 +47,7 @@ def _view(agent: Agent, event: Event) -> DenialView:
     lines = tool_policy.suggestion(call, agent.policy, role=agent.role) if call is not None else ""
     return {
         "at": event.at,
-        "hook": data.get("hook") or "PreToolUse",
+        "hook": data.get("hook") or _hook_of_calls(agent),
         "by": data.get("by") or "daemon",
         "tool": data.get("tool_name"),
         "input": data["tool_input"] if "tool_input" in data else data.get("asked"),

@@ -10,6 +10,7 @@ from windlass.api.wire.policy import ExplainToolReply, ExplainToolRequest
 from windlass.core import roles
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
+from windlass.core.policy import tool_calls
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import decisions, grants
@@ -24,13 +25,13 @@ class Explanations:
     def tool(self, caller: Caller, request: ExplainToolRequest) -> ExplainToolReply:
         """The decision, its reason and the rule that made it."""
         scope = lookup.scope(self._context, caller, request)
-        event = _read(request["input"])
+        call = tool_calls.read(_read(request["input"]))
         if wanted := request.get("agent"):
             agent = lookup.agent(self._context, scope, wanted)
             lookup.require_reachable(
                 scope, agent, lookup.live(self._context, scope), doing="ask about"
             )
-            decision = decisions.decide_for_agent(self._context, agent, event)
+            decision = decisions.decide_for_agent(self._context, agent, call)
         else:
             _refuse_in_a_box(scope.caller)
             level = request.get("level") or "hooks"
@@ -39,7 +40,7 @@ class Explanations:
             role = role_files.find(config, root, request.get("role") or roles.USUAL).role.name
             decision = decisions.decide_in_folder(
                 self._context,
-                event,
+                call,
                 role=role,
                 level=level,
                 policy=grants.configured_policy(config, role, level),

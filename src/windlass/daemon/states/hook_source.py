@@ -6,7 +6,6 @@ it was, and no line counts twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import msgspec
 from windlass import drivers
 from windlass.core import states
 from windlass.core.crew import Agent
-from windlass.core.dialect import Dialect
+from windlass.core.dialect import Dialect, HookMoment
 from windlass.core.events import AgentConversation, Hook, HookGarbage, PolicyDecision
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import line_reader
@@ -35,7 +34,6 @@ _GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
 _LATEST = 32503680000.0
 """The year 3000: what is later, or no number, was written by no hook, and no face could show it."""
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
@@ -118,25 +116,27 @@ def _take(
     at, name, event = record
     kept: Hook | PolicyDecision
     if name == "PolicyDecision":
-        kept = _denial(event)
+        kept = _denial(dialect, event)
         if kept.tool_name == tool_policy.QUESTION:
             questions.record(writing, agent, questions.spelled(kept.tool_input))
     else:
         shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
         kept = Hook(name=name, **shown)
     writing.emit(kept, repo=agent.repo, agent=agent.uid, at=at)
-    if name == "PreToolUse":
+    moment = dialect.hook_moment(event)
+    if moment is HookMoment.TOOL_CALL:
         marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
         session = msgspec.structs.replace(session, marks=marks)
-    if name == "SessionStart":
-        _follow_conversation(writing, agent, event)
-        if agent.fork_of is not None and session.number == 1 and event.get("source") == "resume":
-            event = {**event, "source": "startup"}  # another's conversation, but a goal of its own
-    if name == "PermissionRequest" and agent.mode == "headless":
+    told: Mapping[str, Any] = event
+    if moment is HookMoment.SESSION_START:
+        _follow_conversation(writing, agent, dialect.conversation(event))
+        if agent.fork_of is not None and session.number == 1:
+            told = dialect.fork_started(event)
+    if moment is HookMoment.PERMISSION and agent.mode == "headless":
         return session  # it asks over its output, and may have its answer before the hook speaks
-    seen = dialect.from_hook(event, at=at, session=session.number)
+    seen = dialect.from_hook(told, at=at, session=session.number)
     if seen is not None:
-        if name == "SessionStart":
+        if moment is HookMoment.SESSION_START:
             seen = dialect.resumed(seen, rows.observations(writing.connection, agent.uid))
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
@@ -151,35 +151,26 @@ def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None
     writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 
-def _denial(event: Mapping[str, Any]) -> PolicyDecision:
+def _denial(dialect: Dialect, event: Mapping[str, Any]) -> PolicyDecision:
     """What was denied, whole: a person may want to allow exactly that."""
-    asked, answered = event.get("asked"), event.get("answered")
-    said = answered.get("hookSpecificOutput") if isinstance(answered, Mapping) else None
-    said = said if isinstance(said, Mapping) else {}
-    decision = said.get("decision")
-    message = decision.get("message") if isinstance(decision, Mapping) else None
-    shown = {
-        "by": event.get("by"),
-        "hook": said.get("hookEventName"),
-        "reason": said.get("permissionDecisionReason") or message,
-    }
+    asked, answered = event.get("asked"), dialect.read_answer(event.get("answered"))
+    shown = {"by": event.get("by"), "hook": answered.hook, "reason": answered.reason}
     if not isinstance(asked, Mapping):
         return PolicyDecision(**shown, asked=asked)
     called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
     return PolicyDecision(**shown, **called)
 
 
-def _follow_conversation(writing: Writing, agent: Agent, event: Mapping[str, Any]) -> None:
+def _follow_conversation(writing: Writing, agent: Agent, conversation: str | None) -> None:
     """A person who types /clear goes on in a new conversation; that is the one to resume."""
-    said = event.get("session_id")
     now = rows.agent(writing.connection, agent.uid)
-    if now is None or not isinstance(said, str) or not _UUID.fullmatch(said):
+    if now is None or conversation is None:
         return
-    if agent.fork_of is not None and PurePath(agent.fork_of).stem == said:
+    if agent.fork_of is not None and PurePath(agent.fork_of).stem == conversation:
         return  # a fork starts by naming the conversation that it takes over, not its own
-    if said != now.conversation:
-        rows.change_agent(writing, agent.uid, conversation=said)
-        writing.emit(AgentConversation(now=said), repo=agent.repo, agent=agent.uid)
+    if conversation != now.conversation:
+        rows.change_agent(writing, agent.uid, conversation=conversation)
+        writing.emit(AgentConversation(now=conversation), repo=agent.repo, agent=agent.uid)
 
 
 def _cut(value: Any) -> Any:

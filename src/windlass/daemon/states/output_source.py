@@ -21,6 +21,8 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
 from windlass.core.events import OutputGarbage
+from windlass.core.policy import tool_calls
+from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.sessions import OUTPUT
 from windlass.core.states import Observation
 from windlass.daemon.kernel.context import Context
@@ -38,8 +40,8 @@ _RIGHT_AFTER_A_HOOK = ("turn_failed", "interrupted")
 """So does a turn end that takes one call too many, and no hook of its own tells of that."""
 _BOUNDARIES = (LineKind.BEGINNING, LineKind.REQUEST, LineKind.RESULT)
 """Where a turn begins, waits for us, or ends."""
-Decide = Callable[[Agent, Mapping[str, Any]], Mapping[str, Any]]
-"""Given a tool call, says `{"behavior": "allow"}` or `{"behavior": "deny", "message": ...}`."""
+Decide = Callable[[Agent, ToolCall | None], Decision]
+"""Decides about a call of an agent; None is what asks permission and is no call."""
 
 
 class Printed(NamedTuple):
@@ -178,7 +180,7 @@ class OutputSource:
         asked = dialect.permission_asked(line)
         if asked is None:
             return
-        call = {"hook_event_name": "PermissionRequest", **asked, "cwd": agent.workspace}
+        call = tool_calls.read({**asked, "cwd": agent.workspace})
         answer = dialect.permission_line(line, self._decide(agent, call))
         folder = self._context.folders.session(agent.uid, session.number)
         with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer

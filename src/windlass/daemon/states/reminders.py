@@ -12,9 +12,11 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from windlass import drivers
 from windlass.core import crew, events, reasons, states
 from windlass.core.config import NudgeSettings
 from windlass.core.crew import Agent
+from windlass.core.dialect import HookMoment
 from windlass.core.errors import WindlassError
 from windlass.core.events import AgentState, Hook, NudgesOver
 from windlass.core.ids import RepoId, Uid
@@ -26,7 +28,7 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import from_windlass, notices
 from windlass.store import mailbox, rows
-from windlass.store.store import Writing
+from windlass.store.store import Event, Writing
 
 log = logging.getLogger(__name__)
 
@@ -91,10 +93,18 @@ def _is_reminder(message: mail.Message) -> bool:
 def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """When an agent said that it was done or waited, and when a person typed something."""
     changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
-    prompts = rows.events(connection, agent=uid, kind=Hook.kind_of("UserPromptSubmit"), last=_BACK)
     claims = [event for event in changes if _is_claim(events.read(AgentState, event))]
-    others = [e for e in prompts if "[sent by " not in str(events.read(Hook, e).prompt or "")]
-    return [Moment(event.at, "other") for event in (*claims, *others)]
+    return [Moment(event.at, "other") for event in (*claims, *_typed(connection, uid))]
+
+
+def _typed(connection: sa.Connection, uid: Uid) -> list[Event]:
+    """The prompts that came from a person, not from a message of somebody's."""
+    agent = rows.agent(connection, uid)
+    if agent is None:
+        return []
+    kind = Hook.kind_of(drivers.dialect(agent.driver).hook_names[HookMoment.PROMPT])
+    prompts = rows.events(connection, agent=uid, kind=kind, last=_BACK)
+    return [e for e in prompts if "[sent by " not in str(events.read(Hook, e).prompt or "")]
 
 
 def _is_claim(change: AgentState) -> bool:

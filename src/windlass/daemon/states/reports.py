@@ -15,9 +15,11 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from windlass import drivers
 from windlass.core import crew, events, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
+from windlass.core.dialect import HookMoment
 from windlass.core.errors import WindlassError
 from windlass.core.events import (
     AgentReported,
@@ -123,8 +125,8 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
         return
     if is_idle(after.state, reason) and reminders.tried(writing.connection, after.uid):
         return  # a reminder set it going: who is told of that is decided by how many there were
-    stop = Hook.kind_of("Stop")
-    said = rows.events(writing.connection, after=since, agent=after.uid, kind=stop, last=1)
+    ends = Hook.kind_of(drivers.dialect(after.driver).hook_names[HookMoment.TURN_END])
+    said = rows.events(writing.connection, after=since, agent=after.uid, kind=ends, last=1)
     if said and reports.is_said(report):
         words = str(events.read(Hook, said[0]).last_assistant_message or "")
         report = msgspec.structs.replace(report, said=words)

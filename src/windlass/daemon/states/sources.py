@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import psutil
 
 from windlass import drivers
-from windlass.api.verbs import Caller
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
@@ -20,7 +18,7 @@ from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import session_request
 from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.mail.delivery import Delivery
-from windlass.daemon.policy.decisions import Decisions
+from windlass.daemon.policy import decisions
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.states.output_source import OutputSource, Printed
@@ -45,9 +43,10 @@ class Sources:
         self._budgets = budgets
         self._fetcher = fetcher
         self._delivery = delivery
-        self._output_source = OutputSource(context, costs, self._decide)
+        self._output_source = OutputSource(
+            context, costs, partial(decisions.decide_for_agent, context)
+        )
         self._screen_source = ScreenSource(context)
-        self._decisions = Decisions(context)
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """Returns how much a headless session has printed by now."""
@@ -111,11 +110,6 @@ class Sources:
             and o.reason.kind == "tool_called"
             for o in seen
         )
-
-    def _decide(self, agent: Agent, call: Any) -> Mapping[str, Any]:
-        answer = self._decisions.decide(Caller(agent.uid), call)
-        decided = answer.get("hookSpecificOutput", {}).get("decision")
-        return decided or {"behavior": "deny", "message": "nobody is there to be asked"}
 
 
 def _newest_below(pid: int) -> str | None:
