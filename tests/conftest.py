@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
@@ -12,6 +13,12 @@ pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
 from tests.support.ground import Ground, grounded  # noqa: E402 - after the line above
 
 pytest_plugins = ["tests.support.folder_times"]
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy machine")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background: what a test starts would inherit it, and be deaf to Ctrl-C.

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.claude import screen
@@ -91,7 +91,6 @@ def test_rule_names_are_kebab_case_and_listed_in_the_docs() -> None:
         assert f"`{rule}`" in page
 
 
-@settings(deadline=None)
 @given(ANY)
 def test_no_text_is_too_odd_to_be_read(text: str) -> None:
     seen = read(text)
@@ -100,14 +99,12 @@ def test_no_text_is_too_odd_to_be_read(text: str) -> None:
     assert "\n" not in seen.evidence
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_no_bytes_are_too_odd_to_be_read(data: bytes) -> None:
     assert isinstance(read(data.decode(errors="replace")).state, State)
     assert isinstance(read(data.decode(errors="surrogateescape")).state, State)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(sorted(EXPECTED)), st.lists(st.sampled_from(["", " ", "\x1b[0m"]), max_size=60)
 )
@@ -122,7 +119,6 @@ def test_a_colour_within_the_end_of_a_line_makes_no_second_line() -> None:
     assert read(text.replace("\r\n", "\r\x1b[31m\n")) == read(text)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(EXPECTED)), st.data())
 def test_colours_change_nothing(name: str, data: st.DataObject) -> None:
     text = text_of(name)
@@ -136,7 +132,6 @@ def test_colours_change_nothing(name: str, data: st.DataObject) -> None:
     assert read(painted) == read(text)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(WHOLE), SCROLLBACK)
 def test_nothing_above_a_whole_screen_matters(name: str, above: list[str]) -> None:
     text = text_of(name)

@@ -347,7 +347,6 @@ POLICIES = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(CALLS, POLICIES)
 def test_a_denied_pattern_always_wins_and_what_nobody_allowed_is_denied(
     one: ToolCall, rules: Policy
@@ -360,7 +359,6 @@ def test_a_denied_pattern_always_wins_and_what_nobody_allowed_is_denied(
         assert permitted or decision.verdict == "deny"
 
 
-@settings(deadline=None)
 @given(CALLS, PATTERNS)
 def test_a_pattern_that_allows_a_call_denies_it_on_the_other_list(
     one: ToolCall, pattern: str
@@ -474,7 +472,6 @@ EVENTS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(event=EVENTS, rules=POLICIES)
 def test_malformed_input_is_denied_and_never_crashes(event: dict[str, Any], rules: Policy) -> None:
     found = tool_calls.read(event)
@@ -493,7 +490,6 @@ def test_what_is_no_call_is_none(event: dict[str, Any]) -> None:
     assert found is None or (found.tool == event["tool_name"] and found.input == {})
 
 
-@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_shell_lines_are_never_too_odd(line: str, content: str) -> None:
     line_policy.suggestions(line, [content])
