@@ -99,6 +99,31 @@ def test_a_stop_leaves_nothing_and_may_come_too_early_or_twice(house: House) -> 
     assert house.stop(program) == ()
 
 
+def test_a_tool_that_the_program_runs_is_seen_until_the_session_ends(house: House) -> None:
+    program = house.program()
+    assert house.sessions.newest_tool(program.folder) is None
+    house.start(program)
+    assert house.sessions.newest_tool(program.folder) is None
+    program.run_sleep("1000")
+    until(lambda: "sleep 1000" in (house.sessions.newest_tool(program.folder) or ""))
+    house.stop(program)
+    assert house.sessions.newest_tool(program.folder) is None
+
+
+def test_a_session_of_which_a_process_was_stopped_by_a_signal_is_seen_to_be(house: House) -> None:
+    program = house.program()
+    assert not house.sessions.is_suspended(program.folder)
+    house.start(program, "headless")
+    assert not house.sessions.is_suspended(program.folder)
+    program.run_sleep("1000")
+    until(lambda: house.sessions.newest_tool(program.folder) is not None)
+    assert not house.sessions.is_suspended(program.folder)
+    program.suspend()
+    until(lambda: house.sessions.is_suspended(program.folder))
+    house.stop(program)
+    assert not house.sessions.is_suspended(program.folder)
+
+
 def test_a_screen_shows_what_the_program_draws_and_the_log_keeps_it(house: House) -> None:
     program = house.program()
     house.start(program)

@@ -16,7 +16,7 @@ from windlass.core.ports import Sessions
 from windlass.core.session_launch import Launch, Mode
 
 _PROGRAM = """
-import os, select, sys
+import os, select, signal, subprocess, sys
 control = os.open(sys.argv[1], os.O_RDWR)
 received = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 ready = select.poll()
@@ -29,7 +29,12 @@ while True:
             word, _, rest = data.decode().partition(" ")
             if word == "end":
                 sys.exit(int(rest))
-            os.write(1, rest.encode())
+            elif word == "run":
+                tool = subprocess.Popen(["sleep", rest])
+            elif word == "suspend":
+                tool.send_signal(signal.SIGSTOP)
+            else:
+                os.write(1, rest.encode())
         elif data:
             os.write(received, data)
         else:
@@ -54,6 +59,12 @@ class Program(Protocol):
 
     def end(self, code: int) -> None:
         """Has it end."""
+
+    def run_sleep(self, seconds: str) -> None:
+        """Has it start `sleep` for so long."""
+
+    def suspend(self) -> None:
+        """Has it stop its `sleep` by a signal, as a shell does with a job."""
 
     def received(self) -> bytes:
         """What it has read by now."""
@@ -86,6 +97,14 @@ class Real:
     def end(self, code: int) -> None:
         """Ends with that code."""
         self._tell(f"end {code}")
+
+    def run_sleep(self, seconds: str) -> None:
+        """Starts it."""
+        self._tell(f"run {seconds}")
+
+    def suspend(self) -> None:
+        """Stops it."""
+        self._tell("suspend ")
 
     def received(self) -> bytes:
         """What it wrote into its file."""
@@ -123,6 +142,14 @@ class Fake:
     def end(self, code: int) -> None:
         """Ends with that code."""
         self._sessions[self.name].end(code)
+
+    def run_sleep(self, seconds: str) -> None:
+        """Says that it runs."""
+        self._sessions[self.name].tool = f"sleep {seconds} (pid 1)"
+
+    def suspend(self) -> None:
+        """Says that it is stopped."""
+        self._sessions[self.name].suspended = True
 
     def received(self) -> bytes:
         """What it was given."""

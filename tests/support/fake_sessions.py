@@ -38,6 +38,10 @@ class FakeSession:
         self.screen = ""
         self.unkillable: tuple[str, ...] = ()
         """The processes that no signal ends, while the test wants that."""
+        self.tool: str | None = None
+        """The process that the program started last, while it runs."""
+        self.suspended = False
+        """Whether the program is stopped by a signal."""
         self.facts = Facts(alive=True)
         self._clock = clock
         self._last_line = ""
@@ -186,6 +190,16 @@ class FakeSessions:
     def find_server_again(self, folder: Path) -> bool:  # noqa: ARG002 - it is never lost
         """Returns false: nothing was lost."""
         return False
+
+    def newest_tool(self, folder: Path) -> str | None:
+        """Returns the tool that the test has run."""
+        session = self._started.get(folder)
+        return session.tool if session and session.alive else None
+
+    def is_suspended(self, folder: Path) -> bool:
+        """Returns whether the test has stopped it."""
+        session = self._started.get(folder)
+        return session is not None and session.alive and session.suspended
 
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session of that folder runs."""

@@ -150,6 +150,12 @@ class Sessions(Protocol):
     def find_server_again(self, folder: Path) -> bool:
         """Returns whether the terminal that a living session is in could be reached again."""
 
+    def newest_tool(self, folder: Path) -> str | None:
+        """Returns the process that the program of a session started last, if one runs."""
+
+    def is_suspended(self, folder: Path) -> bool:
+        """Returns whether a session is stopped by a signal: it goes on later where it was."""
+
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session would read what is written to it."""
 

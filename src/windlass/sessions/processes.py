@@ -1,4 +1,4 @@
-"""What runs for a session or a workspace: stopping it, listing it, running a command.
+"""What runs for a session or a workspace: stopping it, looking at it, running a command.
 
 Owns the marker that sessions carry; how a tree of processes is ended is in `tree`.
 """
@@ -10,7 +10,6 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-import msgspec
 import psutil
 
 from windlass.core.errors import WindlassError
@@ -29,14 +28,8 @@ MARKER = "WINDLASS_SESSION"
 
 _RUN_MARKER = "WINDLASS_RUN"
 _TAIL_BYTES = 4000
-
-
-class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """A process below an agent CLI."""
-
-    pid: int
-    name: str
-    started_at: float
+_SHOWN = 80
+"""Characters of a tool's command line."""
 
 
 def stop(
@@ -67,22 +60,38 @@ def stop(
     return report
 
 
-def below(folder: Path) -> list[Process]:
-    """Lists what lives below the agent CLI of a session: its tools, servers, background shells."""
-    holder = record.read_holder(folder)
-    if holder is None or holder.living() is None:
-        return []
-    listed = []
-    program = boxed.program(holder.child) if holder.child else None
+def newest_tool(folder: Path) -> str | None:
+    """Describes the process that was started last below the agent CLI of a session."""
+    newest, started = None, 0.0
+    for process in _family(folder)[1:]:
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and process.create_time() >= started:
+                newest, started = process, process.create_time()
+    if newest is None:
+        return None
     with contextlib.suppress(psutil.Error):
-        for process in psutil.Process(holder.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if process.pid == program or boxed.is_wrapper(process.pid):
-                    continue
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    started = process.create_time()
-                    listed.append(Process(pid=process.pid, name=process.name(), started_at=started))
-    return listed
+        return f"{' '.join(newest.cmdline())[:_SHOWN]} (pid {newest.pid})"
+    return None
+
+
+def is_suspended(folder: Path) -> bool:
+    """Says whether the agent CLI of a session, or a process below it, is stopped by a signal."""
+    for process in _family(folder):
+        with contextlib.suppress(psutil.Error):
+            if process.status() == psutil.STATUS_STOPPED:
+                return True
+    return False
+
+
+def _family(folder: Path) -> list[psutil.Process]:
+    """The agent CLI of a session and every process below it; nothing once it has ended."""
+    holder = record.read_holder(folder)
+    if holder is None or holder.child is None or holder.living() is None:
+        return []
+    with contextlib.suppress(psutil.Error):
+        program = psutil.Process(boxed.program(holder.child))
+        return [program, *program.children(recursive=True)]
+    return []
 
 
 def end_run(mark: str) -> StopReport:

@@ -124,6 +124,14 @@ class TmuxSessions:
         """Ends the session and proves its whole process tree gone; see `processes.stop`."""
         return processes.stop(folder=folder, name=name, marker=marker, grace=grace, tmux=self.tmux)
 
+    def newest_tool(self, folder: Path) -> str | None:
+        """Describes what runs below the agent CLI; see `processes.newest_tool`."""
+        return processes.newest_tool(folder)
+
+    def is_suspended(self, folder: Path) -> bool:
+        """Says whether the program or a process of it is stopped; see `processes.is_suspended`."""
+        return processes.is_suspended(folder)
+
     def is_open(self, folder: Path) -> bool:
         """Says whether a headless session would read what is written to it."""
         return streams.is_open(folder)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
-import psutil
 
 from windlass import drivers
 from windlass.core.crew import Agent
@@ -20,7 +19,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.core.states import IDLE
 from windlass.daemon.kernel import line_reader
-from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset
 from windlass.daemon.launch import keyboard, session_request
 from windlass.daemon.mail import receipts
@@ -180,15 +179,9 @@ class Confirmation:
         return "the session is idle and has not had it"
 
     def _is_held_up(self, recipient: AgentSession) -> bool:
-        """Whether a process of the session is stopped: it goes on where it was, and hears then."""
+        """Whether the session is stopped by a signal: it goes on where it was, and hears then."""
         folder = self._context.folders.session(recipient.agent.uid, recipient.session.number)
-        pid = self._context.sessions.facts(folder, session_name(recipient.agent)).child_pid
-        try:
-            program = psutil.Process(pid) if pid else None
-            family = [program, *program.children(recursive=True)] if program else []
-            return any(process.status() == psutil.STATUS_STOPPED for process in family)
-        except psutil.Error:
-            return False  # it has just ended, which is told of elsewhere
+        return self._context.sessions.is_suspended(folder)
 
 
 def offer_again(writing: Writing, message: Message, why: str) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from functools import partial
-
-import psutil
 
 from windlass import drivers
 from windlass.core.crew import Agent
@@ -14,7 +11,7 @@ from windlass.core.reasons import Reason
 from windlass.core.sessions import OUTPUT, SCREEN
 from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel import file_stat
-from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
 from windlass.daemon.launch.clones import CommitFetcher
 from windlass.daemon.mail.delivery import Delivery
@@ -78,8 +75,8 @@ class Sources:
         """A tool's process that lives while its call is open, or something printed lately."""
         folder = self._context.folders.session(agent.uid, session.number)
         if self._tool_is_open(agent.uid, session):
-            facts = self._context.sessions.facts(folder, session_name(agent))
-            if facts.child_pid and (tool := _newest_below(facts.child_pid)):
+            tool = self._context.sessions.newest_tool(folder)
+            if tool is not None:
                 return Reason(kind="tool_running", text=tool)
         printed = SCREEN if agent.mode == "live" else OUTPUT
         quiet = self._context.clock.now() - file_stat.written_at(folder / printed)
@@ -110,12 +107,3 @@ class Sources:
             and o.reason.kind == "tool_called"
             for o in seen
         )
-
-
-def _newest_below(pid: int) -> str | None:
-    with contextlib.suppress(psutil.Error):
-        below = psutil.Process(pid).children(recursive=True)
-        if below:
-            newest = max(below, key=lambda process: process.create_time())
-            return f"{' '.join(newest.cmdline())[:80]} (pid {newest.pid})"
-    return None
