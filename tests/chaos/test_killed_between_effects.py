@@ -22,13 +22,13 @@ from windlass.daemon.agents.spawn import Spawns
 pytestmark = pytest.mark.slow
 
 NOTHING: Any = None
-ENDING = Endings(NOTHING, NOTHING, NOTHING)
+ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING)
 OPERATIONS = {
     operation.kind: operation
     for operation in (
-        Spawns(NOTHING, NOTHING, NOTHING).operation(),
+        Spawns(NOTHING, NOTHING, NOTHING, NOTHING).operation(),
         ENDING.operation(),
-        Merges(NOTHING, ENDING).operation(),
+        Merges(NOTHING, NOTHING, ENDING).operation(),
         Restores(NOTHING, NOTHING).operation(),
     )
 }

@@ -43,7 +43,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             interrupts=services.interrupts,
             notes=services.notes,
         ),
-        views.routes(context, services.agent_views),
+        views.routes(context, services.agent_views, services.fetcher),
         person.routes(
             context,
             services.agent_views,

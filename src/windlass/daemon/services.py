@@ -15,7 +15,7 @@ from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.launch.clones import CommitFetcher
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
 from windlass.daemon.mail.answer import Answers
@@ -47,10 +47,10 @@ class Services:
         budgets = Budgets(context, self.intents)
         sources = Sources(context, self.costs, budgets, self.fetcher, self.delivery)
         self.watcher = AgentWatcher(context, sources)
-        life = SessionLife(context, sockets, self.watcher.try_to_look)
-        self.endings = Endings(context, sockets, life)
-        self.spawns = Spawns(context, life, self.endings)
-        self.merges = Merges(context, self.endings)
+        life = SessionLife(context, sockets, self.fetcher, self.watcher.try_to_look)
+        self.endings = Endings(context, sockets, self.fetcher, life)
+        self.spawns = Spawns(context, self.fetcher, life, self.endings)
+        self.merges = Merges(context, self.fetcher, self.endings)
         self.restores = Restores(context, sockets)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
@@ -64,7 +64,7 @@ class Services:
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
-        self.agent_views = AgentViews(context)
+        self.agent_views = AgentViews(context, self.fetcher)
         self.intents.add(
             (
                 self.spawns.operation(),

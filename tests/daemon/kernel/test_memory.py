@@ -28,7 +28,7 @@ EMPTIED_ELSEWHERE = {
     "mail/delivery.py _waiting": "of hooks that wait",
     "mail/delivery.py _busy": "of mail that is watched",
     "spend/budgets.py _pausing": "of pauses under way",
-    "launch/clones.py _under_way": "of fetches under way",
+    "launch/commit_fetcher.py _under_way": "of fetches under way",
 }
 
 

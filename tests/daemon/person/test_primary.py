@@ -21,6 +21,7 @@ from windlass.core.person.briefing import REMINDER
 from windlass.core.states import State
 from windlass.daemon.kernel import person_files
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import questions
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person import primary_hooks
@@ -39,7 +40,7 @@ class Desk:
         self.store = context.store
         self.root = context.folders.home / "shop"
         self.armed = True
-        views, questions = AgentViews(context), Questions(context)
+        views, questions = AgentViews(context, CommitFetcher(context)), Questions(context)
         self._primary = Primary(context, views, questions, lambda _: self.armed)
 
     def agent(self, name: str, state: State = State.RUNNING) -> Path:

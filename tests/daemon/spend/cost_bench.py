@@ -18,6 +18,7 @@ from windlass.core.crew import Agent
 from windlass.core.ids import Uid
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.spend.costs import ConversationSource, Costs
 from windlass.store import rows, spending
 from windlass.store.rows import Session
@@ -79,7 +80,9 @@ class Bench:
     def session(self, agent: Agent, number: int) -> Session:
         """A session of an agent, begun as the daemon does, and running."""
         if number > 1:
-            SessionLife(self.context, NoSockets(), lambda _: None).begin(agent)
+            SessionLife(
+                self.context, NoSockets(), CommitFetcher(self.context), lambda _: None
+            ).begin(agent)
         else:
             first = Session(agent=agent.uid, number=1, marker=f"marker-{agent.uid}")
             self.store.write(lambda w: whole_rows.put_session(w, first))

@@ -20,6 +20,7 @@ from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import session_name
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.spend import budgets
 from windlass.daemon.spend.budgets import Budgets
 from windlass.store import rows
@@ -47,7 +48,7 @@ def running(bench: Bench, agent: Agent) -> Budgets:
 
 
 def judging(bench: Bench) -> Budgets:
-    life = SessionLife(bench.context, NoSockets(), lambda _: None)
+    life = SessionLife(bench.context, NoSockets(), CommitFetcher(bench.context), lambda _: None)
     steering = PauseResume(bench.context, life)
     return Budgets(bench.context, Intents(bench.context, steering.operations()))
 

@@ -13,6 +13,7 @@ from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import session_name
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.spend.disk import Disk
 from windlass.store import rows
 
@@ -27,7 +28,7 @@ def overgrown(bench: Bench) -> tuple[Disk, Agent, FakeSession]:
     bench.context.folders.agent(fox.uid).mkdir(parents=True)
     start(bench, fox)
     assert isinstance(bench.context.sessions, FakeSessions)
-    life = SessionLife(bench.context, NoSockets(), lambda _: None)
+    life = SessionLife(bench.context, NoSockets(), CommitFetcher(bench.context), lambda _: None)
     intents = Intents(bench.context, PauseResume(bench.context, life).operations())
     session = bench.context.sessions[session_name(fox)]
     return Disk(bench.context, intents), fox, session

@@ -20,7 +20,7 @@ from windlass.core.policy.tool_calls import Decision
 from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import clones
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.states.output_source import OutputSource, Printed
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.store import rows
@@ -118,19 +118,20 @@ def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_chang
 ) -> None:
     (context.folders.home / "shop" / ".git" / "HEAD").touch()
     fox, _ = agent(context, isolation="box")
+    fetcher = CommitFetcher(context)
     tried = []
     for second in range(300):
         clock.time = NOW + second
-        clones.try_to_fetch_commits(context, fox)
-        if context.failed_fetches[UID].at == clock.time:
+        fetcher.try_to_fetch(fox)
+        if fetcher.failures[UID].at == clock.time:
             tried.append(second)
     assert tried == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
     git_dir = Path(fox.workspace) / ".git"
     git_dir.mkdir()
     (git_dir / "packed-refs").touch()
-    clones.try_to_fetch_commits(context, fox)
-    assert context.failed_fetches[UID].at == clock.time
-    assert context.failed_fetches[UID].pause == 1.0
+    fetcher.try_to_fetch(fox)
+    assert fetcher.failures[UID].at == clock.time
+    assert fetcher.failures[UID].pause == 1.0
     told = context.store.read(lambda c: rows.events(c, kind="branch.stuck", limit=100))
     assert len(told) == 1  # always for the same reason
 

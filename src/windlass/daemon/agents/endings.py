@@ -30,7 +30,8 @@ from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
-from windlass.daemon.launch import boxes, clones, project_commands
+from windlass.daemon.launch import boxes, project_commands
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository, salvage, workspaces
 from windlass.store import rows
@@ -41,9 +42,12 @@ from windlass.store.store import Writing
 class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
-    def __init__(self, context: Context, sockets: AgentSockets, life: SessionLife) -> None:
+    def __init__(
+        self, context: Context, sockets: AgentSockets, fetcher: CommitFetcher, life: SessionLife
+    ) -> None:
         self._context = context
         self._sockets = sockets
+        self._fetcher = fetcher
         self._life = life
 
     def steps(self) -> tuple[Step, ...]:
@@ -113,7 +117,7 @@ class Endings:
             if agent.branch is None or repos.is_gone(repo):
                 continue
             try:
-                with clones.fetching_halted(self._context, agent):
+                with self._fetcher.halted(agent):
                     remove(agent, repo)
             except WindlassError as error:
                 kept = work.data.get("trash", {}).get(agent.uid)

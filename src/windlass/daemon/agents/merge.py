@@ -24,7 +24,8 @@ from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.kernel.lookup import Scope
-from windlass.daemon.launch import boxes, clones
+from windlass.daemon.launch import boxes
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, merges, repository, status
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -38,8 +39,9 @@ UNPROVEN = "unproven: no gate"
 class Merges:
     """The operation `merge`, the request that begins it, and the check that precedes it."""
 
-    def __init__(self, context: Context, ending: Endings) -> None:
+    def __init__(self, context: Context, fetcher: CommitFetcher, ending: Endings) -> None:
         self._context = context
+        self._fetcher = fetcher
         self._ending = ending
 
     def operation(self) -> Operation:
@@ -197,9 +199,9 @@ class Merges:
 
     def _fetch_both(self, agent: Agent, into: str) -> None:
         """Fetches what both sides committed in boxes into the repository."""
-        clones.fetch_commits(self._context, agent)
+        self._fetcher.fetch(agent)
         if (target := self._boxed_on(agent, into)) is not None:
-            clones.fetch_commits(self._context, target)
+            self._fetcher.fetch(target)
 
     def _rehearse(self, git: Repository, plan: MergePlan, agent: Agent, into: str) -> None:
         merges.rehearse(git, plan, box=self._box(agent, into))

@@ -26,7 +26,8 @@ from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import boxes, clones, instructions
+from windlass.daemon.launch import boxes, instructions
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.launch.session_request import session_request
 from windlass.daemon.policy import decisions
 from windlass.daemon.states import observations, output_source
@@ -55,9 +56,12 @@ Look = Callable[[Uid], None]
 class SessionLife:
     """Records, starts and stops the sessions of agents."""
 
-    def __init__(self, context: Context, sockets: AgentSockets, look: Look) -> None:
+    def __init__(
+        self, context: Context, sockets: AgentSockets, fetcher: CommitFetcher, look: Look
+    ) -> None:
         self._context = context
         self._sockets = sockets
+        self._fetcher = fetcher
         self._look = look
 
     def begin(self, agent: Agent) -> Agent:
@@ -140,7 +144,7 @@ class SessionLife:
         self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
         self._look(agent.uid)  # what it said and spent last
         boxes.clear(self._context, agent)
-        clones.try_to_fetch_commits(self._context, agent)
+        self._fetcher.try_to_fetch(agent)
 
     def give_up(self, agent: Agent, why: str) -> None:
         """Records that the session that was begun last could not be started."""

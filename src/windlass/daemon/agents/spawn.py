@@ -37,6 +37,7 @@ from windlass.daemon.launch import (
     session_request,
 )
 from windlass.daemon.launch.boxes import Choice
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets
 from windlass.git import repository, runner, workspaces
@@ -49,8 +50,11 @@ from windlass.store.store import Writing
 class Spawns:
     """The operation `spawn` and the request that begins it."""
 
-    def __init__(self, context: Context, life: SessionLife, endings: Endings) -> None:
+    def __init__(
+        self, context: Context, fetcher: CommitFetcher, life: SessionLife, endings: Endings
+    ) -> None:
         self._context = context
+        self._fetcher = fetcher
         self._life = life
         self._endings = endings
 
@@ -101,7 +105,7 @@ class Spawns:
                 scope, parent, lookup.live(context, scope), doing="start agents for"
             )
         if parent is not None:
-            clones.fetch_commits(context, parent)
+            self._fetcher.fetch(parent)
         fork_of = self._fork(scope, request.get("fork"), driver)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = scripts.chosen(request, repo, driver, scope.caller)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import uuid
 from pathlib import Path
-from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
@@ -87,19 +86,6 @@ class Folders:
         return self.home / "archive"
 
 
-class FailedFetch(NamedTuple):
-    """Why a clone's commits could not be fetched, how the clone was then, and when to try again."""
-
-    why: str
-    seen: object
-    at: float
-    pause: float
-
-    def holds(self, seen: object, now: float) -> bool:
-        """Whether another try would come too early; a clock that went back ends the pause."""
-        return seen == self.seen and 0 <= now - self.at < self.pause
-
-
 class Context:
     """What the services of one daemon share; built once, before any of them."""
 
@@ -125,10 +111,6 @@ class Context:
         self.env = env
         self.pools = Pools()
         self.memory = Memory(store)
-        self.fetched: dict[Uid, object] = self.memory.per_agent()
-        """The signature that each clone had when its commits were fetched last."""
-        self.failed_fetches: dict[Uid, FailedFetch] = self.memory.per_agent()
-        """The agents whose commits could not be fetched, and why."""
         self.locks = KeyedLocks()
         """Of agents, held by whoever ends, merges or steers them."""
 

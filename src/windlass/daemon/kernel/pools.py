@@ -49,7 +49,7 @@ POOLS = (
     Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
     Pool("context", 16, "mail.delivery", "mail that goes with the answer about a call, if quick"),
-    Pool("fetch", 16, "launch.clones", "a boxed clone each, whose commits are fetched"),
+    Pool("fetch", 16, "launch.commit_fetcher", "a boxed clone each, whose commits are fetched"),
     Pool("report", 4, "states.reports", "news of states, which git is asked for"),
     Pool("budget", 16, "spend.budgets", "an agent each that is paused because it spent too much"),
     Pool("notify", 4, "mail.notify_command", "the person's own program, once for each notice"),

@@ -13,7 +13,7 @@ from windlass.core.states import FADES_AFTER, Observation, Source
 from windlass.daemon.kernel import file_stat
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
-from windlass.daemon.launch.clones import CommitFetcher
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.policy import decisions
 from windlass.daemon.spend.budgets import Budgets

@@ -37,7 +37,8 @@ from windlass.core.printable import printable
 from windlass.core.states import State
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import clones, instructions, session_request
+from windlass.daemon.launch import instructions, session_request
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, status
 from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
@@ -50,8 +51,9 @@ _DOING = "look into"
 class AgentViews:
     """Shows who is there, in which state and why, and what has been done by whom."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, fetcher: CommitFetcher) -> None:
         self._context = context
+        self._fetcher = fetcher
 
     def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
         """Lists agents in the order of the tree."""
@@ -182,7 +184,7 @@ class AgentViews:
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
-        clones.try_to_fetch_commits(self._context, agent)
+        self._fetcher.try_to_fetch(agent)
         work = status.status(git, agent.workspace)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         tip = tip or repository.resolve(git, work.head or "")
@@ -195,7 +197,7 @@ class AgentViews:
         if request.get("history"):
             lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing=_DOING)
         if request.get("home") and agent.ended_at is None:
-            clones.try_to_fetch_commits(self._context, agent)
+            self._fetcher.try_to_fetch(agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         verdict = states.fold(seen, now=now)

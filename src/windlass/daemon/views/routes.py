@@ -15,6 +15,7 @@ from windlass.api.wire.trash import (
     TrashView,
 )
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.views import roles
 from windlass.daemon.views.agents import AgentViews
 from windlass.daemon.views.log import Log
@@ -26,9 +27,9 @@ _KEPT = Refusal("agents do not look into trash and archive")
 """What others left behind is none of an agent's business."""
 
 
-def routes(context: Context, agents: AgentViews) -> dict[str, Verb | Wait]:
+def routes(context: Context, agents: AgentViews, fetcher: CommitFetcher) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
-    screens, work, kept = Screens(context), Work(context), TrashArchive(context)
+    screens, work, kept = Screens(context), Work(context, fetcher), TrashArchive(context)
     return {
         "agents": Verb(wire.ListRequest, list[wire.AgentView], agents.agents, callers="both"),
         "archives": Verb(ArchiveRequest, list[ArchiveView], kept.archives, refusal=_KEPT),

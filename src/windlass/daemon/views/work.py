@@ -13,7 +13,8 @@ from windlass.core.crew import Agent
 from windlass.core.errors import NotFound
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import boxes, clones, session_request
+from windlass.daemon.launch import boxes, session_request
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, repository
 from windlass.git.repository import Repository
 from windlass.store import rows
@@ -24,15 +25,16 @@ _DOING = "look into"
 class Work:
     """Shows the workspaces of agents, and what is different in them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, fetcher: CommitFetcher) -> None:
         self._context = context
+        self._fetcher = fetcher
 
     def diff(self, caller: Caller, request: DiffRequest) -> DiffReply:
         """What an agent changed since its base, committed or not."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
         git = repos.git(repos.by_id(self._context, agent.repo))
-        clones.try_to_fetch_commits(self._context, agent)
+        self._fetcher.try_to_fetch(agent)
         base = self._fork_point(git, agent)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         gone = not Path(agent.workspace).is_dir()

@@ -1,0 +1,161 @@
+"""Commits of boxed agents, fetched from their clones into the repository's own `agent/<id>`.
+
+As soon as somebody looks, and within a second or so by themselves. A fetch that failed is tried
+again after ever longer pauses, or when its clone has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.events import BranchMoved, BranchStuck
+from windlass.core.ids import Uid
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.keyed_locks import KeyedLocks
+from windlass.daemon.launch import boxes, clones
+from windlass.git import homecoming
+from windlass.store import rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+_LONGEST_PAUSE = 60.0
+_PATIENCE = 2.0
+"""Seconds that somebody who has more to do waits for a fetch that is under way."""
+
+
+class FailedFetch(NamedTuple):
+    """Why a clone's commits could not be fetched, how the clone was then, and when to try again."""
+
+    why: str
+    seen: object
+    at: float
+    pause: float
+
+    def holds(self, seen: object, now: float) -> bool:
+        """Whether another try would come too early; a clock that went back ends the pause."""
+        return seen == self.seen and 0 <= now - self.at < self.pause
+
+
+class CommitFetcher:
+    """Fetches new commits of boxed agents into the repository, and refreshes what they see of it.
+
+    Each clone is fetched from in a thread of the pool, and once at a time: one that keeps git busy
+    for minutes holds up neither the others nor whoever looks at its agent.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._locks = KeyedLocks()
+        self._fetched: dict[Uid, object] = context.memory.per_agent()
+        """The signature that each clone had when its commits were fetched last."""
+        self.failures: dict[Uid, FailedFetch] = context.memory.per_agent()
+        """The agents whose commits could not be fetched, and why."""
+        self._under_way: set[Uid] = set()
+        self._guard = threading.Lock()
+
+    def keep_in_step(self) -> None:
+        """Begins to fetch everybody's commits, and shows them the repositories' refs."""
+        boxed = [a for a in self._context.store.read(rows.agents) if a.isolation == "box"]
+        for agent in boxed:
+            if agent.session > 0:
+                self.begin(agent)
+        for repo in {agent.repo for agent in boxed}:
+            try:
+                clones.refresh_mirror(self._context, repo)
+            except WindlassError as error:
+                log.warning("the mirror of %s is not in step: %s", repo, error.message)
+
+    def begin(self, agent: Agent) -> None:
+        """Has an agent's commits fetched soon, unless they are here or under way."""
+        if agent.isolation != "box" or agent.branch is None:
+            return
+        seen = homecoming.signature(agent.workspace, agent.branch)
+        if seen == self._fetched.get(agent.uid):
+            return
+        with self._guard:
+            if agent.uid in self._under_way:
+                return
+            self._under_way.add(agent.uid)
+        self._context.pools.begin("fetch", self._fetch_in_pool, agent)
+
+    def _fetch_in_pool(self, agent: Agent) -> None:
+        try:
+            self.try_to_fetch(agent)
+        finally:
+            with self._guard:
+                self._under_way.discard(agent.uid)
+
+    def fetch(self, agent: Agent) -> None:
+        """Fetches what a boxed agent committed into the repository; quick where nothing is new."""
+        if agent.isolation != "box" or agent.branch is None or agent.ended_at is not None:
+            return
+        seen = homecoming.signature(agent.workspace, agent.branch)
+        if seen == self._fetched.get(agent.uid):
+            return
+        repo = repos.by_id(self._context, agent.repo)
+        if repos.is_gone(repo):
+            return
+        with self._locks.holding([agent.uid]):
+            # It may have been fetched, or its branch removed, while we waited.
+            if seen == self._fetched.get(agent.uid) or not Path(agent.workspace).is_dir():
+                return
+            tip = homecoming.fetch(
+                repos.git(repo),
+                path=agent.workspace,
+                branch=agent.branch,
+                upload_pack=boxes.reading_prefix(self._context, agent),
+            )
+            self._fetched[agent.uid] = seen
+            self.failures.pop(agent.uid, None)
+        if tip is not None:
+            self._context.store.write(partial(_tell_of_commits, agent=agent, tip=tip))
+            clones.refresh_mirror(self._context, agent.repo)
+
+    def try_to_fetch(self, agent: Agent) -> None:
+        """Fetches for somebody who has more to do; what goes wrong is recorded, once.
+
+        Where that went wrong lately, and the clone is as it was, nothing is tried.
+        """
+        if agent.isolation != "box":
+            return
+        with self._locks.trying(agent.uid, within=_PATIENCE) as is_free:
+            if not is_free:
+                return  # it is under way, and takes long
+        seen = homecoming.signature(agent.workspace, agent.branch or "")
+        before = self.failures.get(agent.uid)
+        if before is not None and before.holds(seen, self._context.clock.now()):
+            return
+        try:
+            self.fetch(agent)
+        except WindlassError as error:
+            why, again = error.message, before is not None and before.seen == seen
+            pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0
+            self.failures[agent.uid] = FailedFetch(why, seen, self._context.clock.now(), pause)
+            if before is None or before.why != why:
+                self._tell_of_failure(agent, why)
+
+    @contextlib.contextmanager
+    def halted(self, agent: Agent) -> Iterator[None]:
+        """Keeps an agent's commits from being fetched meanwhile: its branch is being removed."""
+        with self._locks.holding([agent.uid]):
+            yield
+            self._fetched[agent.uid] = homecoming.signature(agent.workspace, agent.branch or "")
+
+    def _tell_of_failure(self, agent: Agent, why: str) -> None:
+        log.warning("the commits of %s cannot be fetched: %s", agent.id, why)
+        event = BranchStuck(id=agent.id, error=why)
+        self._context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
+
+
+def _tell_of_commits(writing: Writing, *, agent: Agent, tip: str) -> None:
+    writing.emit(BranchMoved(id=agent.id, tip=tip), repo=agent.repo, agent=agent.uid)
