@@ -66,6 +66,24 @@ def test_the_writer_goes_on_after_a_change_that_failed(store: Store) -> None:
     assert len(store.read(rows.repos)) == 1
 
 
+def test_a_change_that_would_wait_for_itself_is_refused(store: Store) -> None:
+    with pytest.raises(AssertionError, match="wait for it"):
+        store.write(lambda _: store.write(lambda _: None))
+    assert store.write(lambda _: "the writer goes on") == "the writer goes on"
+
+
+def test_a_change_that_would_be_told_how_things_were_before_it_is_refused(store: Store) -> None:
+    with pytest.raises(AssertionError, match="another question"):
+        store.write(lambda _: store.read(rows.repos))
+    assert store.read(rows.repos) == []
+
+
+def test_a_question_that_holds_a_connection_waits_for_no_second_one(store: Store) -> None:
+    with pytest.raises(AssertionError, match="another question"):
+        store.read(lambda _: store.read(rows.repos))
+    assert store.read(rows.repos) == []
+
+
 def test_many_threads_write_and_every_event_has_a_number_of_its_own(store: Store) -> None:
     def work(name: int) -> None:
         for count in range(20):

@@ -93,6 +93,7 @@ class Store:
         self._reached = reached
         self._reading = connections.reading(path)
         self._writing = connections.writing(path)
+        self._asking = threading.local()
         self._listeners: list[Listener] = []
         self._queue: queue.SimpleQueue[tuple[Write, Future[Any]] | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
@@ -164,7 +165,13 @@ class Store:
             self._listeners = [other for other in self._listeners if other is not listener]
 
     def write(self, change: Callable[[Writing], T]) -> T:
-        """Runs a change in one transaction on the writer's thread and waits for the commit."""
+        """Runs a change in one transaction on the writer's thread and waits for the commit.
+
+        A change writes with what it is given: one that asked here for another would wait for
+        itself.
+        """
+        if threading.current_thread() is self._writer:
+            raise AssertionError("a change asks the store for another one, and would wait for it")
         done: Future[T] = Future()
         self._queue.put((change, done))
         return done.result()
@@ -172,9 +179,12 @@ class Store:
     def read(self, question: Callable[[sa.Connection], T]) -> T:
         """Answers a question from one state of the database, whoever writes meanwhile.
 
-        A question holds a connection, of which there are only so many: it should neither wait for
-        anything nor ask the store another one.
+        A question holds a connection, of which there are only so many: it should not wait for
+        anything, and must not ask the store another one. Nor may a change, which would be told how
+        things were before it.
         """
+        if getattr(self._asking, "busy", False):
+            raise AssertionError("a question or a change asks the store another question")
         try:
             connection = self._reading.connect()
         except PoolExhausted:
@@ -182,8 +192,17 @@ class Store:
                 f"{self._path} is read by {connections.READERS} at once, and nobody is done",
                 "try again; if it stays like this, `wl daemon stop` and go on",
             ) from None
-        with connection:
+        with connection, self._alone():
             return question(connection)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuses further questions of this thread meanwhile."""
+        self._asking.busy = True
+        try:
+            yield
+        finally:
+            self._asking.busy = False
 
     def _write_all(self) -> None:
         while (job := self._queue.get()) is not None:
@@ -198,7 +217,7 @@ class Store:
                 done.set_result(result)
 
     def _commit(self, change: Write) -> tuple[Any, list[Event]]:
-        with self._writing.begin() as connection:
+        with self._writing.begin() as connection, self._alone():
             writing = Writing(connection, self._clock.now())
             result = change(writing)
         return result, writing.events

@@ -90,7 +90,8 @@ class Post:
 
     def arrives(self, number: str, route: Route = "rewake") -> None:
         """As if a conversation had told so."""
-        self.change(lambda w: receipts.delivered(w, self.message(number), route))
+        message = self.message(number)
+        self.change(lambda w: receipts.delivered(w, message, route))
 
     def lives(self, name: str, number: int = 1, **more: Any) -> Path:
         """Gives an agent a session that runs; returns its conversation."""

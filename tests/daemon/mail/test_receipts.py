@@ -72,8 +72,8 @@ def test_only_the_recipient_acknowledges_a_message_and_only_parties_answer_it(po
 def test_a_message_says_what_it_waits_for(post: Post, clock: Turned) -> None:
     (first,) = post.send("ann", "1")
     (second,) = post.send("ann", "2")
-    offered = an_offer(route="rewake", at=clock.now())
-    post.change(lambda w: mailbox.change(w, post.message(first["id"]), offer=offered))
+    message, offered = post.message(first["id"]), an_offer(route="rewake", at=clock.now())
+    post.change(lambda w: mailbox.change(w, message, offer=offered))
     post.put(msgspec.structs.replace(post.agent("ann"), state=State.ASKING))
     note = post.ask("message", message=first["id"])["note"]
     assert note.startswith("offered by rewake 0s ago, and not taken yet; ann is asking")
@@ -106,7 +106,8 @@ def test_what_was_offered_since_it_was_looked_at_does_not_expire(post: Post) -> 
 
 def test_mail_of_an_agent_that_ends_fails_with_a_reason(post: Post) -> None:
     (sent,) = post.send("ann")
-    post.change(lambda w: receipts.close_mail_of(w, post.agent("ann"), "kill"))
+    ann = post.agent("ann")
+    post.change(lambda w: receipts.close_mail_of(w, ann, "kill"))
     gone = post.message(sent["id"])
     assert (gone.state, gone.reason) == ("failed", "ann has ended: kill")
 

@@ -38,7 +38,8 @@ def told(post: Post, name: str) -> list[str]:
 def dies(post: Post, name: str) -> float:
     """Ends an agent as its ending does; returns when."""
     told = {"how": "killed", "by": "user", "stamp": "1", "agents": {name: name}}
-    post.change(lambda w: endings.close(w, post.agent(name), told))
+    agent = post.agent(name)
+    post.change(lambda w: endings.close(w, agent, told))
     ended = post.agent(name).ended_at
     assert ended is not None
     return ended
@@ -178,18 +179,19 @@ def test_what_the_person_says_to_itself_is_no_question(post: Post) -> None:
 def test_an_agent_that_comes_back_has_its_mail_and_its_question_again(post: Post) -> None:
     question = asks(post, "ann")
     waits, offered = (post.send("ann", text)[0]["id"] for text in ("one", "two"))
-    offer = an_offer()
-    post.change(lambda w: mailbox.change(w, post.message(offered), offer=offer))
+    message, offer = post.message(offered), an_offer()
+    post.change(lambda w: mailbox.change(w, message, offer=offer))
     seen = post.send("ann", "three")[0]["id"]
     post.arrives(seen)
     early = post.send("ann", "early", expires=0.0001)[0]["id"]
-    post.change(lambda w: receipts.expire(w, [post.message(early)]))
+    late = post.message(early)
+    post.change(lambda w: receipts.expire(w, [late]))
     ended = dies(post, "ann")
     assert [post.message(one).state for one in (question, waits, offered)] == [
         "expired", "failed", "failed",
     ]  # fmt: skip
-    post.put(msgspec.structs.replace(post.agent("ann"), ended_at=None))
-    post.change(lambda w: receipts.revive_mail_of(w, post.agent("ann"), ended))
+    ann = post.put(msgspec.structs.replace(post.agent("ann"), ended_at=None))
+    post.change(lambda w: receipts.revive_mail_of(w, ann, ended))
     back = [post.message(one) for one in (question, waits, offered, seen, early)]
     assert [one.state for one in back] == ["queued", "queued", "queued", "delivered", "expired"]
     assert back[2].offer == offer, "its conversation may have it"
