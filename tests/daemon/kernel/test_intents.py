@@ -14,6 +14,7 @@ from tests.support.contexts import REPO
 from windlass.core.errors import Conflict, Unavailable, UserError
 from windlass.core.events import Note
 from windlass.core.ids import Uid
+from windlass.daemon.kernel import intents
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress, give_up
 from windlass.daemon.kernel.intents import (
@@ -229,6 +230,17 @@ def test_an_intent_that_only_counts_its_steps_goes_on_by_the_list_of_then(
     newer = Release(context, "survey", "walls", "roof", "paint", counted=("walls", "roof", "paint"))
     newer.build()
     assert newer.log == ["survey", "paint"]
+
+
+def test_what_an_intent_stops_is_recorded_also_of_one_that_an_older_release_left(
+    context: Context,
+) -> None:
+    ann, bob = Uid("ann"), Uid("bob")
+    older = left_by(context, "walls", "roof", at="roof")
+    assert not intents.stops(older.intent(), ann)
+    newer = left_by(context, "walls", "roof", at="roof", stops=lambda _: [ann])
+    assert intents.stops(newer.intent(), ann)
+    assert not intents.stops(newer.intent(), bob)
 
 
 def test_a_count_beyond_the_list_of_then_is_reported(context: Context) -> None:

@@ -245,11 +245,13 @@ def test_a_session_that_ends_by_itself_and_badly_is_told(
     assert all("wl resume fox" in text for _, text in told(context))
 
 
-def test_a_session_that_we_end_is_no_news(context: Context) -> None:
+@pytest.mark.parametrize(("stopped", "notices"), [("fox", 0), ("owl", 1)])
+def test_a_session_that_we_end_is_no_news(context: Context, stopped: str, notices: int) -> None:
     fox = agent(context)
+    uid = fox.uid if stopped == "fox" else Uid(stopped)
     stop = Step("stop", lambda _: ends(context, fox, 143))
-    intents = Intents(context, (Operation("end", (stop,), lambda _: [], lambda _: {}),))
-    begun = IntentDraft(REPO, None, lambda _: {"agents": {fox.uid: fox.id}, "how": "kill"})
-    intents.perform("end", None, lambda: begun)
+    end = Operation("end", (stop,), lambda _: [], lambda _: {}, stops=lambda _: [uid])
+    begun = IntentDraft(REPO, None, lambda _: {"how": "kill"})
+    Intents(context, (end,)).perform("end", None, lambda: begun)
     assert state_of(context, fox) is State.STOPPED
-    assert told(context) == []
+    assert len(told(context)) == notices

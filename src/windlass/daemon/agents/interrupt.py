@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import InterruptReply
@@ -17,7 +15,7 @@ from windlass.daemon.agents import endings
 from windlass.daemon.agents.session_life import Look
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
+from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step, of_one_agent
 from windlass.daemon.launch import keyboard
 from windlass.store import rows
 
@@ -33,7 +31,9 @@ class Interrupts:
 
     def operation(self) -> Operation:
         """Its one step may be done twice: to stop a turn that is over does no harm."""
-        return Operation("interrupt", (Step("interrupt", self._interrupt),), _uids, _interrupted)
+        return Operation(
+            "interrupt", (Step("interrupt", self._interrupt),), of_one_agent, _interrupted
+        )
 
     def begin(self, caller: Caller, request: AgentRequest) -> IntentDraft:
         """Finds whose turn is to be stopped."""
@@ -84,7 +84,3 @@ class Interrupts:
 def _interrupted(work: RunningIntent) -> InterruptReply:
     agent = endings.still_live(work.context, Uid(work.data["uid"]))
     return {"id": agent.id, "state": agent.state}
-
-
-def _uids(data: Any) -> list[Uid]:
-    return [Uid(data["uid"])]

@@ -58,6 +58,7 @@ class Merges:
             ),
             locks=endings.uids_of,
             result=self._result,
+            stops=endings.uids_of,
         )
 
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:

@@ -21,7 +21,14 @@ from windlass.daemon.agents import endings
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
+from windlass.daemon.kernel.intents import (
+    IntentDraft,
+    Intents,
+    Operation,
+    RunningIntent,
+    Step,
+    of_one_agent,
+)
 from windlass.daemon.launch import boxes, clones
 from windlass.daemon.spend import budgets
 from windlass.daemon.states import observations
@@ -43,12 +50,19 @@ class PauseResume:
     def operations(self) -> tuple[Operation, ...]:
         """Pause stops the session and keeps everything; resume starts the next one."""
         return (
-            Operation("pause", (Step("stop", self._pause),), _uids, self._result),
+            Operation(
+                "pause",
+                (Step("stop", self._pause),),
+                of_one_agent,
+                self._result,
+                stops=of_one_agent,
+            ),
             Operation(
                 "resume",
                 (Step("workspace", self._ensure), Step("session", self._resume)),
-                _uids,
+                of_one_agent,
                 self._result,
+                stops=of_one_agent,
             ),
         )
 
@@ -181,7 +195,3 @@ def _take_back(writing: Writing, agent: Agent, why: str) -> None:
 
 def _cause(error: Exception) -> str:
     return error.message if isinstance(error, WindlassError) else str(error)
-
-
-def _uids(data: Any) -> list[Uid]:
-    return [Uid(data["uid"])]

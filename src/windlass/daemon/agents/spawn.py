@@ -27,7 +27,13 @@ from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
+from windlass.daemon.kernel.intents import (
+    IntentDraft,
+    Operation,
+    RunningIntent,
+    Step,
+    of_one_agent,
+)
 from windlass.daemon.launch import (
     boxes,
     clones,
@@ -67,8 +73,9 @@ class Spawns:
                 Step("setup", self._setup),
                 Step("session", self._session),
             ),
-            locks=lambda data: [Uid(data["uid"])],
+            locks=of_one_agent,
             result=self._result,
+            stops=of_one_agent,
         )
 
     def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:

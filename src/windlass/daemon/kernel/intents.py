@@ -36,6 +36,8 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_STOPS = "stops"
+"""The agents whose sessions an intent ends or starts anew, in its data."""
 
 
 class RunningIntent:
@@ -135,6 +137,8 @@ class Operation(NamedTuple):
     Its `version` rises when a release means something else by the data or by a step's name; then
     `upgrades` has the rule from the version before. Steps may be added and reordered without that.
     `counted` names the steps as the releases had them that only counted them, where that differs.
+    Of the agents that it `stops` no session fails by itself meanwhile: their intents say so in
+    their data, for whoever sees one end.
     """
 
     kind: str
@@ -144,17 +148,34 @@ class Operation(NamedTuple):
     version: int = 1
     upgrades: Mapping[int, Upgrade] = MappingProxyType({})
     counted: tuple[str, ...] = ()
+    stops: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
 
     def progress(self, intent: Intent) -> Progress:
         """Returns how far an intent is; raises where this release cannot know, or gives it up."""
         names = [step.name for step in self.steps]
-        return intent_upgrades.upgraded(
+        data, done = intent_upgrades.upgraded(
             intent,
             version=self.version,
             steps=names,
             counted=self.counted or names,
             upgrades=self.upgrades,
         )
+        return Progress(self.recorded(data), done)
+
+    def recorded(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Returns the data of an intent with what is recorded for everybody to see."""
+        stopped = self.stops(data)
+        return {**data, _STOPS: stopped} if stopped else data
+
+
+def of_one_agent(data: Mapping[str, Any]) -> list[Uid]:
+    """Returns the one agent that an operation's data name."""
+    return [Uid(data["uid"])]
+
+
+def stops(intent: Intent, agent: Uid) -> bool:
+    """Returns whether an open intent ends the session of an agent, or starts it anew."""
+    return agent in intent.data.get(_STOPS, ())
 
 
 class IntentDraft(NamedTuple):
@@ -179,7 +200,7 @@ def set_out(writing: Writing, operation: Operation, key: str, begin: IntentDraft
         kind=operation.kind,
         repo=begin.repo,
         caller=begin.caller,
-        data=begin.prepare(writing),
+        data=operation.recorded(begin.prepare(writing)),
         step=0,
         status="open",
         created_at=writing.now,
@@ -285,19 +306,19 @@ class Intents:
             if operation is None:
                 raise intent_upgrades.unknown(work.intent, "nothing here does that")
             progress = operation.progress(work.intent)
+            locks = operation.locks(progress.data)
         except Conflict as error:
             self._report(work, error)
             raise
         except GivenUp:
             raise self._give_up(self._operations[work.intent.kind], work) from None
-        try:
-            locks = operation.locks(progress.data)
         except Exception as error:
             failure = _defect("its data", error)
             self._report(work, failure)
             raise failure from error
         with self._context.locks.holding(locks), self._unrecorded_if_open(work, locks):
-            if (progress.done, operation.version) != (work.intent.done, work.intent.version):
+            known = Progress(work.intent.data, work.intent.done)
+            if (progress, operation.version) != (known, work.intent.version):
                 work.take_over(progress, operation.version)
             if work.intent.error is not None:
                 raise self._fail(operation, work)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -17,12 +16,10 @@ from windlass.core.mail.notices import Type
 from windlass.core.mail.reports import Report
 from windlass.core.reasons import Reason
 from windlass.core.states import State
+from windlass.daemon.kernel import intents
 from windlass.store import noticeboard, rows
 from windlass.store.noticeboard import ENDED, SUPERSEDED, Notice, Unread
 from windlass.store.store import Writing
-
-_STOPPING = ("end", "merge", "pause", "resume", "spawn")
-"""Where one of these is under way, its session was not ended by itself."""
 
 
 def on_message(writing: Writing, message: Message) -> None:
@@ -152,10 +149,4 @@ def _failed_by_itself(writing: Writing, agent: Agent) -> bool:
 def is_nobodys_doing(writing: Writing, agent: Agent) -> bool:
     """Whether nothing that we do at the moment ends the session of an agent."""
     under_way = rows.open_intents(writing.connection)
-    return not any(
-        intent.kind in _STOPPING and agent.uid in _concerned(intent.data) for intent in under_way
-    )
-
-
-def _concerned(data: dict[str, Any]) -> set[str]:
-    return {str(data.get("uid")), *data.get("agents", ())}
+    return not any(intents.stops(intent, agent.uid) for intent in under_way)
