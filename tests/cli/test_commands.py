@@ -357,7 +357,8 @@ def test_who_goes_below_what_is_configured_is_told(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     known = {"isolation": {"value": configured}, "roles.worker.isolation": {"value": own}}
-    new.run(Told(new, "--isolation", asked, "x", spawn=lambda _: MADE, config=lambda _: known))
+    config = {"settings": known, "problems": []}
+    new.run(Told(new, "--isolation", asked, "x", spawn=lambda _: MADE, config=lambda _: config))
     out = capsysbinary.readouterr().out.decode()
     assert said in out if said else "went before" not in out
 

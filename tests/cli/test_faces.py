@@ -70,7 +70,12 @@ def test_a_shell_is_offered_what_fits(typed: list[str], offered: list[str]) -> N
 _KNOWN = {
     "agents": [{"id": "fox"}, {"id": "owl"}],
     "archives": [{"id": "old"}],
-    "config": {"driver": {"value": "claude"}, "permissions.worker.allow": {"value": ["Read"]}},
+    "config": {
+        "settings": {
+            "driver": {"value": "claude"},
+            "permissions.worker.allow": {"value": ["Read"]},
+        },
+    },
     "drivers": [{"name": "claude"}, {"name": "standin"}],
     "repos": [{"id": "here"}],
     "trash": [{"id": "fox-1"}],

@@ -195,6 +195,22 @@ def test_a_broken_configuration_is_named_with_its_file(ground: Ground) -> None:
     assert "max_agents" in ground.wl(*NEW, "x").failed(3).err
 
 
+def test_a_wrong_configuration_is_shown_with_what_is_wrong_and_mended(ground: Ground) -> None:
+    file = ground.folder / "repo" / ".windlass" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('drvier = "standin"\nmax_agents = "many"\n')
+    listed = ground.wl("config", "list").failed(3)
+    assert "max_agents" in listed.out
+    assert f"{file}: unknown key 'drvier' (did you mean 'driver'?)" in listed.err
+    assert f"{file}: max_agents" in listed.err
+    got = ground.wl("config", "get", "driver", "--json").failed(3)
+    assert got.json() == "claude"
+    assert "still wrong" in ground.wl("config", "set", "model", "m").ok().out
+    assert "drvier is gone" in ground.wl("config", "remove", "drvier").ok().out
+    assert "still wrong" not in ground.wl("config", "set", "max_agents", "3").ok().out
+    ground.wl("config", "list").ok()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "entry"),
     [

@@ -58,7 +58,7 @@ def set_up(ask: Asker, ground: Ground) -> None:
     assert ask("init", accept=True)["made"]
     assert ask("repo.add", repo=".")["root"] == ask("repos")[0]["root"]
     assert ask("whoami")["role"] == "person"
-    assert "driver" in ask("config")
+    assert "driver" in ask("config")["settings"]
     ask("config.set", config_key="max_agents", value="9")
     ask("config.add", config_key="permissions.worker.allow", value="Bash(make:*)")
     ask("config.remove", config_key="permissions.worker.allow", value="Bash(make:*)")

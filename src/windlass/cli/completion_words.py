@@ -202,7 +202,7 @@ def _entries(_: _Position) -> list[str]:
 
 
 def _keys(_: _Position) -> list[str]:
-    return list(_asked("config"))
+    return list(_configured())
 
 
 def _repos(_: _Position) -> list[str]:
@@ -214,8 +214,13 @@ def _settings(place: _Position) -> list[str]:
     key = place.before[0]
     if key.rpartition(".")[2] == "driver":
         return _drivers(place)
-    held = dict(_asked("config")).get(key, {}).get("value")
+    held = _configured().get(key, {}).get("value")
     return [str(item) for item in held] if isinstance(held, list) else _literals(key)
+
+
+def _configured() -> dict[str, Any]:
+    known: dict[str, Any] = dict(_asked("config")).get("settings", {})
+    return known
 
 
 def _literals(key: str) -> list[str]:

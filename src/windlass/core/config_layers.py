@@ -117,14 +117,20 @@ def problems(layer: Mapping[str, Any], origin: str) -> list[Problem]:
 
 
 def without(layer: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    """A layer without some keys, and without tables of these names."""
+    """A layer without some keys, without tables of these names, and those that it empties.
+
+    A table may stand where none belongs: what is left of it would not be valid either.
+    """
 
     def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        return {
-            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
-            for key, item in part.items()
-            if f"{prefix}{key}" not in keys
-        }
+        left: dict[str, Any] = {}
+        for key, item in part.items():
+            if f"{prefix}{key}" in keys:
+                continue
+            kept = cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
+            if kept != {} or item == {}:
+                left[key] = kept
+        return left
 
     return cut(layer, "")
 
@@ -141,7 +147,7 @@ def _leaves(layer: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tu
 def _problem(path: Path, item: Any, origin: str) -> ConfigError | None:
     """What is wrong with what a layer has in one place."""
     key = ".".join(path)
-    if item == {} and _is_table(path):
+    if item == {} and is_table(path):
         return None
     if config.about(key) is None or any("." in part for part in path):
         return ConfigError(f"{origin}: unknown key {key!r}", config.near(key))
@@ -156,7 +162,7 @@ def _problem(path: Path, item: Any, origin: str) -> ConfigError | None:
     return None
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
     """Whether a table of that name may stand in a file."""
     if path[0] in config_roles.TABLES:
         return len(path) <= 2

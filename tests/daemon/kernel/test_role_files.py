@@ -146,7 +146,7 @@ def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, 
 
     verbs.set(person, request("roles.reviewer.model", "small"))  # type: ignore[arg-type]
     verbs.add(person, request("permissions.reviewer.allow", "Read"))  # type: ignore[arg-type]
-    listed = verbs.view(person, {"cwd": str(shop)})
+    listed = verbs.view(person, {"cwd": str(shop)})["settings"]
     assert listed["roles.reviewer.model"]["value"] == "small"
     assert listed["permissions.reviewer.allow"]["value"] == ["Read"]
     assert "roles.reviewer.driver" not in listed

@@ -47,6 +47,21 @@ class ConfigView(TypedDict):
     about: str
 
 
+class ConfigProblem(TypedDict):
+    """What is wrong in a file of the configuration, and what to do; no key: with all of it."""
+
+    key: str
+    message: str
+    hint: str
+
+
+class ConfigReply(TypedDict):
+    """The keys that were asked for, by name, and everything that is wrong and passed over."""
+
+    settings: dict[str, ConfigView]
+    problems: list[ConfigProblem]
+
+
 class WhoamiReply(TypedDict):
     """Who is asking, from where, and which daemon answers."""
 

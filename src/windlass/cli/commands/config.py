@@ -7,6 +7,7 @@ from typing import Any
 
 from windlass.cli import render
 from windlass.cli.call import Call
+from windlass.core.errors import ConfigError
 
 EXAMPLES = (
     "wl config list",
@@ -42,24 +43,48 @@ def run(call: Call) -> int:
     """Runs the verb that was given."""
     args = call.args
     if args.verb in (None, "list"):
-        settings = call.ask("config")
+        reply = call.ask("config")
+        settings = reply["settings"]
         call.data({key: setting["value"] for key, setting in settings.items()})
         if not call.json:
             lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in settings.items()]
             render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
+        _refuse_wrong(reply["problems"])
         return 0
     if args.verb == "get":
-        settings = call.ask("config", config_key=args.key)
-    else:
-        value = getattr(args, "value", None)
-        settings = call.ask(f"config.{args.verb}", config_key=args.key, value=value, user=args.user)
-    value = settings[args.key]["value"]
-    call.data(value)
-    if args.verb == "get":
+        reply = call.ask("config", config_key=args.key)
+        value = reply["settings"][args.key]["value"]
+        call.data(value)
         call.say(_shown(value))
-    else:
-        call.tell(f"{args.key} = {_shown(value)}")
+        _refuse_wrong(reply["problems"])
+        return 0
+    value = getattr(args, "value", None)
+    reply = call.ask(f"config.{args.verb}", config_key=args.key, value=value, user=args.user)
+    _tell_changed(call, reply)
     return 0
+
+
+def _tell_changed(call: Call, reply: dict[str, Any]) -> None:
+    """Says what a key is now, and what else is to be mended."""
+    key = call.args.key
+    setting = reply["settings"].get(key)
+    call.data(setting and setting["value"])
+    call.tell(f"{key} = {_shown(setting['value'])}" if setting else f"{key} is gone")
+    for problem in reply["problems"]:
+        call.tell(f"still wrong: {_worded(problem)}")
+
+
+def _refuse_wrong(problems: list[dict[str, str]]) -> None:
+    """Raises what is wrong, after what there is has been shown."""
+    if not problems:
+        return
+    keys = [problem["key"] for problem in problems if problem["key"]]
+    mend = f"wl config remove {keys[0]}; with --global in your own file" if keys else ""
+    raise ConfigError("\n    ".join(map(_worded, problems)), mend)
+
+
+def _worded(problem: dict[str, str]) -> str:
+    return f"{problem['message']} ({problem['hint']})" if problem["hint"] else problem["message"]
 
 
 def _shown(value: Any) -> str:

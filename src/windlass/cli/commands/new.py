@@ -159,7 +159,7 @@ def _overridden(call: Call, made: dict[str, Any]) -> list[str]:
     asked = call.args.isolation
     if asked is None or made["isolation"] == "box":
         return []
-    known = call.ask("config")
+    known = call.ask("config")["settings"]
     usual_role = [] if made["role"] == "manager" else ["worker"]
     own = [f"roles.{role}.isolation" for role in (made["role"], *usual_role)]
     key = next((key for key in own if key in known and known[key]["value"]), "isolation")

@@ -6,7 +6,7 @@ import threading
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -18,6 +18,7 @@ from windlass.core.config_layers import Layer, Problem, Usable
 from windlass.core.errors import ConfigError, NotFound, UserError
 
 PROJECT_FILE = ".windlass/config.toml"
+Names: TypeAlias = tuple[str, ...]
 changing = threading.RLock()
 """Held from reading a file to replacing it: two changes at once would lose one."""
 
@@ -95,15 +96,44 @@ def remove(path: Path, key: str) -> None:
 
 def _remove(path: Path, key: str) -> None:
     document = _document(path)
-    table: Any = document
-    *parents, last = key.split(".")
-    for part in parents:
-        table = table.get(part, {}) if isinstance(table, dict) else {}
-    if not isinstance(table, dict) or last not in table:
+    place = _place(document, key)
+    if place is None or not _may_go(path, document, key):
         config.require_key(key)
         raise NotFound(f"{key} is not set in {path}", "`wl config list` says where a value is from")
-    del table[last]
+    _delete(document, place)
     _replace(path, document)
+
+
+def _place(table: Mapping[str, Any], key: str) -> Names | None:
+    """Where a key stands, name by name; a name in quotes may have dots of its own."""
+    if key in table:
+        return (key,)
+    for name, item in table.items():
+        below = key.removeprefix(f"{name}.")
+        if below != key and isinstance(item, dict) and (rest := _place(item, below)):
+            return (name, *rest)
+    return None
+
+
+def _may_go(path: Path, document: tomlkit.TOMLDocument, key: str) -> bool:
+    """Whether a key is one of ours, or all that stands there is wrong: no table goes by mistake."""
+    if config.about(key) is not None:
+        return True
+    wrong = tuple(f"{problem.key}." for problem in _problems(path, document))
+    held = [leaf for leaf in config.flatten(document.unwrap()) if f"{leaf}.".startswith(f"{key}.")]
+    return all(f"{leaf}.".startswith(wrong) for leaf in held)
+
+
+def _delete(table: Any, place: Names) -> None:
+    """Takes out what stands in a place, and the tables around it that are none of ours if empty."""
+    holders = [table]
+    for name in place[:-1]:
+        holders.append(holders[-1][name])
+    del holders[-1][place[-1]]
+    for depth in range(len(place) - 1, 0, -1):
+        if holders[depth] or config_layers.is_table(place[:depth]):
+            return
+        del holders[depth - 1][place[depth - 1]]
 
 
 def _listed(path: Path, key: str) -> list[str]:
@@ -143,6 +173,8 @@ def _is_plain(path: Path) -> bool:
 def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", "mend that") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
     except RecursionError:
@@ -150,8 +182,11 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
+    if not path.is_file():
+        return tomlkit.document()
+    _parsed(path)
     try:
-        return tomlkit.parse(path.read_text()) if path.is_file() else tomlkit.document()
+        return tomlkit.parse(path.read_text())
     except TOMLKitError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
 

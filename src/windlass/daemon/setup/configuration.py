@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.setup import ConfigRequest, ConfigView
+from windlass.api.wire.setup import ConfigProblem, ConfigReply, ConfigRequest, ConfigView
 from windlass.core import config, config_roles
+from windlass.core.config_layers import Usable
 from windlass.core.errors import UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
@@ -18,24 +19,30 @@ class Configuration:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def view(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
-        """The value in force of every key or of one, and which file it comes from."""
+    def view(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
+        """The value in force of every key or of one, and which file it comes from.
+
+        Beside something wrong as well: who is to mend it has to see what there is.
+        """
         root = lookup.root(self._context, caller, request)
         home = self._context.folders.home
-        inforce = settings.load(home, root)
+        known = settings.usable(home, root)
         origins = settings.origins(home, root)
         wanted = request.get("config_key")
-        keys = [config.require_key(wanted)] if wanted else dict.fromkeys([*config.ABOUT, *origins])
+        keys = [_known_key(known, wanted)] if wanted else dict.fromkeys([*config.ABOUT, *origins])
         return {
-            key: {
-                "value": config.value(inforce, key),
-                "origin": origins.get(key, "default"),
-                "about": config.about(key) or "",
-            }
-            for key in keys
+            "settings": {
+                key: ConfigView(
+                    value=config.value(known.config, key),
+                    origin=origins.get(key, "default"),
+                    about=config.about(key) or "",
+                )
+                for key in keys
+            },
+            "problems": _problems(known),
         }
 
-    def set(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
+    def set(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
         """Gives a key a value."""
         key, path = self._target(caller, request)
         if config.is_list(key):
@@ -55,7 +62,7 @@ class Configuration:
         settings.put(path, key, value)
         return self.view(caller, request)
 
-    def add(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
+    def add(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
         """Adds a value to a list."""
         key, path = self._target(caller, request)
         if not config.is_list(key):
@@ -63,19 +70,42 @@ class Configuration:
         settings.add(path, key, request.get("value", ""))
         return self.view(caller, request)
 
-    def remove(self, caller: Caller, request: ConfigRequest) -> dict[str, ConfigView]:
-        """Takes a value from a list, or a key from the file."""
-        key, path = self._target(caller, request)
+    def remove(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
+        """Takes a value from a list, or a key from the file, also one that should not be there."""
         value = request.get("value")
-        if value is None:
-            settings.remove(path, key)
+        if value is not None:
+            key, path = self._target(caller, request)
+            settings.take(path, key, value)
             return self.view(caller, request)
-        settings.take(path, key, value)
-        return self.view(caller, request)
+        key, path = request.get("config_key", ""), self._file(caller, request)
+        settings.remove(path, key)
+        if config.about(key) is not None:
+            return self.view(caller, request)
+        root = lookup.root(self._context, caller, request)
+        known = settings.usable(self._context.folders.home, root)
+        return {"settings": {}, "problems": _problems(known)}
 
     def _target(self, caller: Caller, request: ConfigRequest) -> tuple[str, Path]:
         """The key that is meant, and the file that it is to be changed in."""
         key = config.require_key(request.get("config_key", ""))
+        return key, self._file(caller, request)
+
+    def _file(self, caller: Caller, request: ConfigRequest) -> Path:
         root = lookup.root(self._context, caller, request)
         user = request.get("user", False)
-        return key, settings.file(self._context.folders.home, root, user=user)
+        return settings.file(self._context.folders.home, root, user=user)
+
+
+def _known_key(known: Usable, key: str) -> str:
+    """Returns a key that exists; of one that stands in a file all the same, says in which."""
+    for problem in known.problems:
+        if problem.key == key and config.about(key) is None:
+            raise problem.error
+    return config.require_key(key)
+
+
+def _problems(known: Usable) -> list[ConfigProblem]:
+    return [
+        ConfigProblem(key=problem.key, message=problem.error.message, hint=problem.error.hint)
+        for problem in known.problems
+    ]

@@ -20,17 +20,15 @@ def routes(context: Context) -> dict[str, Verb | Wait]:
     configuration, repositories = Configuration(context), Repositories(context)
     machine = Machine(context)
     return {
-        "config": Verb(
-            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.view, callers="both"
-        ),
+        "config": Verb(wire.ConfigRequest, wire.ConfigReply, configuration.view, callers="both"),
         "config.add": Verb(
-            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.add, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, configuration.add, refusal=_CONFIGURE
         ),
         "config.remove": Verb(
-            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.remove, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, configuration.remove, refusal=_CONFIGURE
         ),
         "config.set": Verb(
-            wire.ConfigRequest, dict[str, wire.ConfigView], configuration.set, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, configuration.set, refusal=_CONFIGURE
         ),
         "doctor": Verb(wire.DriversRequest, wire.DoctorReply, machine.doctor, callers="both"),
         "drivers": Verb(
