@@ -18,15 +18,34 @@ def chosen(ground: Ground, *flags: str, env: dict[str, str] | None = None) -> st
 
 
 def test_flag_variable_role_project_and_user_name_the_driver_in_this_order(ground: Ground) -> None:
-    ground.wl("config", "set", "driver", "of-user", "--global").ok()
+    (ground.state / "config.toml").write_text("driver = 'of-user'\n")
     assert chosen(ground) == "of-user"
-    ground.wl("config", "set", "driver", "of-project").ok()
+    project = ground.folder / "repo" / ".windlass" / "config.toml"
+    project.parent.mkdir()
+    project.write_text("driver = 'of-project'\n")
     assert chosen(ground) == "of-project"
-    ground.wl("config", "set", "roles.worker.driver", "of-role").ok()
+    project.write_text("driver = 'of-project'\n[roles.worker]\ndriver = 'of-role'\n")
     assert chosen(ground) == "of-role"
     assert chosen(ground, "--manager") == "of-project"
     assert chosen(ground, env={"WINDLASS_DRIVER": "of-shell"}) == "of-shell"
     assert chosen(ground, "--driver", "of-flag", env={"WINDLASS_DRIVER": "of-shell"}) == "of-flag"
+
+
+def test_a_driver_that_is_not_there_is_refused_with_those_that_are_before_anything_begins(
+    ground: Ground,
+) -> None:
+    refused = ground.wl("new", "--driver", "nonsense", "x").failed(5)
+    assert "no driver named 'nonsense'" in refused.err
+    assert "known: claude, standin" in refused.err
+    assert ground.agents() == []
+    assert ground.git("branch", "--list", "agent/*") == ""
+    for key in ("driver", "roles.worker.driver", "roles.auditor.driver"):
+        refused = ground.wl("config", "set", key, "nonsense").failed(3)
+        assert f"{key}: no driver named 'nonsense'" in refused.err
+        assert "known: claude, standin" in refused.err
+    assert not (ground.folder / "repo" / ".windlass" / "config.toml").exists()
+    ground.wl("config", "set", "roles.worker.driver", "standin").ok()
+    ground.wl("config", "set", "roles.worker.driver", "").ok()
 
 
 def test_without_a_word_it_is_claude_and_a_missing_one_comes_with_its_install_line(

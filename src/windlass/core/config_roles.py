@@ -157,6 +157,12 @@ def fallbacks(key: str) -> list[str]:
     return [key, *usual, *([] if last in WIDER else [last])]
 
 
+def names_driver(key: str) -> bool:
+    """Whether a key holds the agent CLI of a role."""
+    table, _, rest = key.partition(".")
+    return table == "roles" and rest.endswith(".driver")
+
+
 def widens(key: str, value: Any) -> bool:
     """Whether this value of a key lets agents of a role do more, which only a person may say."""
     last = key.rpartition(".")[2]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.setup import ConfigProblem, ConfigReply, ConfigRequest, ConfigView
 from windlass.core import config, config_roles
 from windlass.core.config_layers import Usable
-from windlass.core.errors import UserError
+from windlass.core.errors import ConfigError, UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 
@@ -53,6 +54,8 @@ class Configuration:
                 f"wl config set --global {key} VALUE",
             )
         value = config.parse(key, request.get("value", ""))
+        if key == "driver" or (value and config_roles.names_driver(key)):
+            _require_driver(key, value)
         if config_roles.widens(key, value) and not request.get("user"):
             raise UserError(
                 f"{key} = {str(value).lower()} counts only in your own configuration: a repository"
@@ -102,6 +105,14 @@ def _known_key(known: Usable, key: str) -> str:
         if problem.key == key and config.about(key) is None:
             raise problem.error
     return config.require_key(key)
+
+
+def _require_driver(key: str, name: str) -> None:
+    """Refuses the name of a driver that is not there, before `wl new` fails by it."""
+    if name not in drivers.known():
+        raise ConfigError(
+            f"{key}: no driver named {name!r}", f"known: {', '.join(drivers.known())}; `wl drivers`"
+        )
 
 
 def _problems(known: Usable) -> list[ConfigProblem]:
