@@ -14,13 +14,16 @@ import pytest
 from windlass.api import calls
 from windlass.cli.call import Call
 from windlass.cli.commands import (
+    daemon,
     demo,
     diff,
     doctor,
     drivers,
+    inbox,
     info,
     interrupt,
     kill,
+    log,
     look,
     merge,
     model,
@@ -304,6 +307,18 @@ def test_a_limit_that_limits_nothing_is_refused_before_anybody_is_asked(
 def test_a_number_of_turns_is_above_zero(number: str) -> None:
     with pytest.raises(UserError, match="max-turns"):
         Told(new, "--max-turns", number, "a goal")
+
+
+@pytest.mark.parametrize("number", ["-1", "many", "9" * 30, "1" * 5000])
+@pytest.mark.parametrize(
+    "words",
+    [(log, "-n"), (look, "fox", "-n"), (inbox, "--last"), (daemon, "logs", "--lines")],
+    ids=["log", "look", "inbox", "daemon"],
+)
+def test_a_number_of_lines_is_one_that_there_can_be(words: tuple[Any, ...], number: str) -> None:
+    module, *rest = words
+    with pytest.raises(UserError, match=r"is not a number of things to show|argument"):
+        Told(module, *rest, number)
 
 
 @pytest.mark.parametrize("port", ["99999999", "65536", "-1", "http"])

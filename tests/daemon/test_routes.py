@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 from tests.support.replies import ROUTES
 from tests.support.serving import Served, served
 
 from windlass.api.verbs import Caller, Verb, Wait
-from windlass.core.errors import Denied
+from windlass.api.wire.request import Whole
+from windlass.core.errors import Denied, UserError
 from windlass.daemon.kernel.requests import IntentVerb
 
 NOBODY: Any = None
@@ -196,6 +197,35 @@ def test_what_answers_a_verb_takes_and_gives_the_types_that_its_route_declares(n
     taken = [kind for key, kind in get_type_hints(begin).items() if key.endswith("request")]
     assert verb.request in taken or verb.request in get_args(taken[0])
     assert get_type_hints(result)["return"] == verb.reply
+
+
+def whole_numbers(kind: Any) -> Iterator[Any]:
+    """Every type of whole numbers in a type, as far as it says more than that it is one."""
+    if kind is int or (get_origin(kind) is Annotated and get_args(kind)[0] is int):
+        yield kind
+        return
+    for part in get_args(kind):
+        yield from whole_numbers(part)
+
+
+NUMBERS = [
+    (name, field, kind)
+    for name, verb in ROUTES.items()
+    for field, hint in get_type_hints(verb.request, include_extras=True).items()
+    for kind in whole_numbers(hint)
+]
+
+
+def test_every_whole_number_of_a_request_is_one_that_the_store_can_hold() -> None:
+    assert ("log", "after", Whole) in NUMBERS
+    assert [number for number in NUMBERS if number[2] != Whole] == []
+
+
+@pytest.mark.parametrize("number", [10**30, 1 << 63, -1, -(10**30)])
+@pytest.mark.parametrize("field", ["after", "last"])
+def test_a_number_that_makes_no_sense_is_refused_as_such(field: str, number: int) -> None:
+    with served(ROUTES) as real, pytest.raises(UserError, match=rf"malformed request.*{field}"):
+        real.ask("person", "log", {field: number})
 
 
 def answering(answer: Any) -> tuple[Any, Any]:

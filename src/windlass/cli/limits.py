@@ -1,4 +1,7 @@
-"""The limits that an agent can be given on the command line, checked before anybody is asked."""
+"""Numbers on the command line: limits of agents, and how much to show.
+
+Checked before anybody is asked.
+"""
 
 from __future__ import annotations
 
@@ -51,4 +54,15 @@ def turns(text: str) -> int:
         raise UserError(
             f"--max-turns {text!r} is not a number above 0", "for example --max-turns 30"
         )
+    return number
+
+
+def count(text: str) -> int:
+    """Reads how many of something are to be shown."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < _MOST:
+        raise UserError(f"{text[:40]!r} is not a number of things to show", "for example 100")
     return number

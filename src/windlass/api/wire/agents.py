@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
 from windlass.api.wire.trash import TrashLocation
 
 
@@ -28,7 +28,7 @@ class SpawnRequest(AnyRequest):
     isolation: NotRequired[Literal["auto", "required", "box", "hooks"] | None]
     network: NotRequired[Literal["host", "proxy", "none"] | None]
     fork: NotRequired[str | None]
-    max_turns: NotRequired[int | None]
+    max_turns: NotRequired[Whole | None]
     max_usd: NotRequired[float | None]
     max_seconds: NotRequired[float | None]
 

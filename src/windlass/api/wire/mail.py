@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
 
 
 class SendRequest(AnyRequest):
@@ -38,7 +38,7 @@ class InboxRequest(AgentRequest):
 
     all: NotRequired[bool]
     sent: NotRequired[bool]
-    last: NotRequired[int | None]
+    last: NotRequired[Whole | None]
     peek: NotRequired[bool]
     """Who only completes a word shows nobody anything: no receipt says that it was seen."""
 
@@ -66,7 +66,7 @@ class ReceiptsRequest(AnyRequest):
 class MailRequest(AnyRequest):
     """A waiting hook asks for mail; `arm` is its name, by which it asks again."""
 
-    session: int
+    session: Whole
     arm: str
 
 
@@ -90,13 +90,13 @@ class ListenRequest(AnyRequest):
     route: Literal["listen", "rewake"]
     listener: str
     timeout: NotRequired[float | None]
-    pid: NotRequired[int | None]
+    pid: NotRequired[Whole | None]
 
 
 class TakenRequest(AnyRequest):
     """Says that a waiter has what it was given."""
 
-    numbers: list[int]
+    numbers: list[Whole]
     listener: str
     route: Literal["listen", "rewake"]
 

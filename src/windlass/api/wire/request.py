@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypeAlias, TypedDict
+
+import msgspec
+
+Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""Every whole number of a request: one that the store can hold. JSON's have no end."""
 
 
 class AnyRequest(TypedDict):

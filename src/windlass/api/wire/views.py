@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
 
 
 class ListRequest(AnyRequest):
@@ -72,7 +72,7 @@ class WhyRequest(AnyRequest):
 class LookRequest(AgentRequest):
     """Shows an agent's screen; `lines` counts scrollback, None is all of it."""
 
-    lines: NotRequired[int | None]
+    lines: NotRequired[Whole | None]
     colour: NotRequired[bool]
 
 
@@ -87,8 +87,8 @@ class DiffRequest(AgentRequest):
 class LogRequest(AgentRequest):
     """Reads the log of an agent or of the repository."""
 
-    after: NotRequired[int]
-    last: NotRequired[int | None]
+    after: NotRequired[Whole]
+    last: NotRequired[Whole | None]
 
 
 class EventView(TypedDict):

@@ -9,6 +9,7 @@ from argparse import ArgumentParser
 from windlass import __version__
 from windlass.api import daemon_start, places
 from windlass.api.identity import IDENTITY
+from windlass.cli import limits
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound
 
@@ -28,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
     for name, text in about.items():
         verb = verbs.add_parser(name, help=text)
         if name == "logs":
-            verb.add_argument("--lines", "-n", type=int, default=100)
+            verb.add_argument("--lines", "-n", type=limits.count, default=100)
 
 
 def run(call: Call) -> int:

@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from windlass.cli import receipts
+from windlass.cli import limits, receipts
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
@@ -24,7 +24,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", help="whose; yours without")
     parser.add_argument("--all", action="store_true", help="also what is dealt with or failed")
     parser.add_argument("--sent", action="store_true", help="what it sent, not what it got")
-    parser.add_argument("--last", type=int, metavar="N", help="only the newest so many (200)")
+    parser.add_argument(
+        "--last", type=limits.count, metavar="N", help="only the newest so many (200)"
+    )
 
 
 def run(call: Call) -> int:

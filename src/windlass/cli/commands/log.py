@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 
 from windlass.api import calls
-from windlass.cli import render
+from windlass.cli import limits, render
 from windlass.cli.call import Call, write
 
 EXAMPLES = ("wl log", "wl log api", "wl log api --follow", "wl log --lines 500 --json")
@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Takes an agent and how much."""
     parser.add_argument("agent", nargs="?", help="an agent; without one, the whole repository")
     parser.add_argument("--follow", "-f", action="store_true", help="go on as things happen")
-    parser.add_argument("--lines", "-n", type=int, default=100, help="how many (100)")
+    parser.add_argument("--lines", "-n", type=limits.count, default=100, help="how many (100)")
 
 
 def run(call: Call) -> int:

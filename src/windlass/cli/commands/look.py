@@ -6,8 +6,8 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
+from windlass.cli import limits
 from windlass.cli.call import Call
-from windlass.core.errors import UserError
 
 EXAMPLES = (
     "wl look api",
@@ -22,7 +22,7 @@ _PERIOD = 1.0
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent and how much."""
     parser.add_argument("agent")
-    parser.add_argument("--lines", "-n", type=int, help="lines of scrollback to show too")
+    parser.add_argument("--lines", "-n", type=limits.count, help="lines of scrollback to show too")
     parser.add_argument("--all", action="store_true", help="the whole scrollback")
     parser.add_argument(
         "--follow", "-f", action="store_true", help="show again when it changes, until it ends"
@@ -32,8 +32,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Prints it, once or whenever it changes."""
-    if call.args.lines is not None and call.args.lines < 0:
-        raise UserError("--lines cannot be negative", "--all shows everything")
     shown = _screen(call, call.args.agent)
     call.data(shown)
     call.say(shown["screen"].rstrip())
