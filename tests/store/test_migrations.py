@@ -164,3 +164,32 @@ def test_a_table_of_somebody_elses_that_is_in_the_way_is_refused_and_kept(path: 
         store.open()
     store.close()
     assert old_stores.contents(path) == {"events": (["day"], [("wedding",)])}
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        ("'three'", "its schema is 'three'"),
+        ("''", "its schema is ''"),
+        ("x'00ff'", "its schema is b'"),
+        ("2.5", "its schema is 2.5"),
+        ("0.0001", "its schema is 0.0001"),
+        ("-1", "its schema is -1"),
+        ("1e300", "its schema is 1e"),
+        ("9223372036854775807", "made by a newer Windlass"),
+    ],
+)
+def test_a_number_of_the_schema_that_is_none_is_named_and_the_store_left_alone(
+    path: Path, number: str, said: str
+) -> None:
+    migrate(path)
+    execute(path, f"UPDATE schema_version SET version = {number}")  # noqa: S608 - the numbers above
+    before = path.read_bytes()
+    store = Store(path, clock=Stopped())
+    with pytest.raises(ConfigError) as refused:
+        store.open()
+    store.close()
+    assert said in refused.value.message
+    assert "untouched" in refused.value.hint
+    assert path.read_bytes() == before
+    assert list(path.parent.glob("backups/*")) == []

@@ -38,12 +38,21 @@ def version(connection: sa.Connection) -> int:
     """The schema of a database; 0 for one that is empty."""
     if not sa.inspect(connection).has_table(VERSION.name):
         return 0
-    return connection.execute(sa.select(VERSION.c.version)).scalar() or 0
+    number = connection.execute(sa.select(VERSION.c.version)).scalar()
+    return 0 if number is None else number
 
 
 def outdated(connection: sa.Connection, *, path: Path) -> int | None:
-    """The schema of a database that has to be changed; refuses one that a newer Windlass made."""
+    """The schema of a database that has to be changed; refuses one that this Windlass cannot."""
     schema = version(connection)
+    # SQLite keeps in a column of numbers whatever somebody writes there.
+    if not isinstance(schema, int) or schema < 0:
+        raise ConfigError(
+            f"{path} is not a usable database: its schema is {schema!r:.40},"
+            f" where a number up to {SCHEMA} should be",
+            "the file is untouched: put a copy of `backups` in its place, or move it away to start"
+            " anew (agents' work is in git, not in it)",
+        )
     if schema > SCHEMA:
         raise ConfigError(
             f"{path} was made by a newer Windlass (schema {schema}, this one knows {SCHEMA})",
