@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -161,6 +162,49 @@ def test_an_event_stream_that_cannot_be_is_refused_in_json(
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b" 40" in head.splitlines()[0]
     assert json.loads(body)["kind"] == said
+
+
+def _ended(process: int, *, within: float = 0.0) -> bool:
+    """Whether a process, watched by its descriptor, has ended by then."""
+    ends = select.poll()
+    ends.register(process, select.POLLIN)
+    return bool(ends.poll(within * 1000))
+
+
+def test_a_daemon_whose_lock_was_moved_away_has_ended_before_the_next_one_begins(
+    ground: Ground,
+) -> None:
+    ground.new("a1", STAY, {"await": "message"}, STAY)
+    ground.wait("a1", states="waiting")
+    pid = ground.daemon_pid()
+    assert pid is not None
+    watched = os.pidfd_open(pid)
+    (ground.state / "daemon.lock").rename(ground.folder / "moved")
+    second = ground.start("daemon", "run")
+    try:
+        until(lambda: ground.daemon_pid() == second.pid, what="the second daemon's lock")
+        assert _ended(watched)
+        assert ground.state_of("a1") == "waiting"
+        ground.wl("daemon", "stop").ok()
+    finally:
+        os.close(watched)
+        second.kill()
+        second.communicate()
+
+
+def test_a_daemon_whose_lock_was_deleted_ends_and_the_next_command_starts_one(
+    ground: Ground,
+) -> None:
+    ground.wl("list").ok()
+    pid = ground.daemon_pid()
+    assert pid is not None
+    watched = os.pidfd_open(pid)
+    (ground.state / "daemon.lock").unlink()
+    ground.wl("list").ok()
+    assert _ended(watched, within=20)
+    os.close(watched)
+    ground.wl("list").ok()
+    assert ground.daemon_pid() not in (None, pid)
 
 
 def test_a_folder_whose_name_is_not_utf8_is_named(ground: Ground) -> None:

@@ -62,8 +62,11 @@ _BETWEEN_LOOKS = 0.03
 class Daemon:
     """Everything that runs, and the event loop that it runs on."""
 
-    def __init__(self, context: Context, tmux: Tmux, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, context: Context, tmux: Tmux, loop: asyncio.AbstractEventLoop, *, lock: Lock
+    ) -> None:
         self._context = context
+        self._lock = lock
         self._tmux = tmux
         self._loop = loop
         loop.set_default_executor(NoDefault())
@@ -113,6 +116,7 @@ class Daemon:
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
             Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
+            Timer("whether the lock is in its place", 1.0, self._stop_without_lock),
         )
 
     async def stop(self) -> None:
@@ -129,6 +133,14 @@ class Daemon:
         self._services.reports.close()
         self._context.pools.close()
         self._leave_no_empty_server()  # on the loop, which has nothing else to do any more
+
+    def _stop_without_lock(self) -> None:
+        """Ends a daemon that nobody finds any more: commands could neither stop nor replace it."""
+        if not self._lock.is_in_place():
+            log.error(
+                "the lock of this daemon was moved away: it ends, the next command starts one"
+            )
+            self._loop.call_soon_threadsafe(self.stopping.set)
 
     def _find_tmux_again(self, live: list[Agent]) -> None:
         sessions, folders = self._context.sessions, self._context.folders
@@ -232,7 +244,7 @@ def run() -> int:
         clock = clocks.from_variable(os.environ.get(clocks.VARIABLE))
         note = {"version": __version__, "identity": IDENTITY, "socket": places.person_socket()}
         lock.take(note, clock)
-        asyncio.run(_serve(home, clock))
+        asyncio.run(_serve(home, clock, lock))
     except WindlassError as error:
         log.error("cannot start: %s", error.message)  # noqa: TRY400 - the cause is told, not traced
         _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
@@ -250,7 +262,7 @@ def run() -> int:
     return 0
 
 
-async def _serve(home: Path, clock: Clock) -> None:
+async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     loop = asyncio.get_running_loop()
     failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
     store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)
@@ -268,7 +280,7 @@ async def _serve(home: Path, clock: Clock) -> None:
         failpoints=failpoints,
         env=without_leaks(os.environ),
     )
-    daemon = Daemon(context, tmux, loop)
+    daemon = Daemon(context, tmux, loop, lock=lock)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stopping.set)
     await daemon.start()

@@ -16,6 +16,7 @@ import windlass.daemon
 from windlass.api import client, places
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.daemon_lock import Lock
 from windlass.daemon.kernel.pools import POOLS, THREADS, Pools
 from windlass.daemon.main import Daemon
 from windlass.sessions.tmux import Tmux
@@ -73,7 +74,9 @@ def test_a_daemon_at_work_has_no_thread_but_the_declared_ones(
 async def _kinds_at_work(context: Context, others: set[threading.Thread]) -> set[str]:
     """The threads of a daemon that has answered, waited, notified and run its timers."""
     tmux = Tmux(context.folders.home / "tmux")
-    daemon = Daemon(context, tmux, asyncio.get_running_loop())
+    lock = Lock(context.folders.home / "daemon.lock")
+    lock.take({}, context.clock)
+    daemon = Daemon(context, tmux, asyncio.get_running_loop(), lock=lock)
     await daemon.start()
     shop = str(context.folders.home / "shop")
     run = context.pools.run
@@ -91,6 +94,7 @@ async def _kinds_at_work(context: Context, others: set[threading.Thread]) -> set
     with pytest.raises(AssertionError, match=r"give it to one of kernel\.pools"):
         await asyncio.to_thread(kinds)
     await daemon.stop()
+    lock.release()
     return found
 
 

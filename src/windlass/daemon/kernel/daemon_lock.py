@@ -1,4 +1,8 @@
-"""One daemon per state folder: a lock that dies with its process, and a note of who holds it."""
+"""One daemon per state folder: locks that die with their process, and a note of who holds them.
+
+The folder is locked beside the file: a file can be moved away from under a daemon, and the next one
+would lock another of the same name and write to the same store.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from windlass.core.errors import ConfigError, Conflict
 from windlass.core.ports import Clock
 
 _PATIENCE = 0.5
+"""Whoever asks whether a daemon runs holds the file's lock for an instant, and is no daemon."""
+_PATIENCE_WITH_ONE_THAT_ENDS = 10.0
+"""Nobody but a daemon locks the folder: without its file it ends by itself, and is waited for."""
 
 
 class Lock:
@@ -20,35 +27,61 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: TextIO | None = None
+        self._folder: int | None = None
 
     def take(self, note: dict[str, Any], clock: Clock) -> None:
         """Takes the lock, or says who has it."""
         try:
             self._file = self._path.open("a+")
+            self._folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise ConfigError(
                 f"{self._path} cannot be written: {error.strerror}",
                 "set WINDLASS_HOME to a folder that you can write to",
             ) from None
-        if not _locked(self._file, clock.unscaled):
+        if not _locked(self._file.fileno(), _PATIENCE, clock.unscaled):
             self._file.seek(0)
             raise Conflict(
                 f"a daemon runs already: {self._file.read().strip()}", "`wl daemon status`"
+            )
+        if not _folder_locked(self._folder, clock.unscaled):
+            raise Conflict(
+                f"a daemon runs already, whose {self._path} was moved away",
+                "it should have ended by itself: `wl daemon logs` says what it does",
             )
         self._file.seek(0)
         self._file.truncate()
         self._file.write(json.dumps({"pid": os.getpid(), **note}) + "\n")
         self._file.flush()
 
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked is still the one that everybody else looks at."""
+        if self._file is None:
+            return False
+        try:
+            there = self._path.stat()
+        except OSError:
+            return False
+        return os.path.samestat(there, os.fstat(self._file.fileno()))
+
     def release(self) -> None:
         """Lets go; the file stays, because removing it would race with the next taker."""
         if self._file is not None:
             self._file.close()
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
 
 
-def _locked(file: TextIO, clock: Clock) -> bool:
-    # Whoever asks whether a daemon runs holds the lock for an instant, and is no daemon.
-    end = clock.monotonic() + _PATIENCE
+def _folder_locked(folder: int, clock: Clock) -> bool:
+    try:
+        return _locked(folder, _PATIENCE_WITH_ONE_THAT_ENDS, clock)
+    except OSError:  # a file system that locks no folders, as NFS: then the file has to do
+        return True
+
+
+def _locked(file: int, patience: float, clock: Clock) -> bool:
+    end = clock.monotonic() + patience
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

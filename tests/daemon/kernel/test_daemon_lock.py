@@ -1,0 +1,71 @@
+"""One daemon per state folder, also when somebody tidies up in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from windlass.core.errors import Conflict
+from windlass.daemon.kernel.clock import SystemClock
+from windlass.daemon.kernel.daemon_lock import Lock
+
+
+class Hasty(SystemClock):
+    """A clock on which every rest takes a minute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rested = 0.0
+
+    def monotonic(self) -> float:
+        """Counts the rests alone."""
+        return self._rested
+
+    def sleep(self, seconds: float) -> None:
+        """Rests."""
+        del seconds
+        self._rested += 60.0
+
+    @property
+    def unscaled(self) -> Hasty:
+        """Is itself."""
+        return self
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Lock]:
+    """The lock of a daemon that runs."""
+    lock = Lock(tmp_path / "daemon.lock")
+    lock.take({}, Hasty())
+    yield lock
+    lock.release()
+
+
+def test_a_second_daemon_is_refused(held: Lock, tmp_path: Path) -> None:
+    second = Lock(tmp_path / "daemon.lock")
+    with pytest.raises(Conflict, match="a daemon runs already"):
+        second.take({}, Hasty())
+    second.release()
+    assert held.is_in_place()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_second_daemon_is_refused_also_where_the_file_of_the_first_was_moved_away(
+    held: Lock, tmp_path: Path, *, replaced: bool
+) -> None:
+    path = tmp_path / "daemon.lock"
+    path.rename(tmp_path / "moved")
+    if replaced:
+        path.touch()
+    assert not held.is_in_place()
+    second = Lock(path)
+    with pytest.raises(Conflict, match="was moved away"):
+        second.take({}, Hasty())
+    second.release()
+    held.release()
+    third = Lock(path)
+    third.take({}, Hasty())
+    assert third.is_in_place()
+    third.release()
