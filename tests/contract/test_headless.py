@@ -182,7 +182,7 @@ def test_an_interrupted_turn_ends_and_the_next_message_starts_another(on: Scene)
     until((workspace / "begun").exists, within=30)
     on.wl("interrupt", "fox").ok()
     on.wait_for_history("fox", [*BEGUN, ("waiting", "output")])
-    assert on.evidence("fox") == "interrupted"
+    assert on.evidence("fox") == "interrupted: `wl interrupt`"
     on.wl("send", "fox", "instead").ok()
     on.wait_for_history(
         "fox", [*BEGUN, ("waiting", "output"), ("running", "hook"), ("waiting", "hook")]

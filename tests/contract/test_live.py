@@ -85,6 +85,7 @@ def test_an_interrupted_turn_ends_and_the_next_message_is_not_mixed_with_it(on: 
     begun(workspace / "begun")
     on.wl("interrupt", "fox").ok()
     on.wait_for_history("fox", [*BEGUN, ("waiting", "status")])
+    assert on.evidence("fox") == "interrupted: `wl interrupt`"
     on.wl("send", "fox", "instead").ok()
     on.wait_for_history(
         "fox", [*BEGUN, ("waiting", "status"), ("running", "hook"), ("waiting", "hook")]

@@ -122,6 +122,29 @@ def test_an_interrupted_turn_shows_in_a_newer_status_file() -> None:
     assert fold([busy, idle], now=NOW).winner == idle
 
 
+@pytest.mark.parametrize("source", [Source.STATUS, Source.SCREEN])
+def test_that_we_stopped_a_turn_is_told_until_the_agent_does_something_else(
+    source: Source,
+) -> None:
+    busy = seen(Source.HOOK, State.RUNNING, ago=5)
+    idle = seen(source, State.WAITING, ago=4)
+    stopped = states.interrupted(fold([busy, idle], now=NOW), "`wl interrupt`")
+    assert stopped is not None
+    assert stopped.evidence == "interrupted: `wl interrupt`"
+    assert fold([busy, idle, stopped], now=NOW).winner == stopped
+    still = seen(source, State.WAITING, ago=2)
+    assert fold([busy, still, stopped], now=NOW).winner == stopped
+    for again in (seen(Source.HOOK, State.RUNNING, ago=3.9), seen(source, State.RUNNING, ago=1)):
+        assert fold([idle, stopped, again], now=NOW).winner == again
+
+
+def test_a_turn_that_goes_on_or_ended_by_itself_was_not_stopped_by_us() -> None:
+    for said in (State.RUNNING, State.COMPLETE, State.WAITING):
+        verdict = fold([seen(Source.HOOK, said)], now=NOW)
+        assert states.interrupted(verdict, "`wl interrupt`") is None
+    assert states.interrupted(fold([], now=NOW), "`wl interrupt`") is None
+
+
 def test_an_older_status_file_does_not_correct_a_hook() -> None:
     busy = seen(Source.HOOK, State.RUNNING, ago=2)
     idle = seen(Source.STATUS, State.WAITING, ago=5)

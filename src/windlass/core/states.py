@@ -44,7 +44,7 @@ class Source(StrEnum):
     """Who may say what an agent does, strongest first."""
 
     WINDLASS = "windlass"
-    """What we did ourselves: created, paused."""
+    """What we did ourselves: created, interrupted, paused."""
     HOOK = "hook"
     OUTPUT = "output"
     """The structured output of a headless session, as good as a hook."""
@@ -82,6 +82,7 @@ FADES_AFTER = 15 * 60.0
 UNHEARD_AFTER = 10.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
 
+_MOMENT = 0.001
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
 _REPORTS = (Source.HOOK, Source.OUTPUT)
 """What the session itself says; everything else is seen from outside."""
@@ -131,7 +132,7 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
     `current` is in order of time, so the last of a source is its latest word.
     """
     latest = {o.source: o for o in current}
-    reports = [o for o in current if o.source in _REPORTS or _outlived_us(o)]
+    reports = [o for o in current if o.source in _REPORTS or _did(o)]
     winner = reports[-1] if reports else None
     for source in (Source.STATUS, Source.SCREEN):
         weaker = latest.get(source)
@@ -150,9 +151,11 @@ def _strongest(current: list[Observation], *, now: float) -> Observation:
     return winner or latest.get(Source.WINDLASS) or latest.get(Source.PROCESS) or current[-1]
 
 
-def _outlived_us(observation: Observation) -> bool:
-    """Whether we tried to end the session and could not: what it said before counts no more."""
-    return observation.source is Source.WINDLASS and observation.value is State.UNKNOWN
+def _did(observation: Observation) -> bool:
+    """Whether we stopped its turn, or could not end it: what it said before counts no more."""
+    if observation.source is not Source.WINDLASS:
+        return False
+    return observation.value is State.UNKNOWN or observation.reason.kind == "interrupted"
 
 
 def _corrects(weaker: Observation, winner: Observation, *, has_status: bool) -> bool:
@@ -191,6 +194,26 @@ def from_last_message(text: str) -> tuple[State, Reason]:
     if bare == WAITING_PHRASE:
         return State.WAITING, Reason(kind="claimed_waiting")
     return State.WAITING, Reason(kind="idle")
+
+
+def interrupted(verdict: Verdict, how: str) -> Observation | None:
+    """That a turn was stopped by us, told in place of a mere look at an agent that is idle now.
+
+    As of when it was seen idle: what it does since then is newer. None where its turn ended by
+    itself, or goes on.
+    """
+    idle = verdict.winner
+    if idle is None or verdict.state not in IDLE:
+        return None
+    if idle.source not in (Source.STATUS, Source.SCREEN) and idle.reason.kind != "interrupted":
+        return None
+    return Observation(
+        source=Source.WINDLASS,
+        value=State.WAITING,
+        at=idle.at + _MOMENT,
+        reason=Reason(kind="interrupted", text=how),
+        session=idle.session,
+    )
 
 
 def last_report(observations: Iterable[Observation], *, before: int) -> Observation | None:

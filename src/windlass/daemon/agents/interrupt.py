@@ -6,6 +6,7 @@ from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import InterruptReply
 from windlass.api.wire.request import AgentRequest
+from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.core.events import AgentInterrupted
@@ -17,7 +18,9 @@ from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step, of_one_agent
 from windlass.daemon.launch import keyboard
+from windlass.daemon.states import observations
 from windlass.store import rows
+from windlass.store.store import Writing
 
 _MOMENT = 5.0
 
@@ -59,6 +62,7 @@ class Interrupts:
             lambda w: w.emit(AgentInterrupted(), repo=agent.repo, agent=agent.uid)
         )
         self._await_rest(agent)
+        self._context.store.write(lambda w: _say_interrupted(w, agent))
 
     def _await_rest(self, agent: Agent) -> None:
         """Gives the session a moment to say that its turn is over, so that the answer is true."""
@@ -79,6 +83,12 @@ class Interrupts:
         if agent.state is State.CREATING:
             hint = f"wait for it: wl wait {agent.id} --for running,waiting"
         raise Conflict(f"{agent.id} is {agent.state} and cannot hear you", hint)
+
+
+def _say_interrupted(writing: Writing, agent: Agent) -> None:
+    verdict = states.fold(rows.observations(writing.connection, agent.uid), now=writing.now)
+    if seen := states.interrupted(verdict, "`wl interrupt`"):
+        observations.observe(writing, agent, seen)
 
 
 def _interrupted(work: RunningIntent) -> InterruptReply:
