@@ -68,7 +68,8 @@ def count(ground: Ground, name: str, *kinds: str) -> dict[str, int]:
 
 
 def arm(ground: Ground, point: str) -> Path:
-    folder = ground.folder / "failpoints"
+    """Has the next daemon die at a point; the file that says so is there until it does."""
+    folder = ground.shown / "failpoints"
     folder.mkdir(exist_ok=True)
     ground.env["WINDLASS_FAILPOINTS"] = str(folder)
     ground.wl("daemon", "stop").ok()
@@ -155,11 +156,9 @@ def test_a_new_that_failed_stays_taken_back_by_a_daemon_killed_at(
     ground: Ground, point: str
 ) -> None:
     """What made it fail is gone after the crash: who went forward would succeed."""
-    once = ground.shown / "failed-once"
-    setup = f"test -e {once} || {{ touch {once}; exit 1; }}"
-    config = ground.state / "config.toml"
-    config.write_text(f'{config.read_text()}[workspace]\nsetup = "{setup}"\n')
     armed = arm(ground, point)
+    config = ground.state / "config.toml"
+    config.write_text(f'{config.read_text()}[workspace]\nsetup = "test ! -e {armed}"\n')
     ground.wl("new", "--driver", "standin", "--name", "a1", "be a1").failed(5)
     assert not armed.exists(), "the daemon never came to the point"
     assert ground.agents() == []
