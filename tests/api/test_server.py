@@ -46,6 +46,7 @@ class Serving:
                 Asked, Any, lambda caller, asked: {"agent": caller.agent, **asked}, callers="both"
             ),
             "fail": Verb(dict[str, Any], Any, self._fail),
+            "fill": Verb(dict[str, Any], Any, self._fill),
             "odd": Verb(dict[str, Any], Any, lambda _caller, _asked: {"name": "a\udcff"}),
         }
         self.server = Server(verbs, self._feed, schema=1, run=self._run)
@@ -71,6 +72,10 @@ class Serving:
 
     def _fail(self, _caller: Caller, _asked: Any) -> None:
         raise ZeroDivisionError("by \udcff")
+
+    def _fill(self, _caller: Caller, _asked: Any) -> None:
+        with Path("/dev/full").open("wb", buffering=0) as file:
+            file.write(b"x")
 
     async def _wait(self, _caller: Caller, _asked: Any) -> str:
         self.begun += 1
@@ -204,6 +209,13 @@ def test_a_defect_is_told_as_one_whatever_its_words(
     with pytest.raises(Internal, match="fail: ZeroDivisionError: by \udcff"):
         client.ask("fail", {})
     assert logged[0].exc_info is not None
+
+
+def test_a_full_disk_is_no_defect(serving: Serving) -> None:
+    assert serving.events == []
+    with pytest.raises(Unavailable, match=r"fill: .*No space left on device") as refused:
+        client.ask("fill", {})
+    assert refused.value.hint == "free some disk space and try again"
 
 
 def test_a_name_that_is_not_utf8_can_be_answered_and_told_of(serving: Serving) -> None:

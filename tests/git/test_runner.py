@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.git.conftest import git
 
+from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError
 from windlass.git import runner
 from windlass.git.repository import Repository
@@ -97,3 +98,26 @@ def test_every_filter_and_merge_driver_is_disarmed(repo: Repository) -> None:
         assert runner.run(["config", "--get", key], dirs=dirs).out == b"\n"
     said = runner.run(["config", "--get", "merge.odd=name.driver"], dirs=dirs).out
     assert said.startswith(b"git merge-file")
+
+
+def test_git_that_fails_on_a_full_disk_is_not_said_to_need_a_check_of_the_repository(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git says of a file that it cannot write it, and not why."""
+    with pytest.raises(GitError) as caught:
+        runner.run(["rev-parse", "--verify", "nothing"], dirs=repo.dirs)
+    assert "git fsck" in caught.value.hint
+    monkeypatch.setattr(disk_room, "LITTLE", 1 << 60)
+    with pytest.raises(GitError) as caught:
+        runner.run(["rev-parse", "--verify", "nothing"], dirs=repo.dirs)
+    assert caught.value.hint.startswith(f"no room left on the disk of {repo.git_dir}: free some")
+
+
+def test_git_that_says_that_there_is_no_room_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "error: unable to write symref for HEAD: No space left on device"
+    fake_git(tmp_path / "bin", f"echo {said} >&2; exit 1", monkeypatch)
+    with pytest.raises(GitError, match="No space left") as caught:
+        runner.run(["worktree", "add"])
+    assert caught.value.hint == disk_room.HINT

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from windlass import __version__
+from windlass import __version__, disk_room
 from windlass.api.identity import IDENTITY
 from windlass.api.verbs import Caller, Verb, Wait, refuse_stranger
 from windlass.core import shapes
@@ -244,12 +244,18 @@ def _json(value: Any, *, status: int = 200) -> Response:
     return Response(_encode(value), status_code=status, media_type="application/json")
 
 
+def _explained(verb: str, error: Exception) -> WindlassError:
+    if disk_room.is_lacking(error):
+        return Unavailable(f"{verb}: {error}", disk_room.HINT)
+    return Internal(
+        f"{verb}: {type(error).__name__}: {error}",
+        "this is a defect of Windlass; `wl daemon logs` has the details",
+    )
+
+
 def _refusal(request: Request, error: Exception) -> Response:
     if not isinstance(error, WindlassError):
         log.error("%s failed", request.url.path, exc_info=error)
-        error = Internal(
-            f"{request.url.path.rpartition('/')[2]}: {type(error).__name__}: {error}",
-            "this is a defect of Windlass; `wl daemon logs` has the details",
-        )
+        error = _explained(request.url.path.rpartition("/")[2], error)
     body = {"kind": error.kind, "message": error.message, "hint": error.hint}
     return _json(body, status=_STATUS.get(error.kind, 500))

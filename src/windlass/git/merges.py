@@ -69,7 +69,7 @@ def _merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list
             "the two branches share no history", "was the branch made in another repository?"
         )
     if said.code == 128:
-        raise failed(args, said)
+        raise failed(args, said, dirs=repo.dirs)
     tree, *names = said.out.split(b"\0")
     return tree.decode().strip(), sorted({os.fsdecode(name) for name in names if name})
 

@@ -230,7 +230,7 @@ class Importer:
     def _failure(self) -> GitError:
         code = self._git.wait()
         self._log.seek(0)
-        return failed(self._args, GitResult(code, b"", self._log.read()))
+        return failed(self._args, GitResult(code, b"", self._log.read()), dirs=self._inside.dirs)
 
 
 def _quoted(path: bytes) -> bytes:

@@ -10,6 +10,7 @@ that git could be talked into running is switched off here, once, for every call
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import re
@@ -20,6 +21,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError, program_failed
 from windlass.core.printable import printable, printable_line
 
@@ -187,7 +189,7 @@ def run(
             _end(process)
     result = GitResult(process.returncode, out or b"", err)
     if result.code not in ok:
-        raise failed(args, result)
+        raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
 
 
@@ -225,15 +227,26 @@ def spell(args: Sequence[StrOrBytesPath]) -> str:
     return " ".join(["git", *(printable_line(os.fsdecode(arg)) for arg in args)])
 
 
-def failed(args: Sequence[StrOrBytesPath], result: GitResult) -> GitError:
-    """Describes a failed git call."""
+def failed(
+    args: Sequence[StrOrBytesPath],
+    result: GitResult,
+    *,
+    dirs: Dirs | None = None,
+    cwd: str | None = None,
+) -> GitError:
+    """Describes a failed git call, and what to do: about the disk, if there is no room."""
     argv = ["git", *(printable_line(os.fsdecode(arg)) for arg in args)]
     # What git repeats may be an agent's words.
     output = printable((result.err or result.out).decode(errors="backslashreplace"))
-    return GitError(
-        program_failed(argv, result.code, output),
-        "see what git said above; `git fsck` checks the repository",
-    )
+    said = program_failed(argv, result.code, output)
+    full = disk_room.full(cwd, *((dirs.work_tree, dirs.git_dir) if dirs else ()))
+    if full:
+        return GitError(
+            said, f"no room left on the disk of {printable_line(full)}: {disk_room.HINT}"
+        )
+    if os.strerror(errno.ENOSPC) in output:
+        return GitError(said, disk_room.HINT)
+    return GitError(said, "see what git said above; `git fsck` checks the repository")
 
 
 def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:

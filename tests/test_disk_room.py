@@ -1,0 +1,34 @@
+"""A full disk is recognised by what the system says, and by how little room there is."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from windlass import disk_room
+
+
+def test_a_full_disk_and_a_full_quota_are_told_from_other_errors() -> None:
+    assert disk_room.is_lacking(OSError(errno.ENOSPC, "full"))
+    assert disk_room.is_lacking(OSError(errno.EDQUOT, "full"))
+    assert not disk_room.is_lacking(PermissionError(errno.EACCES, "no"))
+    assert not disk_room.is_lacking(ValueError("full"))
+
+
+def test_what_the_kernel_refuses_for_want_of_room_is_recognised() -> None:
+    with (
+        pytest.raises(OSError, match="No space left") as refused,
+        Path("/dev/full").open("wb", buffering=0) as file,
+    ):
+        file.write(b"x")
+    assert disk_room.is_lacking(refused.value)
+
+
+def test_a_disk_with_little_room_is_named_and_one_that_is_not_there_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert disk_room.full(tmp_path, None) == ""
+    monkeypatch.setattr(disk_room, "LITTLE", 1 << 60)
+    assert disk_room.full(None, tmp_path / "gone", tmp_path) == str(tmp_path)
