@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from tests.support import whole_rows
 from tests.support.contexts import REPO
 
+from windlass import disk_room
 from windlass.core.errors import Conflict, Unavailable, UserError
 from windlass.core.events import Note
 from windlass.core.ids import Uid
@@ -381,7 +384,7 @@ def test_what_cannot_be_recorded_goes_on_later_and_nothing_else_is_begun_with_it
     with pytest.raises(Unavailable, match="could not be recorded"):
         perform("resume", "r")
     intents.take_up_unrecorded()
-    assert done == ["stop", "stop"], "there is no room yet"
+    assert done == ["stop"], "nothing is done once more before there is room"
 
     context.store.write(lambda w: w.connection.exec_driver_sql("DROP TRIGGER full"))
     intents.take_up_unrecorded()
@@ -389,4 +392,110 @@ def test_what_cannot_be_recorded_goes_on_later_and_nothing_else_is_begun_with_it
     assert perform("end", KEY) == {}
     assert perform("resume", "r") == {}
     intents.take_up_unrecorded()
-    assert done == ["stop", "stop", "stop", "start"]
+    assert done == ["stop", "stop", "start"]
+
+
+FULL_AT_THE_END = (
+    "CREATE TABLE parents (id INTEGER PRIMARY KEY)",
+    """CREATE TABLE children
+    (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)""",
+    """CREATE TRIGGER full_at_the_end AFTER UPDATE ON intents WHEN NEW.status = 'done'
+    BEGIN INSERT INTO children VALUES (1); END""",
+)
+"""A full disk is found when a transaction is committed, after everything in it went well."""
+
+
+def test_an_ending_that_fails_when_it_is_committed_is_remembered_too(context: Context) -> None:
+    done: list[str] = []
+    step = Step("walls", lambda _: done.append("walls"))
+    intents = Intents(context, (Operation("build", (step,), lambda _: [], lambda _: {}),))
+    context.store.write(lambda w: [w.connection.exec_driver_sql(s) for s in FULL_AT_THE_END])
+    with pytest.raises(IntegrityError):
+        intents.perform("build", KEY, lambda: IntentDraft(REPO, None, lambda _: {}))
+    context.store.write(lambda w: w.connection.exec_driver_sql("DROP TRIGGER full_at_the_end"))
+    intents.take_up_unrecorded()
+    assert context.store.read(rows.open_intents) == []
+    assert done == ["walls"]
+
+
+class FullDisk:
+    """An operation that fails on a full disk, and cannot be taken back before there is room."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.room = False
+        self.left: list[str] = []
+        step = Step("make", self._make, self._remove)
+        spawn = Operation("spawn", (step,), lambda _: [Uid("fox")], lambda _: {})
+        end = Operation(
+            "end", (Step("stop", lambda _: None),), lambda _: [Uid("fox")], lambda _: {}
+        )
+        self.intents = Intents(context, (spawn, end))
+
+    def perform(self, kind: str) -> dict[str, Any]:
+        """Asks for it, under a key that is called like it."""
+        return self.intents.perform(kind, kind, lambda: IntentDraft(REPO, None, lambda _: {}))
+
+    def _make(self, _work: RunningIntent) -> None:
+        self.left.append("half")
+        raise self._is_full()
+
+    def _remove(self, _work: RunningIntent) -> None:
+        if not self.room:
+            raise self._is_full()
+        self.left.clear()
+
+    def _is_full(self) -> OSError:
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/here")
+
+
+def test_a_step_that_a_full_disk_stops_is_no_defect(context: Context) -> None:
+    disk = FullDisk(context)
+    disk.room = True
+    with pytest.raises(Unavailable, match="No space left on device: '/here'") as failed:
+        disk.perform("spawn")
+    assert failed.value.hint == "free some disk space and try again"
+    assert disk.left == []
+
+
+def test_what_a_full_disk_does_not_let_be_taken_back_is_taken_back_once_there_is_room(
+    context: Context,
+) -> None:
+    disk = FullDisk(context)
+    with pytest.raises(Unavailable, match="no room left on the disk of /here: make: ") as failed:
+        disk.perform("spawn")
+    assert "taken back by itself" in failed.value.hint
+    with pytest.raises(Unavailable, match="spawn was begun here before"):
+        disk.perform("end")
+    disk.intents.take_up_unrecorded()
+    assert disk.left == ["half"]
+
+    disk.room = True
+    disk.intents.take_up_unrecorded()
+    assert disk.left == []
+    assert context.store.read(rows.open_intents) == []
+    assert disk.perform("end") == {}
+
+
+def test_a_step_back_that_fails_without_a_word_on_a_disk_with_little_room_is_tried_again(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undone: list[str] = []
+
+    def fails(_work: RunningIntent) -> None:
+        undone.append("no")
+        raise UserError("git fast-import ended with 1", "")
+
+    def no_bricks(_work: RunningIntent) -> None:
+        raise UserError("no bricks", "buy some")
+
+    steps = (Step("walls", lambda _: None, fails), Step("roof", no_bricks))
+    intents = Intents(context, (Operation("build", steps, lambda _: [], lambda _: {}),))
+    monkeypatch.setattr(disk_room, "LITTLE", 1 << 60)
+    with pytest.raises(Unavailable, match=r"no room left on the disk of .*: no bricks"):
+        intents.perform("build", KEY, lambda: IntentDraft(REPO, None, lambda _: {}))
+    monkeypatch.undo()
+    intents.take_up_unrecorded()
+    assert undone == ["no", "no"]
+    told = context.store.read(lambda c: rows.events(c, kind="intent.undo_failed"))
+    assert len(told) == 1, "with room it failed for good"

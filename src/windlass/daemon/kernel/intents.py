@@ -5,8 +5,9 @@ is not recorded as done, also where it is of another release (`intent_upgrades`)
 has the ones before it undone, where that makes sense; that is recorded before the first of them is,
 so a daemon that dies meanwhile is followed by one that goes on undoing. What is done as soon as it
 is recorded is finished in that transaction. The key of an intent is its client's, so a request sent
-again after a crash finds its own outcome. Where the store cannot take a record, the intent goes on
-as soon as it can, and nothing else is begun with its agents until then.
+again after a crash finds its own outcome. Where the store cannot take a record, or a full disk does
+not let a step be taken back, the intent goes on as soon as it can, and nothing else is begun with
+its agents until then.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
+from windlass import disk_room
 from windlass.core import errors
 from windlass.core.errors import Conflict, Internal, Unavailable, WindlassError
 from windlass.core.events import IntentDone, IntentFailed, IntentOpen, IntentUndoFailed
@@ -66,8 +68,7 @@ class RunningIntent:
 
     def keep_in(self, writing: Writing, **values: Any) -> None:
         """Adds to the data in a transaction that does more."""
-        data = {**self.intent.data, **values}
-        self._change(writing, data=data)
+        self.intent = self._changed(writing, data={**self.intent.data, **values})
         self._next_changes.clear()
 
     def with_next_record(self, change: Callable[[Writing], Any]) -> None:
@@ -100,23 +101,25 @@ class RunningIntent:
     def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
         """Records the ending, with its event and whatever belongs to it in one transaction."""
 
-        def change(writing: Writing) -> None:
+        def change(writing: Writing) -> Intent:
             also(writing)
-            self._change(writing, **ending)
-            writing.emit(_ended(self.intent), repo=self.intent.repo)
+            ended = self._changed(writing, **ending)
+            writing.emit(_ended(ended), repo=ended.repo)
+            return ended
 
-        self.context.store.write(change)
+        self.intent = self.context.store.write(change)
         self._next_changes.clear()
 
     def _put(self, **columns: Any) -> None:
-        self.context.store.write(lambda w: self._change(w, **columns))
+        # Known only once it is committed: a full disk is found no sooner than that.
+        self.intent = self.context.store.write(lambda w: self._changed(w, **columns))
         self._next_changes.clear()
 
-    def _change(self, writing: Writing, **columns: Any) -> None:
+    def _changed(self, writing: Writing, **columns: Any) -> Intent:
         for change in self._next_changes:
             change(writing)
         key, now = self.intent.id, writing.now
-        self.intent = rows.change_intent(writing, key, updated_at=now, **columns)
+        return rows.change_intent(writing, key, updated_at=now, **columns)
 
 
 Effect = Callable[[RunningIntent], None]
@@ -230,8 +233,8 @@ class Intents:
         self._operations: dict[str, Operation] = {}
         self.add(operations)
         self._running: dict[str, Future[dict[str, Any]]] = {}
-        self._unrecorded: dict[str, frozenset[Uid]] = {}
-        """Intents of which something happened that the store did not take, and their agents."""
+        self._unrecorded: dict[str, _Unrecorded] = {}
+        """Intents of which something happened that the store did not take."""
         self._guard = threading.Lock()
 
     def add(self, operations: Iterable[Operation]) -> None:
@@ -280,10 +283,17 @@ class Intents:
             log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
 
     def take_up_unrecorded(self) -> None:
-        """Goes on with what could not be recorded; the store may have room again."""
+        """Goes on with what could not be recorded, if the store has room again.
+
+        That is tried with a record that changes nothing: the steps would be done once more each
+        time, and a project's own command may be among them.
+        """
         for key in list(self._unrecorded):
-            intent = self._context.store.read(partial(rows.intent, key=key))
-            if intent is not None:
+            try:
+                intent = self._context.store.write(partial(_touched, key))
+            except Exception as error:  # noqa: BLE001 - told when it was asked for; tried again
+                log.debug("%s cannot be recorded yet: %s", key, error)
+            else:
                 self.resume(intent)
 
     def _outcome(self, kind: str, key: str, begin: Callable[[], IntentDraft]) -> dict[str, Any]:
@@ -333,10 +343,14 @@ class Intents:
         """
         try:
             yield
-        except Exception:
-            if work.intent.status == "open":
-                with self._guard:
-                    self._unrecorded[work.intent.id] = frozenset(agents)
+        except Exception as error:
+            if work.intent.status != "open":
+                raise
+            with self._guard:
+                left = _Unrecorded(work.intent.kind, frozenset(agents))
+                self._unrecorded[work.intent.id] = left
+            if isinstance(error, Unavailable):
+                raise Unavailable(error.message, _what_follows(work.intent)) from error
             raise
         finally:
             if work.intent.status != "open":
@@ -344,12 +358,14 @@ class Intents:
                     self._unrecorded.pop(work.intent.id, None)
 
     def _refuse_unrecorded(self, agents: Iterable[Uid]) -> None:
+        wanted = frozenset(agents)
         with self._guard:
-            busy = frozenset().union(*self._unrecorded.values()) & frozenset(agents)
-        if busy:
+            kinds = {left.kind for left in self._unrecorded.values() if left.agents & wanted}
+        if kinds:
             raise Unavailable(
-                "something else was begun here that could not be recorded, and goes on by itself",
-                "make room on the disk, then try again; `wl daemon logs` tells more",
+                f"{', '.join(sorted(kinds))} was begun here before, could not be recorded, and goes"
+                " on by itself",
+                "free some disk space, then look again: wl list",
             )
 
     def _give_up(self, operation: Operation, work: RunningIntent) -> Conflict:
@@ -423,11 +439,43 @@ class Intents:
             try:
                 step.undo(work)
             except Exception as error:
+                self._refuse_without_room(work, error)
                 log.exception("taking back %s.%s failed", operation.kind, step.name)
                 why = error.message if isinstance(error, WindlassError) else str(error)
                 work.with_next_record(partial(_tell_of_failed_undo, work.intent, step.name, why))
             reached(f"{operation.kind}.{step.name}.undo.after")
             work.took_back(step.name)
+
+    def _refuse_without_room(self, work: RunningIntent, error: Exception) -> None:
+        """Refuses to call it a failure that something could not be taken back on a full disk.
+
+        Else what was half made would stay, with nobody to remove it.
+        """
+        known = self._context.store.read(rows.repos)
+        roots = (repo.root for repo in known if repo.id == work.intent.repo)
+        full = disk_room.full(self._context.folders.home, *roots)
+        if full or disk_room.is_lacking(error):
+            failed = (work.intent.error or {}).get("message", work.intent.kind)
+            where = full or getattr(error, "filename", None) or self._context.folders.home
+            raise Unavailable(f"no room left on the disk of {where}: {failed}") from error
+
+
+class _Unrecorded(NamedTuple):
+    """What is known of an intent without asking the store."""
+
+    kind: str
+    agents: frozenset[Uid]
+
+
+def _touched(key: str, writing: Writing) -> Intent:
+    return rows.change_intent(writing, key, updated_at=writing.now)
+
+
+def _what_follows(intent: Intent) -> str:
+    """Says what becomes of an intent that could not be recorded."""
+    if intent.error is not None:
+        return "put that right, and what was begun is taken back by itself; then do it again"
+    return "put that right, and it goes on by itself; it need not be asked for again"
 
 
 def _tell_of_failed_undo(intent: Intent, step: str, why: str, writing: Writing) -> None:
@@ -440,8 +488,10 @@ def _ended(intent: Intent) -> IntentDone | IntentFailed:
     return IntentFailed(intent=intent.id, what=intent.kind, error=intent.error)
 
 
-def _defect(step: str, error: Exception) -> Internal:
+def _defect(step: str, error: Exception) -> WindlassError:
     log.error("step %s failed", step, exc_info=error)
+    if disk_room.is_lacking(error):
+        return Unavailable(f"{step}: {error}", disk_room.HINT)
     return Internal(
         f"{step}: {type(error).__name__}: {error}",
         "this is a defect of Windlass; `wl daemon logs` has the details",
