@@ -325,38 +325,74 @@ def test_a_merge_into_a_parent_workspace_obeys_nothing_in_it(
     assert marker.exists(), "plain git runs it, so this test can fail"
 
 
-def test_a_disk_that_fills_during_the_move_is_completed_later(repo: Repository, ws: Path) -> None:
-    """Git dies after it has moved some files; they are half of a merge, not somebody's edits."""
+FAILING = textwrap.dedent("""
+    import resource, signal, sys
+    from windlass.core.errors import GitError
+    from windlass.git import merges, repository
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+    repo = repository.discover(sys.argv[1])
+    plan = merges.prepare(
+        repo, source="agent/a1", target_branch="main", message="Merge a1\\n",
+        author=("Ann Own", "ann@example.org"), time=1_700_000_000,
+    )
+    try:
+        merges.apply(repo, plan)
+    except GitError as error:
+        print(error.hint)
+        sys.exit(9)
+""")
+
+
+def fails_to_apply(repo: Repository, *, largest: int) -> str:
+    """Has a merge fail at the first file that is larger; returns what is said of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING, repo.root, str(largest)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 9, done.stderr
+    return done.stdout
+
+
+def test_a_disk_that_fills_during_the_move_leaves_the_checkout_as_it_was(
+    repo: Repository, ws: Path
+) -> None:
+    """Git dies after it has moved some files; a person has no use for half of a merge."""
+    git(ws, "rm", "-q", "src/one.py")
     work(ws, "a-first.txt", "small\n")
+    work(ws, "b/new/deep.txt", "small\n")
     work(ws, "readme.txt", "changed\n")
     work(ws, "z-large.bin", "large\n" * 50_000)
     chosen = plan(repo)
-    script = textwrap.dedent("""
-        import resource, signal, sys
-        from windlass.core.errors import GitError
-        from windlass.git import merges, repository
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        repo = repository.discover(sys.argv[1])
-        plan = merges.prepare(
-            repo, source="agent/a1", target_branch="main", message="Merge a1\\n",
-            author=("Ann Own", "ann@example.org"), time=1_700_000_000,
-        )
-        try:
-            merges.apply(repo, plan)
-        except GitError as error:
-            print(error.hint)
-            sys.exit(9)
-    """)
-    done = subprocess.run(
-        [sys.executable, "-c", script, repo.root], capture_output=True, check=False
-    )
-    assert done.returncode == 9, done.stderr
-    assert b"next try completes" in done.stdout
-    assert (Path(repo.root) / "a-first.txt").exists(), "git had begun"
+    before = snapshot(repo.root)
+    assert "the checkout is as it was" in fails_to_apply(repo, largest=100_000)
+    assert snapshot(repo.root) == before
+    assert git(repo.root, "status", "--porcelain") == ""
+    assert not (Path(repo.git_dir) / "index.lock").exists()
     assert git(repo.root, "rev-parse", "main") == chosen.old
 
+    merges.rehearse(repo, chosen)
     merges.apply(repo, chosen)
     assert git(repo.root, "rev-parse", "main") == chosen.new
     assert git(repo.root, "status", "--porcelain") == ""
     assert (Path(repo.root) / "z-large.bin").stat().st_size == 300_000
+
+
+def test_a_disk_without_room_for_the_old_files_either_is_completed_later(
+    repo: Repository, ws: Path
+) -> None:
+    work(repo.root, "a-large.bin", "old\n" * 50_000)
+    git(ws, "merge", "-q", "main")
+    work(ws, "a-large.bin", "new\n" * 40_000)
+    work(ws, "new.txt")
+    chosen = plan(repo)
+    assert "next try completes" in fails_to_apply(repo, largest=100_000)
+    assert git(repo.root, "rev-parse", "main") == chosen.old
+
+    merges.rehearse(repo, chosen)
+    merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == chosen.new
+    assert git(repo.root, "status", "--porcelain") == ""
+    assert (Path(repo.root) / "a-large.bin").read_text() == "new\n" * 40_000

@@ -1,10 +1,11 @@
-# ruff: noqa: PTH115, PTH118
+# ruff: noqa: PTH106, PTH108, PTH115, PTH118, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a person's (or an agent's) checkout along when its branch is moved under it.
 
 Owns the index and files of a checkout from one commit to another, crash-safe: git works on a copy
 of the index while the real `index.lock` is ours and says so, and the copy takes the real one's
-place in one rename. A killed call is recognised by that lock and completed by the next one.
+place in one rename. A killed call is recognised by that lock and completed by the next one; where
+git fails, because the disk is full, what it had moved is put back.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
     from windlass.git.runner import GitResult
 
+_ABSENT = b"000000"
 _TOKEN = b"windlass "
 _GUARD = "index.lock"
 
@@ -86,10 +88,9 @@ def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Itera
 def locked(follower: Follower, top: int, *, git_dir: str, token: str) -> Iterator[None]:
     """Holds the index lock in the git folder that is open as `top` for a follower."""
     interrupted = _take(top, git_dir=git_dir, token=_TOKEN + token.encode() + b"\n")
+    follower.interrupted = follower.stuck = interrupted
     try:
         follower.load()
-        if interrupted:
-            follower.mend()
         yield
     finally:
         # A half-moved checkout keeps its lock: that is how the next call knows to mend it.
@@ -142,6 +143,8 @@ class Follower:
         self._new = new
         self._lock = lock
         self._changes = _changes(repo, old, new)
+        self.interrupted = False
+        """Whether an earlier call left the checkout half moved; `settle` completes that."""
         self.stuck = False
 
     def follow(self) -> None:
@@ -150,10 +153,21 @@ class Follower:
             self._publish()
             return
         self.refuse()
-        self._move(self._old, self._new)
+        try:
+            self._move(self._old, self._new)
+        except GitError as error:
+            if not self.put_back():
+                raise
+            hint = "the checkout is as it was; free disk space or fix the rights, then try again"
+            raise GitError(error.message, hint) from error
 
     def refuse(self) -> None:
-        """Refuses, untouched, if something is in the way."""
+        """Refuses, untouched, if something is in the way.
+
+        A checkout that was left half moved is not judged: it has to be settled first.
+        """
+        if self.interrupted:
+            return
         self._refuse_untracked()
         tried = self._read_tree(self._old, self._new, "-n")
         if tried.code != 0:
@@ -178,7 +192,7 @@ class Follower:
         have = self._entries()
         top = os.fsencode(self._dirs.work_tree or "")
         for change in self._changes:
-            if change.after[0] == b"000000" or change.path in have:
+            if change.after[0] == _ABSENT or change.path in have:
                 continue
             obstacle = _in_the_way(top, change.path, tracked=have)
             if obstacle is not None:
@@ -230,7 +244,7 @@ class Follower:
 
     def _is_at(self, wanted: list[tuple[bytes, bytes]]) -> bool:
         have = self._entries()
-        absent = (b"000000", b"")
+        absent = (_ABSENT, b"")
         return all(
             have.get(change.path, absent)[0] == mode
             and have.get(change.path, absent)[1] in (oid, b"")
@@ -246,7 +260,13 @@ class Follower:
             entries[name] = (mode, oid if stage == b"0" else b"unmerged")
         return entries
 
-    def mend(self) -> None:
+    def settle(self) -> None:
+        """Completes what an earlier call left half moved, if there is anything."""
+        if self.interrupted:
+            self._mend()
+            self.interrupted = self.stuck = False
+
+    def _mend(self) -> None:
         """Completes the files that a killed call had half moved, so that git finds none changed.
 
         Each of these paths was clean before, or nothing would have been moved. A file that is
@@ -256,7 +276,7 @@ class Follower:
         have = self._entries()
         settled, unwritten = [], []
         for change in self._changes:
-            if have.get(change.path, (b"000000", b""))[0:1] == change.after[0:1] and (
+            if have.get(change.path, (_ABSENT, b""))[0:1] == change.after[0:1] and (
                 have.get(change.path, (b"", change.after[1]))[1] == change.after[1]
             ):
                 continue
@@ -264,7 +284,7 @@ class Follower:
             if state is None:
                 continue
             settled.append(change)
-            if not state and change.after[0] != b"000000":
+            if not state and change.after[0] != _ABSENT:
                 unwritten.append(change.path)
         if not settled:
             return
@@ -274,13 +294,56 @@ class Follower:
         run(
             ["update-index", "-z", "--index-info"], dirs=self._dirs, stdin=b"\0".join(lines) + b"\0"
         )
-        if unwritten:
-            run(
-                ["checkout-index", "-f", "-q", "-z", "--stdin"],
-                dirs=self._dirs,
-                stdin=b"\0".join(unwritten) + b"\0",
-                timeout=LONG,
-            )
+        self._feed(["checkout-index", "-f", "-q"], unwritten)
+
+    def put_back(self) -> bool:
+        """Has a checkout that git could not move show the old commit again; says whether it does.
+
+        What is not git's own unfinished work is left alone. Where there is no room for this either,
+        the lock stays, and the next call completes the move.
+        """
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self._index}.lock")  # of the copy, by a git that was killed
+            self.load()
+            for change in self._changes:
+                if change.before[0] == _ABSENT and self._half_moved(change) is not None:
+                    self._remove(change.path)
+            old = [change for change in self._changes if change.before[0] != _ABSENT]
+            lost = [change.path for change in old if self._half_moved(change) is not None]
+            self._write_again(lost)
+            self._feed(["update-index"], [change.path for change in old])
+            self.stuck = not self._is_at([change.before for change in self._changes])
+        except (GitError, OSError):
+            self.stuck = True
+        return not self.stuck
+
+    def _write_again(self, paths: list[bytes]) -> None:
+        """Writes files as the index has them, all or none of them."""
+        try:
+            self._feed(["checkout-index", "-f", "-q"], paths)
+        except GitError:
+            for path in paths:
+                self._remove(path)
+            raise
+
+    def _feed(self, args: list[str], paths: list[bytes]) -> None:
+        if paths:
+            listed = b"\0".join(paths) + b"\0"
+            run([*args, "-z", "--stdin"], dirs=self._dirs, stdin=listed, timeout=LONG)
+
+    def _remove(self, path: bytes) -> None:
+        """Removes a file that git had begun, and the folders that are empty without it."""
+        top = os.path.realpath(os.fsencode(self._dirs.work_tree or ""))
+        folder = os.path.join(top, os.path.dirname(path)).rstrip(b"/")
+        if os.path.realpath(folder) != folder:
+            return  # it goes through a link, which git does not
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(top, path))
+        with contextlib.suppress(OSError):  # something else is in it
+            while folder != top:
+                os.rmdir(folder)
+                folder = os.path.dirname(folder)
 
     def _half_moved(self, change: _Change) -> bool | None:
         """True: the new file is whole; False: it is unfinished; None: it is not ours."""
@@ -290,7 +353,7 @@ class Follower:
         except (FileNotFoundError, NotADirectoryError):
             return False
         mode, oid = change.after
-        if mode == b"000000":
+        if mode == _ABSENT:
             return None
         if stat.S_ISLNK(info.st_mode):
             same = os.readlink(path) == self._blob(oid) and mode == b"120000"

@@ -96,6 +96,10 @@ class _CloneFollower(Follower):
             super().go_back()
         self._set(self._old, self._new)
 
+    def put_back(self) -> bool:
+        """Leaves that to the next call: nothing outside a box removes files of a clone."""
+        return False
+
     def load(self) -> None:
         """Copies the real index beside itself, where git in the box can see it."""
         gitfiles.copy_file(self._top, "index", into=_COPY, top=self._top)

@@ -164,6 +164,7 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None
             set_ref(repo, plan.target_ref, plan.new, old=now)
             return
         with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
+            follower.settle()
             if now == plan.new:
                 follower.catch_up()
                 return
