@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.workshop import Workshop, git
 
-from windlass.core.errors import Conflict, Unavailable
+from windlass.core.errors import Conflict, GitError, Unavailable
 from windlass.core.reasons import COMPLETE_PHRASE, Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.states import observations
@@ -125,3 +125,21 @@ def test_a_session_goes_on_by_itself_only_with_a_turn_that_was_not_over(
     second = workshop.session(fox)
     assert second is not first
     assert ("CLAUDE_CODE_RESUME_INTERRUPTED_TURN" in second.launch.env) is goes_on
+
+
+def test_a_merge_whose_agent_cannot_be_ended_says_that_it_is_merged(workshop: Workshop) -> None:
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    folder = Path(workshop.agent(made["uid"]).workspace)
+    (folder / "hello.txt").write_text("hello\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "says hello")
+    git(workshop.repo, "update-ref", "refs/windlass/trash/fox", "HEAD")  # no place for its work
+    with pytest.raises(GitError, match=r"is merged into main, but fox could not be ended") as told:
+        workshop.ask("merge", agent="fox")
+    assert "wl kill fox" in told.value.hint
+    assert (workshop.repo / "hello.txt").exists()
+    assert folder.exists(), "what cannot be kept is not removed"
+
+    git(workshop.repo, "update-ref", "-d", "refs/windlass/trash/fox")
+    workshop.ask("end", agents=["fox"])
+    assert not folder.exists()

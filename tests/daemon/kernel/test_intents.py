@@ -464,7 +464,7 @@ def test_what_a_full_disk_does_not_let_be_taken_back_is_taken_back_once_there_is
     disk = FullDisk(context)
     with pytest.raises(Unavailable, match="no room left on the disk of /here: make: ") as failed:
         disk.perform("spawn")
-    assert "taken back by itself" in failed.value.hint
+    assert "what can be taken back is, by itself" in failed.value.hint
     with pytest.raises(Unavailable, match="spawn was begun here before"):
         disk.perform("end")
     disk.intents.take_up_unrecorded()

@@ -12,7 +12,7 @@ from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, NotFound, UserError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
@@ -22,7 +22,7 @@ from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
+from windlass.daemon.kernel.intents import Effect, IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import boxes
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -54,7 +54,7 @@ class Merges:
                 stop,
                 Step("plan", self._plan),
                 Step("apply", self._apply),
-                *rest,
+                *(step._replace(do=_after_landing(step.do)) for step in rest),
             ),
             locks=endings.uids_of,
             result=self._result,
@@ -257,6 +257,23 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _after_landing(effect: Effect) -> Effect:
+    """Does something that comes after the merge; whoever hears that it failed hears of both."""
+
+    def do(work: RunningIntent) -> None:
+        try:
+            effect(work)
+        except WindlassError as error:
+            (name,) = work.data["agents"].values()
+            landed = f"{work.data['plan']['new'][:10]} is merged into {work.data['into']}"
+            raise type(error)(
+                f"{landed}, but {name} could not be ended: {error.message}",
+                f"{error.hint}; what is left to do is wl kill {name}",
+            ) from error
+
+    return do
 
 
 def _protected(git: Repository, agent: Agent, into: str, patterns: list[str]) -> list[str]:

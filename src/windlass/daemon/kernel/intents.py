@@ -474,7 +474,7 @@ def _touched(key: str, writing: Writing) -> Intent:
 def _what_follows(intent: Intent) -> str:
     """Says what becomes of an intent that could not be recorded."""
     if intent.error is not None:
-        return "put that right, and what was begun is taken back by itself; then do it again"
+        return "put that right; what can be taken back is, by itself: then look, and do it again"
     return "put that right, and it goes on by itself; it need not be asked for again"
 
 
