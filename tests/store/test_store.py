@@ -16,7 +16,7 @@ from tests.support.agents import an_agent
 from tests.support.clocks import Stopped
 from tests.support.ticks import Tick, tick
 
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.events import RepoAdded
 from windlass.core.ids import Uid
 from windlass.store import rows, tables
@@ -181,6 +181,18 @@ def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, damage: byte
     store.close()
     assert "kept" in caught.value.hint
     assert path.read_bytes() == damage
+
+
+def test_a_file_that_the_system_does_not_let_open_is_not_called_damaged(path: Path) -> None:
+    made = Store(path, clock=Stopped())
+    made.open()
+    made.close()
+    content = path.read_bytes()
+    path.with_name(f"{path.name}-wal").mkdir()  # as on a disk that has no room for that file
+    with pytest.raises(Unavailable, match="cannot be opened") as refusal:
+        Store(path, clock=Stopped()).open()
+    assert "move it away" not in refusal.value.hint
+    assert path.read_bytes() == content
 
 
 def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
+from windlass import disk_room
 from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.events import EventData
 from windlass.core.ids import RepoId, Uid
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _CHECKED_UP_TO = 256 << 20
 """Checking a whole file costs about a second a GiB; past this size a start would feel it."""
+_OF_THE_DISK = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""What SQLite fails with that says nothing about what is in the file."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +114,12 @@ class Store:
             explained = _explained(error, self._path)
             if explained is not error:
                 raise explained from error
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK:
+                raise Unavailable(
+                    f"{self._path} cannot be opened: {error.orig}",
+                    "look at the disk and at the rights of the folder, then try again;"
+                    " the file is kept as it is",
+                ) from error
             damage = str(error.orig)
         if damage:
             raise ConfigError(
@@ -237,8 +246,9 @@ def _explained(error: Exception, path: Path) -> Exception:
     cause = getattr(error, "orig", None)
     if not isinstance(cause, sqlite3.OperationalError):
         return error
-    if "full" in str(cause):
-        return Unavailable(f"no room left to write {path}", "free some disk space and try again")
+    # Without room for its files beside the database SQLite speaks of errors of the disk.
+    if "full" in str(cause) or disk_room.full(path.parent):
+        return Unavailable(f"no room left to write {path}", disk_room.HINT)
     if "locked" in str(cause):
         return Unavailable(
             f"another program holds {path}", "close it (a database browser?) and try again"
