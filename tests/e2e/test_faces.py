@@ -18,12 +18,18 @@ NEW = ("new", "--driver", "standin")
 STAY: dict[str, Any] = {"text": "WAITING"}
 
 
+def is_connected(pid: int) -> bool:
+    """Whether a command has reached the daemon."""
+    return bool(psutil.Process(pid).net_connections("unix"))
+
+
 def test_an_agent_that_ends_while_waited_for_by_prefix_counts(ground: Ground) -> None:
     ground.new("api", STAY)
     ground.new("ui", STAY)
     waiting = ground.start("wait", "ap", "--for", "complete", "--timeout", "60", "--json")
     with waiting:
         ground.wait("api", states="waiting")
+        until(lambda: is_connected(waiting.pid), what="the request")
         ground.wl("kill", "api", "--force").ok()
         assert waiting.stdout is not None
         assert '"ended"' in waiting.stdout.read()

@@ -229,7 +229,7 @@ async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
     monkeypatch.setattr(mailbox, "watched", slow)
     desk.stir(Uid("ann"))
     await when(lambda: len(asked) > 1 and Uid("ann") not in desk._working, "the end")  # noqa: SLF001
-    assert await added_to(desk, "toolu_1")
+    assert await offered(desk)
 
 
 @on_a_loop
