@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, workspace_state
+from windlass.git import gitfiles, views, workspace_state
 from windlass.git.contents import open_plain
 from windlass.git.runner import LONG, Dirs, armed, failed, run
 from windlass.git.walk import walk
@@ -71,7 +71,7 @@ def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
             f"{printable_line(path)} is no checkout of {printable_line(repo.root)}",
             "`git worktree list` shows the checkouts there are",
         )
-    with workspace_state.viewed(repo, place) as view:
+    with views.viewed(repo, place) as view:
         yield view.dirs, place.git_dir
 
 

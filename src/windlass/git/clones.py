@@ -61,6 +61,7 @@ def plant(repo: Repository, *, path: str, branch: str, start: str, origin: str) 
             keep=(lock,),
         )
         if empty:
+            registered.note_index(repo, path, os.path.join(git_dir, "index"))
             _settle(folder, path, clone=path)
         else:
             _settle(git_dir, os.path.join(path, ".git"), clone=path)

@@ -16,6 +16,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING
 
+from windlass.git import names
 from windlass.git.walk import unlock
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def read_refs(git_dir: str) -> dict[str, str]:
     refs = _packed(git_dir)
     with contextlib.suppress(OSError), opened(os.path.join(git_dir, "refs")) as top:
         for name, text in _files_below(top, "refs"):
+            if not _is_ref(name):
+                continue
             value = os.fsdecode(text.strip())
             if _OID.fullmatch(value):
                 refs[name] = value
@@ -236,6 +239,4 @@ def _packed(git_dir: str) -> dict[str, str]:
 
 
 def _is_ref(name: str) -> bool:
-    parts = name.split("/")
-    odd = {"", ".", ".."} & set(parts)
-    return parts[0] == "refs" and len(parts) > 1 and not odd and "\0" not in name
+    return names.is_ref(os.fsencode(name))

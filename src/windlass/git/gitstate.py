@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from windlass.git import roots, tars, workspace_state
+from windlass.core.errors import GitError
+from windlass.git import names, roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
+from windlass.git.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
     from windlass.git.walk import WalkEntry
     from windlass.git.workspace_state import WorkspacePlace
+
+_RAW_OBJECTS = 256 << 20
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
@@ -36,26 +40,49 @@ def read_tree(dirs: Dirs, commit: str | None) -> Tree:
     return tree
 
 
-def read_index(dirs: Dirs) -> tuple[Tree, dict[str, Tree]]:
-    """Lists the index: what is staged, and the stages of what is in conflict."""
-    listed = run(["ls-files", "-s", "-z"], dirs=dirs, timeout=LONG).out
-    staged: Tree = {}
-    stages: dict[str, Tree] = {}
+class IndexEntries(NamedTuple):
+    """What an index says, as far as it can be read and its names are names of files."""
+
+    staged: Tree
+    stages: dict[str, Tree]
+    """What is in conflict, by stage."""
+    skipped: list[str]
+    """What it is told not to look at."""
+    assumed: list[str]
+    """What it is told to believe unchanged."""
+    dropped: list[Dropped]
+    """What of it is in its raw bytes alone, which are kept with the git folder."""
+    is_whole: bool = True
+    """False where git could not read it."""
+
+
+def read_index(dirs: Dirs) -> IndexEntries:
+    """Lists the index. One that is damaged says nothing, and is no reason to keep nothing."""
+    seen = IndexEntries({}, {}, [], [], [])
+    try:
+        listed = run(["ls-files", "-s", "-v", "-z"], dirs=dirs, timeout=LONG).out
+    except GitError as error:
+        last = error.message.strip().splitlines()[-1]
+        seen.dropped.append(_raw_alone("index", f"it cannot be read ({last.strip(' |')})"))
+        return seen._replace(is_whole=False)
     for record in filter(None, listed.split(b"\0")):
         about, _, path = record.partition(b"\t")
-        mode, oid, stage = about.split(b" ")
-        into = staged if stage == b"0" else stages.setdefault(stage.decode(), {})
+        flag, mode, oid, stage = about.split(b" ")
+        if not names.is_path(path):
+            shown = os.fsdecode(path)
+            seen.dropped.append(_raw_alone(f"index: {shown}", "it is no name of a file"))
+            continue
+        into = seen.staged if stage == b"0" else seen.stages.setdefault(stage.decode(), {})
         into[path] = (mode, oid.decode())
-    return staged, stages
+        if flag in b"Ss":
+            seen.skipped.append(os.fsdecode(path))
+        if flag.islower():
+            seen.assumed.append(os.fsdecode(path))
+    return seen
 
 
-def read_flags(dirs: Dirs) -> tuple[list[str], list[str]]:
-    """Lists what the index is told to skip, and what it is told to believe unchanged."""
-    listed = run(["ls-files", "-v", "-z"], dirs=dirs, timeout=LONG).out
-    records = [record for record in listed.split(b"\0") if record]
-    skipped = [os.fsdecode(record[2:]) for record in records if record[:1] in b"Ss"]
-    assumed = [os.fsdecode(record[2:]) for record in records if record[:1].islower()]
-    return skipped, assumed
+def _raw_alone(what: str, why: str) -> Dropped:
+    return Dropped(path=f".git/{what}", reason=f"{why}; kept as raw bytes", files=0)
 
 
 def keep_index(
@@ -111,6 +138,18 @@ def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
         keep=lambda name: name.split("/")[0] not in bulky and not name.endswith(".lock"),
     )
     return [Dropped(path=f".git/{name}", reason="a socket, pipe or device") for name in left]
+
+
+def keep_raw_objects(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
+    """Keeps a clone's objects as the files that they are: git did not take them as objects."""
+    objects = os.path.join(place.git_dir or "", "objects")
+    size = sum(entry.info.st_size for entry in walk(objects) if entry.kind == "file")
+    reason = "they are not what their names say; kept as raw bytes in objects.tar"
+    if size > _RAW_OBJECTS:
+        reason = f"they are not what their names say, and larger than {_RAW_OBJECTS >> 20} MiB"
+    else:
+        _keep_tar(importer, objects, b"objects.tar")
+    return [Dropped(path=".git/objects", reason=reason, size=size, files=0)]
 
 
 def keep_nested(

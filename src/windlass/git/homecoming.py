@@ -12,6 +12,7 @@ is computed again on arrival.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shlex
 import stat
@@ -22,7 +23,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable, printable_line
-from windlass.git import gitfiles, workspace_state, worktrees
+from windlass.git import gitfiles, views, workspace_state, worktrees
 from windlass.git.blobs import kinds
 from windlass.git.quarantine import DURABLE
 from windlass.git.repository import check_branch_name, null_oid, read_ref, refs_under, set_ref
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from windlass.git.runner import Dirs
     from windlass.git.workspace_state import WorkspacePlace
 
+log = logging.getLogger(__name__)
+
 _TRIES = 3
+_ONE_BY_ONE = 500
+"""Ids that are asked about by themselves, where not all of them are there."""
 
 Signature = tuple[tuple[int, ...], ...]
 
@@ -156,10 +161,14 @@ def _require_whole(repo: Repository, tip: str) -> None:
 
 
 class Brought(NamedTuple):
-    """What of a clone came home, and what stays because the clone lacks a part of it."""
+    """What of a clone came home, and what stays because the clone lacks a part of it.
+
+    `raw` says that git did not take its objects for what they are called.
+    """
 
     came: set[str]
     behind: list[str]
+    raw: bool = False
 
 
 def bring(
@@ -168,6 +177,8 @@ def bring(
     """Makes everything that `wanted` reaches available in the quarantine."""
     if place.git_dir is None:
         return Brought(set(), [])
+    if place.box is not None:
+        return _bring_from_box(repo, inside, place=place, wanted=wanted)
     with tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder:
         lent = os.path.join(folder, "lent")
         gitfiles.lend_objects(place.git_dir, lent)
@@ -175,29 +186,51 @@ def bring(
             place,
             msgspec.structs.replace(inside.dirs, objects=workspace_state.lent_list(place, lent)),
         )
-        there = sorted(kinds(seen, wanted))
-        had = sorted(kinds(seen, refs_under(repo, "refs").values()))
-        tips = there if _are_whole(seen, there, had) else []
-        if not tips:
-            tips = [oid for oid in there if _are_whole(seen, [oid], had)]
-        walked = _walk_of(tips, had)
-        with open(os.path.join(folder, "incoming.pack"), "w+b") as pack:
-            run(
-                ["pack-objects", "-q", "--revs", "--stdout"],
-                dirs=seen,
-                stdin=walked,
-                sink=pack,
-                config=DURABLE,
-                timeout=LONG,
-            )
-            pack.seek(0)
-            run(
-                ["index-pack", "--stdin"],
-                dirs=inside.dirs,
-                source=pack,
-                config=DURABLE,
-                timeout=LONG,
-            )
+        return _carry(repo, inside, seen=seen, folder=folder, wanted=wanted)
+
+
+def _bring_from_box(
+    repo: Repository, inside: Quarantine, *, place: WorkspacePlace, wanted: set[str]
+) -> Brought:
+    """Has the sending side run in a box. What cannot be sent or taken stays, and is told of."""
+    with (
+        views.indexed(repo, place) as seen,
+        tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder,
+    ):
+        try:
+            return _carry(repo, inside, seen=seen, folder=folder, wanted=wanted)
+        except GitError as error:
+            log.warning("the objects of %s stay as they are: %s", place.path, error.message)
+            return Brought(set(), sorted(wanted), raw=True)
+
+
+def _carry(
+    repo: Repository, inside: Quarantine, *, seen: Dirs, folder: str, wanted: set[str]
+) -> Brought:
+    there = sorted(kinds(seen, wanted))
+    had = sorted(kinds(seen, refs_under(repo, "refs").values()))
+    tips = there if _are_whole(seen, there, had) else []
+    if not tips:
+        tips = [oid for oid in there[:_ONE_BY_ONE] if _are_whole(seen, [oid], had)]
+    walked = _walk_of(tips, had)
+    with open(os.path.join(folder, "incoming.pack"), "w+b") as pack:
+        run(
+            ["pack-objects", "-q", "--revs", "--stdout"],
+            dirs=seen,
+            stdin=walked,
+            sink=pack,
+            config=DURABLE,
+            timeout=LONG,
+        )
+        pack.seek(0)
+        strict = ("--strict",) if seen.box else ()
+        run(
+            ["index-pack", "--stdin", *strict],
+            dirs=inside.dirs,
+            source=pack,
+            config=DURABLE,
+            timeout=LONG,
+        )
     # The copies are gone now: whatever a lying object file left out is missed here.
     run(["rev-list", "--objects", "--quiet", "--stdin"], dirs=inside.dirs, stdin=walked)
     return Brought(set(tips), sorted(set(there) - set(tips)))

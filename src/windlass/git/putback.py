@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH120, PTH123, PTH211
+# ruff: noqa: PTH104, PTH118, PTH123
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Puts a salvage's files and git state into a workspace that was just made and is still empty."""
 
@@ -8,19 +8,23 @@ import contextlib
 import io
 import os
 import tempfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import gitstate, replanting, tars, workspace_state
+from windlass.git import beneath, gitstate, names, replanting, tars, walk, workspace_state
 from windlass.git.blobs import Blobs
 from windlass.git.repository import checkouts, read_ref
 from windlass.git.runner import LONG, Dirs, armed, run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from windlass.git.contents import Tree
     from windlass.git.manifest import Manifest
     from windlass.git.repository import Repository
 
+_ANY = range(256)
 _NOT_SAVED = frozenset({"HEAD", "gitdir", "commondir", "locked", "windlass-ready"})
 # The part of a clone's git folder that a linked worktree has for itself.
 _PRIVATE = (
@@ -74,7 +78,7 @@ class PutBack:
             self._put_state(blobs, saved)
             self._put_files(blobs, saved)
             for folder in self._about.empty:
-                tars.plant_folders(self._path, folder)
+                self._try(os.fsencode(folder), beneath.new_folder)
             self._put_nested(blobs, saved)
         if not self._about.folder:
             self._git("checkout-index", "-a", "-q", ok=(0, 1))
@@ -85,9 +89,9 @@ class PutBack:
     def _finish(self, saved: Tree) -> None:
         """Does what comes last, when no git of ours looks at the workspace any more."""
 
-    def _git(self, *args: str, ok: tuple[int, ...] = (0,)) -> None:
+    def _git(self, *args: str, ok: Iterable[int] = (0,)) -> int:
         # Asked each time: the saved state may bring a configuration of its own.
-        run(args, dirs=armed(self._dirs), timeout=LONG, ok=ok)
+        return run(args, dirs=armed(self._dirs), timeout=LONG, ok=ok).code
 
     def _set_head(self) -> None:
         about = self._about
@@ -111,7 +115,12 @@ class PutBack:
     def _put_state(self, blobs: Blobs, saved: Tree) -> None:
         if b"gitdir.tar" in saved:
             self._unpack(blobs, saved[b"gitdir.tar"][1], self._git_dir, clean=True)
-        if not os.path.lexists(os.path.join(self._git_dir, "index")):
+        index = os.path.join(self._git_dir, "index")
+        if os.path.lexists(index) and self._git("ls-files", "--error-unmatch", "--", ok=_ANY):
+            # As it was when it was kept; git would stop at it in everything that it does.
+            os.rename(index, f"{index}.damaged")
+            self._notes.append("the index cannot be read; it is beside the new one: index.damaged")
+        if not os.path.lexists(index):
             self._git("read-tree", "HEAD")
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
             path = os.path.join(self._git_dir, name)
@@ -140,22 +149,29 @@ class PutBack:
                 tars.unpack(file, target)
 
     def _put_files(self, blobs: Blobs, saved: Tree) -> None:
-        top = os.fsencode(self._path)
         for name, (mode, oid) in saved.items():
             if not name.startswith(b"files/") or mode == b"160000":
                 continue
-            path = name.removeprefix(b"files/")
-            tars.plant_folders(self._path, os.fsdecode(os.path.dirname(path)))
-            target = os.path.join(top, path)
-            if mode == b"120000":
-                text = io.BytesIO()
-                blobs.copy(oid, text)
-                os.symlink(text.getvalue(), target)
-                continue
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(target, flags, 0o600), "wb") as file:
-                blobs.copy(oid, file)
-                os.fchmod(file.fileno(), self._permissions(path, mode))
+            put = partial(self._put_file, blobs=blobs, mode=mode, oid=oid)
+            self._try(name.removeprefix(b"files/"), put)
+
+    def _put_file(self, top: str, path: bytes, *, blobs: Blobs, mode: bytes, oid: str) -> None:
+        if mode == b"120000":
+            text = io.BytesIO()
+            blobs.copy(oid, text)
+            beneath.new_link(top, path, text.getvalue())
+            return
+        with beneath.new_file(top, path) as file:
+            blobs.copy(oid, file)
+            os.fchmod(file.fileno(), self._permissions(path, mode))
+
+    def _try(self, name: bytes, put: Callable[[str, bytes], None]) -> None:
+        """Puts one thing back, or notes that its name is none: it stays in the saved work."""
+        if names.is_path(name):
+            put(self._path, name)
+        else:
+            shown = printable_line(os.fsdecode(name))
+            self._notes.append(f"{shown} is no name of a file: it is in the saved work alone")
 
     def _permissions(self, path: bytes, mode: bytes) -> int:
         usual = self._about.exec_mode if mode == b"100755" else self._about.file_mode
@@ -163,8 +179,17 @@ class PutBack:
 
     def _put_nested(self, blobs: Blobs, saved: Tree) -> None:
         for nested in self._about.nested:
-            folder = os.path.dirname(nested.path)
-            tars.plant_folders(self._path, folder)
+            folder, name = os.path.split(nested.path)
+            if not walk.is_dotgit(os.fsencode(name)) or (
+                folder and not names.is_path(os.fsencode(folder))
+            ):
+                shown = printable_line(nested.path)
+                self._notes.append(
+                    f"{shown} is no nested repository: it is in the saved work alone"
+                )
+                continue
+            if folder:
+                beneath.new_folder(self._path, os.fsencode(folder))
             target = os.path.join(self._path, nested.path)
             self._unpack(blobs, saved[nested.tar.encode()][1], target)
             if nested.target in ("none", ""):
@@ -198,9 +223,10 @@ class ClonePutBack(PutBack):
         branch: str,
         git_dir: str,
         origin: str,
+        box: tuple[str, ...] = (),
     ) -> None:
         super().__init__(repo, about, commit=commit, path=path, branch=branch, git_dir=git_dir)
-        self._dirs = Dirs(git_dir=git_dir, work_tree=path)
+        self._dirs = Dirs(git_dir=git_dir, work_tree=path, box=box)
         self._origin = origin
 
     def _set_head(self) -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH208
+# ruff: noqa: PTH103, PTH105, PTH108, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Which clones there are: one small file for each, in our folder inside the main git folder.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from windlass import whole_file
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
 
 _FOLDER = "clones"
+_FIRST_INDEX = "first-index-"
 
 
 class _Clone(NamedTuple):
@@ -42,8 +44,21 @@ def note(repo: Repository, path: str, *, branch: str, origin: str) -> None:
 
 def forget(repo: Repository, path: str) -> None:
     """Forgets a clone."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(_file(repo, path))
+    for file in (_file(repo, path), os.path.join(repo.private, first_index(path))):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+
+
+def first_index(path: str) -> str:
+    """Names the index that the clone at `path` was made with, by its place in our own folder."""
+    return f"{_FIRST_INDEX}{_key(path)}"
+
+
+def note_index(repo: Repository, path: str, index: str) -> None:
+    """Keeps the index that a clone was made with, with its age, before its agent can write it."""
+    target = os.path.join(repo.private, first_index(path))
+    shutil.copy2(index, f"{target}.new")
+    os.replace(f"{target}.new", target)
 
 
 def branch_of(repo: Repository, path: str) -> str | None:
@@ -71,8 +86,11 @@ def clones(repo: Repository) -> dict[str, str]:
 
 
 def _file(repo: Repository, path: str) -> str:
-    key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    return os.path.join(repo.private, _FOLDER, key)
+    return os.path.join(repo.private, _FOLDER, _key(path))
+
+
+def _key(path: str) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
 
 
 def _find(repo: Repository, path: str) -> _Clone | None:

@@ -8,7 +8,7 @@ import os
 from typing import IO, TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import tars, workspace_state
+from windlass.git import beneath, tars, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.repository import checkouts, read_ref, set_ref
 from windlass.git.runner import Dirs, run
@@ -33,7 +33,8 @@ def store_stashes(dirs: Dirs, about: Manifest, *, cwd: str) -> int:
         workspace_state.read_small(os.path.join(dirs.git_dir, "logs/refs/stash"), limit=64 << 20)
         or b""
     )
-    there = {line.split(b" ")[1].decode() for line in log.splitlines()}
+    words = (line.split(b" ", 2) for line in log.splitlines())
+    there = {more[0].decode(errors="replace") for _, *more in words if more}
     here = kinds(dirs, (stash.oid for stash in about.stashes)).keys() - there
     back = [stash for stash in reversed(about.stashes) if stash.oid in here]
     for stash in back:
@@ -98,8 +99,9 @@ def point(
         return _nested_worktree(repo, nested, pointer=pointer, tar=tar)
     target = nested.target_path
     if nested.target == "module" and tar is not None and not os.path.lexists(target):
-        tars.plant_folders(repo.git_dir, os.path.dirname(os.path.relpath(target, repo.git_dir)))
-        tars.unpack(tar, target)
+        inside = os.path.dirname(os.path.relpath(target, repo.git_dir))
+        with beneath.opened(repo.git_dir, os.fsencode(inside)):
+            tars.unpack(tar, target)
         _set_work_tree(target, work_tree)
     old, new = moved
     if target.startswith(old + os.sep):

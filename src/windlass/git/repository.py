@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import registered, workspace_state
+from windlass.git import names, registered, workspace_state
 from windlass.git.runner import Dirs, run, user_settings
 
 if TYPE_CHECKING:
@@ -274,25 +274,30 @@ def null_oid(repo: Repository) -> str:
 
 def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> None:
     """Moves a ref, only from `old` when that is given; the null id means "must not exist"."""
-    said = repo.git(
-        "update-ref", "--stdin", stdin=_update(f"update {ref}", new, old), ok=(0, 1, 128)
-    )
+    _require_ref(ref)
+    # With NULs: the parts of a name that an agent made must not be taken for more commands.
+    words = os.fsencode(f"update {ref}\0{new}\0{old or ''}\0")
+    said = repo.git("update-ref", "-z", "--stdin", stdin=words, ok=(0, 1, 128))
     if said.code != 0:
         _refuse(repo, ref, old=old, said=said)
 
 
+def _require_ref(ref: str) -> None:
+    if not names.is_ref(os.fsencode(ref)):
+        raise GitError(
+            f"{printable_line(ref)} is no name of a ref", "look at it with `git show-ref`"
+        )
+
+
 def delete_ref(repo: Repository, ref: str, *, old: str | None = None) -> None:
     """Deletes a ref, only from `old` when that is given; a missing ref is fine."""
+    _require_ref(ref)
     now = read_ref(repo, ref)
     if now is None:
         return
     said = repo.git("update-ref", "-d", ref, old or now, ok=(0, 1, 128))
     if said.code != 0 and read_ref(repo, ref) is not None:
         _refuse(repo, ref, old=old, said=said)
-
-
-def _update(verb: str, new: str, old: str | None) -> bytes:
-    return os.fsencode(f"{verb} {new}" + (f" {old}" if old else "") + "\n")
 
 
 def _refuse(repo: Repository, ref: str, *, old: str | None, said: GitResult) -> None:

@@ -38,6 +38,7 @@ from windlass.git.repository import (
 if TYPE_CHECKING:
     from windlass.git.manifest import Manifest
     from windlass.git.repository import Repository
+    from windlass.git.runner import ReadBox
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +59,12 @@ def restore(
     branch: str,
     agent: str,
     origin: str | None = None,
+    box: ReadBox | None = None,
 ) -> Restored:
     """Makes a new workspace at `path` on the new branch `branch` and puts everything back.
 
-    It is a linked worktree; or a clone, where `origin` names a mirror.
+    It is a linked worktree; or a clone, where `origin` names a mirror. In a clone git works through
+    `box`, where there is one: index and names are what an agent made them.
     """
     check_branch_name(branch)
     folder = worktrees.outside(repo, path)
@@ -85,7 +88,14 @@ def restore(
         known = mirror.brought(repo, origin)
         object_transfer.carry(repo, git_dir, wanted={commit, *about.tags}, had=known)
         work = ClonePutBack(
-            repo, about, commit=commit, path=folder, branch=branch, git_dir=git_dir, origin=origin
+            repo,
+            about,
+            commit=commit,
+            path=folder,
+            branch=branch,
+            git_dir=git_dir,
+            origin=origin,
+            box=tuple(box(folder)) if box is not None else (),
         )
         notes = work.run()
     notes += replanting.put_back_refs(repo, about)

@@ -90,12 +90,14 @@ def stashes(place: WorkspacePlace, *, branch: str | None) -> list[Stash]:
     stashes = []
     for line in (content or b"").splitlines():
         about, _, message = line.partition(b"\t")
-        oid = about.split(b" ")[1].decode()
+        _, oid, *_ = (*about.split(b" ", 2), b"", b"")
+        if not _ID.fullmatch(oid):
+            continue  # no line of git's
         text = message.decode(errors="surrogateescape")
         origin = re.match(r"(?:WIP on|On) (.*?): ", text + " ")
         named = origin[1] if origin else "(no branch)"
         if place.kind == "clone" or named in (branch, "(no branch)"):
-            stashes.append(Stash(oid=oid, message=text))
+            stashes.append(Stash(oid=oid.decode(), message=text))
     return stashes[::-1]
 
 

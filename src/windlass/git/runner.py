@@ -17,7 +17,8 @@ import re
 import shutil
 import signal
 import subprocess
-from typing import IO, TYPE_CHECKING, NoReturn
+import tempfile
+from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
@@ -34,6 +35,16 @@ OLDEST = (2, 38)
 INSTALL = "install git 2.38 or newer (apt install git, brew install git) and put it on PATH"
 QUICK = 60.0
 LONG = 1800.0
+MOST = 128 << 20
+"""Bytes of an answer from inside a box, which an agent can make as long as it likes."""
+
+_IN_A_BOX: dict[str, str] = {
+    # There the address space is limited, and git would map whole packs.
+    "core.packedGitWindowSize": "16m",
+    "core.packedGitLimit": "256m",
+    "core.bigFileThreshold": "16m",
+    "pack.threads": "1",
+}
 
 # Command scope beats every configuration file, and survives into git's own children.
 _SWITCHES: dict[str, str] = {
@@ -75,10 +86,19 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     index: str | None = None
     objects: str | None = None
     """Extra object folders to read from, separated as git wants them."""
+    new_objects: str | None = None
+    """Where objects are written, if not beside the others; those are then read from `objects`."""
     config: dict[str, str] = {}
     """Settings for every call, as `armed` finds them."""
     box: tuple[str, ...] = ()
     """What git is started through, for what is safe only inside a box."""
+
+
+class ReadBox(Protocol):
+    """Gives the words that start a program in a box: it reads one workspace, and little else."""
+
+    def __call__(self, *writable: str) -> Sequence[str]:
+        """Gives them for a box that can write to these folders, and to no other."""
 
 
 class GitResult(msgspec.Struct, frozen=True):
@@ -111,6 +131,8 @@ def environment(
         "GIT_COMMITTER_EMAIL": "windlass@localhost",
     }
     settings = {**_SWITCHES, **(dirs.config if dirs else {}), **config}
+    if dirs is not None and dirs.box:
+        settings = {**_IN_A_BOX, **settings}
     env["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings.items()):
         env[f"GIT_CONFIG_KEY_{number}"] = key
@@ -122,6 +144,8 @@ def environment(
             env["GIT_WORK_TREE"] = dirs.work_tree
         if dirs.index is not None:
             env["GIT_INDEX_FILE"] = dirs.index
+        if dirs.new_objects is not None:
+            env["GIT_OBJECT_DIRECTORY"] = dirs.new_objects
         if dirs.objects is not None:
             env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = dirs.objects
     env.update(extra)
@@ -164,33 +188,52 @@ def run(
     What is too large for memory comes from `source` and goes to `sink`, both real files.
     """
     env = environment(dirs, config=config or {}, extra=extra or {})
-    try:
-        process = subprocess.Popen(
-            _argv(args, dirs, env),
-            stdin=source or subprocess.PIPE,
-            stdout=sink or subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-            cwd=_where(dirs, cwd),
-            pass_fds=keep,
-            process_group=0,
-        )
-    except FileNotFoundError as error:
-        _missing(error, cwd=_where(dirs, cwd))
-    with process:
+    with contextlib.ExitStack() as stack:
+        # Into files that a box cannot make larger than it may: an agent decides how long it is.
+        answers: list[IO[bytes]] = []
+        if dirs is not None and dirs.box:
+            answers = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
         try:
-            out, err = process.communicate(stdin if source is None else None, timeout=timeout)
-        except subprocess.TimeoutExpired as error:
-            raise GitError(
-                f"`{spell(args)}` did not finish within {timeout:.0f} s",
-                "look at the disk and at other git processes on this repository, then try again",
-            ) from error
-        finally:
-            _end(process)
+            process = subprocess.Popen(
+                _argv(args, dirs, env),
+                stdin=source or subprocess.PIPE,
+                stdout=sink or (answers[0] if answers else subprocess.PIPE),
+                stderr=answers[1] if answers else subprocess.PIPE,
+                env=env,
+                cwd=_where(dirs, cwd),
+                pass_fds=keep,
+                process_group=0,
+            )
+        except FileNotFoundError as error:
+            _missing(error, cwd=_where(dirs, cwd))
+        with process:
+            try:
+                out, err = process.communicate(stdin if source is None else None, timeout=timeout)
+            except subprocess.TimeoutExpired as error:
+                raise GitError(
+                    f"`{spell(args)}` did not finish within {timeout:.0f} s",
+                    "look at the disk and at other git processes on this repository,"
+                    " then try again",
+                ) from error
+            finally:
+                _end(process)
+        if answers:
+            out, err = (_whole(args, answer) for answer in answers)
     result = GitResult(process.returncode, out or b"", err)
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
+
+
+def _whole(args: Sequence[StrOrBytesPath], answer: IO[bytes]) -> bytes:
+    """Reads an answer from inside a box, unless it is longer than anybody can want it."""
+    if os.fstat(answer.fileno()).st_size > MOST:
+        raise GitError(
+            f"`{spell(args)}` answers with more than {MOST >> 20} MiB",
+            "what is in the workspace is too large to be looked at like this",
+        )
+    answer.seek(0)
+    return answer.read()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

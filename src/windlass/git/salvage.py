@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118
+# ruff: noqa: PTH108, PTH118
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Keeps everything an agent wrote, in one commit that the repository alone can restore.
 
@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.core.errors import Conflict, UserError
+from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
     gitstate,
     homecoming,
     manifest,
+    names,
     registered,
     roots,
+    views,
     workspace_state,
     worktrees,
 )
@@ -39,10 +41,11 @@ from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
     from windlass.git.contents import Tree
+    from windlass.git.gitstate import IndexEntries
     from windlass.git.manifest import Nested, Stash
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.runner import Dirs
+    from windlass.git.runner import Dirs, ReadBox
     from windlass.git.workspace_state import WorkspacePlace
 
 
@@ -64,11 +67,13 @@ def salvage(
     branch: str | None = None,
     ignored_cap: int = 64 << 20,
     ignored_files_cap: int = 10_000,
+    box: ReadBox | None = None,
 ) -> Salvaged:
     """Keeps the workspace at `path` under `refs/windlass/trash/<agent>/<stamp>`.
 
     Raises and changes nothing when anything cannot be kept; a second call with the same agent and
-    stamp gives the first one's result. Nothing may be writing to the workspace any more.
+    stamp gives the first one's result. Nothing may be writing to the workspace any more. A clone is
+    read through `box`, where there is one; what git cannot read of it is kept as raw bytes.
     """
     ref = manifest.ref_of(agent, stamp)
     if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
@@ -76,9 +81,8 @@ def salvage(
     if (done := _already(repo, ref)) is not None:
         return done
     with quarantine(repo) as inside:
-        work = _look(
-            repo, path=path, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap)
-        )
+        place = workspace_state.locate(repo, path, box=box)
+        work = _look(repo, place, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap))
         about = Manifest(
             agent=agent,
             stamp=stamp,
@@ -141,24 +145,23 @@ class _Work(msgspec.Struct, frozen=True, kw_only=True):
     refs: dict[str, str]
     survey: Survey
     before: Tree
-    staged: Tree
-    stages: dict[str, Tree]
-    skipped: list[str]
-    assumed: list[str]
+    index: IndexEntries
 
 
 def _look(
-    repo: Repository, *, path: str, agent: str, branch: str | None, caps: tuple[int, int]
+    repo: Repository,
+    place: WorkspacePlace,
+    *,
+    agent: str,
+    branch: str | None,
+    caps: tuple[int, int],
 ) -> _Work:
-    place = workspace_state.locate(repo, path)
     refs = roots.private_refs(repo, place)
     base = read_ref(repo, f"refs/windlass/base/{agent}")
     folder = workspace_state.is_folder(place.path)
     name = branch or _own_branch(repo, place)
     tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
-    with workspace_state.viewed(
-        repo, place, otherwise=tip if place.kind == "plain" else None
-    ) as view:
+    with views.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
         dirs = view.dirs
         start = view.head or (tip if place.kind == "plain" else None)
         if place.kind == "clone":
@@ -166,12 +169,13 @@ def _look(
             seen_inside = workspace_state.of_clone(place, dirs)
             tip = own if _is_whole(seen_inside, own) else tip
             start = start if _is_whole(seen_inside, start) else None
+        index = gitstate.read_index(dirs)
+        if not index.is_whole:
+            os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
         seen = Survey(files=[], dotgits=[], empty=[], ignored=set(), dropped=[])
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
-        staged, stages = gitstate.read_index(dirs)
-        skipped, assumed = gitstate.read_flags(dirs)
-        before = gitstate.read_tree(dirs, start)
+        before = _files_of(dirs, start)
     return _Work(
         place=place,
         folder=folder,
@@ -184,11 +188,22 @@ def _look(
         refs=refs,
         survey=seen,
         before=before,
-        staged=staged,
-        stages=stages,
-        skipped=skipped,
-        assumed=assumed,
+        index=index,
     )
+
+
+def _files_of(dirs: Dirs, commit: str | None) -> Tree:
+    """Lists what a commit has; of one that unfolds to more than can be listed, nothing.
+
+    Then the files are kept by themselves, and not by what is different in them.
+    """
+    try:
+        listed = gitstate.read_tree(dirs, commit)
+    except GitError:
+        if not dirs.box:
+            raise
+        return {}
+    return listed if all(map(names.is_path, listed)) else {}
 
 
 def _is_whole(dirs: Dirs, oid: str | None) -> bool:
@@ -220,9 +235,13 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
 def _keep(
     repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest
 ) -> tuple[str, Summary]:
-    chosen, came = _roots(repo, inside, work=work)
+    chosen, came, raw = _roots(repo, inside, work=work)
+    work, about = _at_home(repo, inside, work, about)
     with Importer(inside) as importer:
-        dropped = [*work.survey.dropped, *gitstate.keep_state(importer, work.place)]
+        dropped = [*work.survey.dropped, *work.index.dropped]
+        dropped += gitstate.keep_state(importer, work.place)
+        if raw:
+            dropped += gitstate.keep_raw_objects(importer, work.place)
         nested = _keep_nested(repo, importer, work)
         counts = _keep_trees(inside, importer, work, came)
         tags = _keep_loose(inside, importer, chosen.loose)
@@ -244,8 +263,8 @@ def _keep(
             file_mode=modes.plain,
             exec_mode=modes.executable,
             modes=modes.odd,
-            skip_worktree=work.skipped,
-            assume_unchanged=work.assumed,
+            skip_worktree=work.index.skipped,
+            assume_unchanged=work.index.assumed,
             nested=nested,
             dropped=dropped,
             tags=tags,
@@ -261,10 +280,26 @@ def _keep(
     return commit, summary
 
 
+def _at_home(
+    repo: Repository, inside: Quarantine, work: _Work, about: Manifest
+) -> tuple[_Work, Manifest]:
+    """Names only commits that are here: where a clone's did not come, what we knew of it before."""
+    known = inside.known(oid for oid in (work.head, work.tip) if oid)
+    if work.head not in known:
+        work = msgspec.structs.replace(work, head=None, before={})
+    if work.tip not in known:
+        before = read_ref(repo, f"refs/heads/{work.branch}") if work.branch else None
+        work = msgspec.structs.replace(work, tip=before or work.base)
+    return work, msgspec.structs.replace(about, head=work.head, tip=work.tip)
+
+
 def _roots(
     repo: Repository, inside: Quarantine, *, work: _Work
-) -> tuple[roots.Roots, set[str] | None]:
-    """Picks what keeps the work alive; tells for a clone which of the ids in it came home."""
+) -> tuple[roots.Roots, set[str] | None, bool]:
+    """Picks what keeps the work alive; tells for a clone which of the ids in it came home.
+
+    And whether it has objects that are none: then they are to be kept as they are.
+    """
     first = [oid for oid in (work.head, work.tip, work.base) if oid]
     first += [stash.oid for stash in work.stashes]
     others = set(work.refs.values())
@@ -277,9 +312,9 @@ def _roots(
     for entry in work.survey.dotgits:
         others |= gitstate.named_by_nested(repo, place=work.place, entry=entry)
     if work.place.kind == "clone":
-        trees = [work.staged, *work.stages.values()]
+        trees = [work.index.staged, *work.index.stages.values()]
         named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
-        came, behind = homecoming.bring(
+        came, behind, raw = homecoming.bring(
             repo, inside, place=work.place, wanted={*first, *others, *named}
         )
         reason = "what it reaches is missing in the clone"
@@ -288,8 +323,8 @@ def _roots(
         )
         ours = {work.tip, work.base}
         first = [oid for oid in first if oid in came or oid in ours]
-        return roots.choose(inside, first=first, others=others & came), came
-    return roots.choose(inside, first=first, others=others), None
+        return roots.choose(inside, first=first, others=others & came), came, raw
+    return roots.choose(inside, first=first, others=others), None, False
 
 
 def _keep_nested(repo: Repository, importer: Importer, work: _Work) -> list[Nested]:
@@ -314,15 +349,15 @@ def _keep_trees(
         root=work.place.path,
         survey=work.survey,
         before=work.before,
-        tracked=set(work.staged),
+        tracked=set(work.index.staged),
     )
     counts["index"] = gitstate.keep_index(
         importer,
         inside,
         start=start,
         before=work.before,
-        staged=work.staged,
-        stages=work.stages,
+        staged=work.index.staged,
+        stages=work.index.stages,
         came=came,
     )
     return counts

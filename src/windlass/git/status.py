@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import workspace_state
-from windlass.git.included import user_excludes
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git import views, workspace_state
+from windlass.git.runner import LONG, Dirs, ReadBox, run
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from windlass.git.repository import Repository
 
 
@@ -46,22 +43,24 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
         return self.operation is None and not any(lists)
 
 
-def status(repo: Repository, path: str) -> WorkStatus:
-    """Tells what is uncommitted in the workspace at `path`; a missing folder is no error."""
-    place = workspace_state.locate(repo, path)
-    return _status(repo, place, config=user_excludes(repo))
+def status(repo: Repository, path: str, *, box: ReadBox | None = None) -> WorkStatus:
+    """Tells what is uncommitted in the workspace at `path`; a missing folder is no error.
+
+    A clone is read through `box`, where there is one.
+    """
+    return _status(repo, workspace_state.locate(repo, path, box=box))
 
 
-def _status(repo: Repository, place: WorkspacePlace, *, config: Mapping[str, str]) -> WorkStatus:
+def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
     if not workspace_state.is_folder(place.path):
         ref, head = workspace_state.head_of(repo, place)
         return WorkStatus(exists=False, branch=_branch(ref), head=head)
-    with workspace_state.glanced(repo, place) as view:
+    with views.glanced(repo, place) as view:
         dirs, head, branch = view.dirs, view.head, _branch(view.ref)
         lists = _Lists()
-        lists.read_status(dirs, config=config)
+        lists.read_status(views.with_excludes(repo, dirs))
         lists.read_staged(dirs, head=head)
-        nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored, config=config)
+        nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored)
     return WorkStatus(
         exists=True,
         branch=branch,
@@ -89,14 +88,9 @@ class _Lists:
         self.conflicted: list[str] = []
         self.ignored: set[bytes] = set()
 
-    def read_status(self, dirs: Dirs, *, config: Mapping[str, str]) -> None:
+    def read_status(self, dirs: Dirs) -> None:
         """Reads the differences between index and files, and the files that the index lacks."""
-        said = run(
-            ["status", *_SHAPE, "--ignore-submodules=all"],
-            dirs=dirs,
-            config=config,
-            timeout=LONG,
-        )
+        said = run(["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=LONG)
         for record in filter(None, said.out.split(b"\0")):
             match record[:1]:
                 case b"1":
@@ -126,12 +120,7 @@ def _empty_tree(dirs: Dirs) -> str:
 
 
 def _nested_work(
-    repo: Repository,
-    place: WorkspacePlace,
-    *,
-    dirs: Dirs,
-    ignored: set[bytes],
-    config: Mapping[str, str],
+    repo: Repository, place: WorkspacePlace, *, dirs: Dirs, ignored: set[bytes]
 ) -> list[str]:
     nested = [
         os.path.dirname(entry.path)
@@ -142,7 +131,7 @@ def _nested_work(
     return [
         os.fsdecode(path)
         for path in nested
-        if not _is_untouched(repo, place, path=path, link=links.get(path), config=config)
+        if not _is_untouched(repo, place, path=path, link=links.get(path))
     ]
 
 
@@ -160,12 +149,7 @@ def _gitlinks(dirs: Dirs, paths: list[bytes]) -> dict[bytes, str]:
 
 
 def _is_untouched(
-    repo: Repository,
-    place: WorkspacePlace,
-    *,
-    path: bytes,
-    link: str | None,
-    config: Mapping[str, str],
+    repo: Repository, place: WorkspacePlace, *, path: bytes, link: str | None
 ) -> bool:
     """Says whether a nested repository is a submodule exactly as the index records it."""
     if link is None:
@@ -173,7 +157,7 @@ def _is_untouched(
     inner = nested_place(repo, place, path)
     if inner is None:
         return False
-    state = _status(repo, inner, config=config)
+    state = _status(repo, inner)
     return state.head == link and state.clean
 
 
@@ -182,15 +166,19 @@ def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> Worksp
     folder = os.path.join(outer.path, os.fsdecode(path))
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
-        return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own)
+        return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own, box=outer.box)
     pointer = workspace_state.read_small(own)
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
     target = os.path.realpath(
         os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
     )
-    if not target.startswith((repo.git_dir + os.sep, outer.path + os.sep)):
+    # An agent in a box has nothing but its workspace: what it points to elsewhere is not its own.
+    ours = () if outer.kind == "clone" else (repo.git_dir + os.sep,)
+    if not target.startswith((*ours, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
         return WorkspacePlace(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
-    return WorkspacePlace(path=folder, kind="clone", git_dir=target, common_dir=target)
+    return WorkspacePlace(
+        path=folder, kind="clone", git_dir=target, common_dir=target, box=outer.box
+    )

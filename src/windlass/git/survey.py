@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import workspace_state
+from windlass.git import views
 from windlass.git.manifest import Dropped
 from windlass.git.runner import LONG, Dirs, run
 from windlass.git.status import nested_place
@@ -35,6 +35,8 @@ REBUILDABLE = frozenset(
     b" coverage".split()
 )
 _MANY = 200
+_NESTED = 200
+"""Nested repositories that are asked what they ignore; of more, all is kept."""
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,14 +69,19 @@ def survey(
     """Walks the folder once, asks git what is ignored, and chooses."""
     entries = list(walk(place.path))
     rules = _ignored_by(dirs)
-    for entry in entries:
-        if entry.kind == "dotgit":
-            rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
+    nested = [entry for entry in entries if entry.kind == "dotgit"]
+    for entry in nested[:_NESTED]:
+        rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
     ignored = _under(entries, rules)
     dropped = [
         Dropped(path=os.fsdecode(entry.path), reason="a socket, pipe or device, not a file")
         for entry in entries
         if entry.kind == "special" or (entry.kind == "dotgit" and _is_special(entry))
+    ]
+    dropped += [
+        Dropped(path=os.fsdecode(entry.path), reason="deeper than the system can name it")
+        for entry in entries
+        if entry.kind == "beyond"
     ]
     units = [
         _unit(place, entry)
@@ -112,7 +119,7 @@ def _ignored_in_nested(repo: Repository, place: WorkspacePlace, path: bytes) -> 
     inner = nested_place(repo, place, path)
     if inner is None:
         return set()
-    with workspace_state.indexed(repo, inner) as dirs:
+    with views.indexed(repo, inner) as dirs:
         return {path + b"/" + name for name in _ignored_by(dirs)}
 
 

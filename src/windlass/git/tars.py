@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208, PTH211
+# ruff: noqa: PTH118, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Git folders as tar files: packed by lstat, unpacked without following a link.
 
@@ -7,6 +7,7 @@ For what cannot be a tree: git refuses `.git` in any letter case inside one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tarfile
@@ -14,13 +15,15 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
+from windlass.git import beneath
 from windlass.git.walk import unlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CHUNK = 1 << 20
-PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.LNKTYPE})
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE})
 
 
 def pack(
@@ -92,13 +95,17 @@ def unpack(
             relative = _relative(member.name)
             if (relative and not keep(relative)) or member.type not in kinds:
                 continue
-            path = os.path.join(target, relative) if relative else target
-            plant_folders(target, os.path.dirname(relative))
-            _extract(archive, member, path, top=target)
+            if relative:
+                folder, name = os.path.split(os.fsencode(relative))
+                with beneath.opened(target, folder) as parent:
+                    _extract(archive, member, name, parent=parent)
+            else:
+                _extract(archive, member, os.fsencode(target), parent=None)
             if member.isdir():
-                folders.append((path, member.mode & 0o777))
-    for path, mode in reversed(folders):
-        os.chmod(path, mode)
+                folders.append((relative, member.mode & 0o777))
+    for relative, mode in reversed(folders):
+        with beneath.opened(target, os.fsencode(relative)) as folder_handle:
+            os.fchmod(folder_handle, mode)
 
 
 def read_one(source: IO[bytes], name: str) -> bytes:
@@ -121,39 +128,26 @@ def _relative(name: str) -> str:
     return "/".join(parts[1:])
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, *, top: str) -> None:
+def _extract(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, name: bytes, *, parent: int | None
+) -> None:
     if member.isdir():
-        if not os.path.isdir(path) or os.path.islink(path):
-            os.mkdir(path, 0o700)
-        else:
-            os.chmod(path, 0o700)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=parent)
+        handle = os.open(name, _FOLDER, dir_fd=parent)
+        try:
+            os.fchmod(handle, 0o700)
+        finally:
+            os.close(handle)
         return
-    if os.path.lexists(path):
-        os.unlink(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=parent)
     if member.issym():
-        os.symlink(member.linkname, path)
-        return
-    if member.islnk():
-        os.link(os.path.join(top, _relative(member.linkname)), path, follow_symlinks=False)
+        os.symlink(os.fsencode(member.linkname), name, dir_fd=parent)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     content = archive.extractfile(member)
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=parent), "wb") as file:
         while content is not None and (chunk := content.read(_CHUNK)):
             file.write(chunk)
         os.fchmod(file.fileno(), member.mode & 0o777)
-
-
-def plant_folders(top: str, relative: str) -> None:
-    """Makes the folders on the way to a path below `top`; refuses to go through a link."""
-    here = top
-    for name in filter(None, relative.split("/")):
-        here = os.path.join(here, name)
-        try:
-            os.mkdir(here)
-        except FileExistsError:
-            if not stat.S_ISDIR(os.lstat(here).st_mode):
-                raise GitError(
-                    f"{printable_line(here)} is no folder, so nothing is written through it",
-                    "restore into another, empty place",
-                ) from None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from windlass.git.repository import Repository
+    from windlass.git.runner import ReadBox
 
 __all__ = [
     "Contents",
@@ -161,10 +162,11 @@ def restore(
     branch: str,
     agent: str = "",
     origin: str | None = None,
+    box: ReadBox | None = None,
 ) -> Restored:
     """Brings a salvage back at `path` on the new branch `branch`.
 
-    It is a worktree; or a clone, where `origin` names a mirror.
+    It is a worktree; or a clone, where `origin` names a mirror, which git fills through `box`.
     """
     return _restore(
         repo,
@@ -174,6 +176,7 @@ def restore(
         branch=branch,
         agent=agent,
         origin=origin,
+        box=box,
     )
 
 

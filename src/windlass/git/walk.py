@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -18,7 +19,14 @@ from windlass.core.printable import printable_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Kind = Literal["file", "link", "folder", "dotgit", "special"]
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Kind = Literal["file", "link", "folder", "dotgit", "special", "beyond"]
+"""`beyond` is a folder whose path is longer than the system takes: it is not looked into."""
+
+
+_LONGEST = 4096 - 256 - 2
+"""Of a folder's path, so that a name in it can be opened by its own."""
 
 
 class WalkEntry(NamedTuple):
@@ -62,6 +70,8 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
                 continue
             if entry.kind != "folder" or not enter(entry.path):
                 yield entry
+            elif len(top) + len(entry.path) > _LONGEST:
+                yield entry._replace(kind="beyond")
             else:
                 yield entry._replace(empty=_is_empty(top, entry.path))
                 pending.append(entry.path)
@@ -134,6 +144,8 @@ def _erase_folder(folder: bytes) -> None:
     pending = [folder]
     while pending:
         current = pending[-1]
+        if len(current) > _LONGEST:
+            pending[-1] = current = _hoisted(current, top=folder)
         _writable(current)
         folders = []
         for child in _scan(current):
@@ -148,6 +160,22 @@ def _erase_folder(folder: bytes) -> None:
         pending.pop()
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(current)
+
+
+def _hoisted(path: bytes, *, top: bytes) -> bytes:
+    """Moves a folder whose path is too long up to the top, where it can be named."""
+    here = os.open(top, _FOLDER)
+    try:
+        *parts, last = path[len(top) + 1 :].split(b"/")
+        for part in parts:
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        short = os.path.join(top, b"hoisted-" + secrets.token_hex(8).encode())
+        os.rename(last, short, src_dir_fd=here)
+    finally:
+        os.close(here)
+    return short
 
 
 def _writable(folder: bytes) -> None:

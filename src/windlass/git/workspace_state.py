@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Where a workspace's git state lives, found from the main repository and not from agent files.
 
@@ -20,7 +20,7 @@ import msgspec
 
 from windlass.git import gitfiles, registered
 from windlass.git.blobs import kinds
-from windlass.git.runner import Dirs, armed, run
+from windlass.git.runner import Dirs, ReadBox, run
 from windlass.git.walk import erase
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ OBJECTS_PREFIX = "tmp_objdir-windlass-"
 
 Operation = Literal["merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
 
-_UNBORN = "ref: refs/heads/windlass-unborn\n"
 _OPERATIONS: tuple[tuple[str, Operation], ...] = (
     ("rebase-merge", "rebase"),
     ("rebase-apply/applying", "am"),
@@ -56,16 +55,8 @@ class WorkspacePlace(msgspec.Struct, frozen=True, kw_only=True):
     common_dir: str
     lender: str | None = None
     """The object folder that a clone was made to borrow from; never what is written in it."""
-
-
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """A workspace as git may look at it: folders of ours, and where its HEAD is."""
-
-    dirs: Dirs
-    ref: str | None
-    """What HEAD follows; None when it is detached."""
-    head: str | None
-    """HEAD's commit; None when there is none."""
+    box: ReadBox | None = None
+    """How git reads it, where that is not safe outside; it shows the clone and its lender."""
 
 
 def quoted_alternate(path: str) -> str:
@@ -87,7 +78,7 @@ def of_clone(place: WorkspacePlace, dirs: Dirs) -> Dirs:
     An agent can write down any id that it has heard of; what only the main repository has under
     it is none of its work, and must not come to it by being kept and put back.
     """
-    if place.lender is None or not narrows(place):
+    if dirs.box or place.lender is None or not narrows(place):
         return dirs
     return Dirs(git_dir=os.path.dirname(place.lender), objects=dirs.objects)
 
@@ -97,8 +88,11 @@ def narrows(place: WorkspacePlace) -> bool:
     return place.lender is not None and is_folder(place.lender)
 
 
-def locate(repo: Repository, path: str) -> WorkspacePlace:
-    """Finds the git state of the workspace at `path`, whether or not the folder still exists."""
+def locate(repo: Repository, path: str, *, box: ReadBox | None = None) -> WorkspacePlace:
+    """Finds the git state of the workspace at `path`, whether or not the folder still exists.
+
+    A clone is read through `box`, where there is one.
+    """
     real = canonical(path)
     admin = find_admin(repo, real)
     if admin is not None:
@@ -109,8 +103,10 @@ def locate(repo: Repository, path: str) -> WorkspacePlace:
     if is_folder(own) and is_folder(os.path.join(own, "objects")):
         origin = registered.origin_of(repo, real)
         lender = os.path.join(origin, "objects") if origin is not None else None
-        return WorkspacePlace(path=real, kind="clone", git_dir=own, common_dir=own, lender=lender)
-    return WorkspacePlace(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir)
+        return WorkspacePlace(
+            path=real, kind="clone", git_dir=own, common_dir=own, lender=lender, box=box
+        )
+    return WorkspacePlace(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir, box=box)
 
 
 def canonical(path: str) -> str:
@@ -243,57 +239,3 @@ def locked_file(path: str) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
-
-
-@contextlib.contextmanager
-def viewed(
-    repo: Repository, place: WorkspacePlace, *, otherwise: str | None = None
-) -> Iterator[View]:
-    """Lends folders through which git sees the workspace's files and a copy of its index.
-
-    Configuration comes from the main repository alone: the temporary git folder holds nothing but
-    HEAD and the index, so that nothing an agent wrote there is obeyed, no lock of a working agent
-    is taken, and its index is never touched. Where the workspace has no HEAD, it is `otherwise`.
-    """
-    with indexed(repo, place) as bare:
-        dirs = bare
-        if place.kind == "clone" and place.git_dir is not None:
-            lent = os.path.join(bare.git_dir, "lent")
-            gitfiles.lend_objects(place.git_dir, lent)
-            dirs = msgspec.structs.replace(bare, objects=lent_list(place, lent))
-        ref, head = head_of(repo, place, objects=dirs.objects)
-        _write_head(bare, head or otherwise)
-        yield View(dirs=armed(dirs), ref=ref, head=head)
-
-
-@contextlib.contextmanager
-def glanced(repo: Repository, place: WorkspacePlace) -> Iterator[View]:
-    """Lends the same for questions that read no object but HEAD's own.
-
-    Those are mostly at home already, and then none of a clone's has to be lent.
-    """
-    ref, head = head_of(repo, place)
-    if head is None:
-        with viewed(repo, place) as view:
-            yield view
-        return
-    with indexed(repo, place) as dirs:
-        _write_head(dirs, head)
-        yield View(dirs=armed(dirs), ref=ref, head=head)
-
-
-def _write_head(dirs: Dirs, head: str | None) -> None:
-    with open(os.path.join(dirs.git_dir, "HEAD"), "w", encoding="ascii") as file:
-        file.write(f"{head}\n" if head else _UNBORN)
-
-
-@contextlib.contextmanager
-def indexed(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
-    """Lends the same without HEAD and objects, which is enough to ask what is ignored."""
-    with scratch(repo) as folder:
-        tree = place.path if is_folder(place.path) else folder
-        dirs = Dirs(git_dir=folder, common_dir=repo.git_dir, work_tree=tree)
-        _write_head(dirs, None)
-        if place.git_dir is not None:
-            gitfiles.copy_index(place.git_dir, folder)
-        yield dirs

@@ -257,6 +257,7 @@ def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str)
         meta={"how": how, "row": msgspec.to_builtins(agent)},
         ignored_cap=trash.ignored_mb << 20,
         ignored_files_cap=trash.ignored_files,
+        box=boxes.reading(work.context, agent),
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
     event = AgentSalvaged(ref=kept.ref, **summary)

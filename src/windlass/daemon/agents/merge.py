@@ -101,14 +101,14 @@ class Merges:
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
-            _refuse(git, agent, into)
+            _refuse(git, agent, into, self._status(git, agent))
             self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
             problems.append(error.message)
         return {
             "agent": agent.id,
             "into": into,
-            "uncommitted": uncommitted(status.status(git, agent.workspace)),
+            "uncommitted": uncommitted(self._status(git, agent)),
             "problems": problems,
             "protected": _protected(git, agent, into, patterns),
             "clean": outcome.clean,
@@ -158,7 +158,7 @@ class Merges:
         agent, git = self._agent(work)
         into = work.data["into"]
         self._fetch_both(agent, into)
-        _refuse(git, agent, into)
+        _refuse(git, agent, into, self._status(git, agent))
         plan = _prepare(git, agent, into=into, time=work.data["time"])
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
@@ -170,7 +170,7 @@ class Merges:
         into = work.data["into"]
         try:
             self._fetch_both(agent, into)
-            _refuse(git, agent, into)
+            _refuse(git, agent, into, self._status(git, agent))
             plan = _prepare(git, agent, into=into, time=work.data["time"])
             self._rehearse(git, plan, agent, into)
             self._refuse_protected(git, plan, agent, work)
@@ -254,6 +254,9 @@ class Merges:
             "verdict": UNPROVEN,
         }
 
+    def _status(self, git: Repository, agent: Agent) -> WorkStatus:
+        return status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
+
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
@@ -302,9 +305,8 @@ def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePla
     )
 
 
-def _refuse(git: Repository, agent: Agent, into: str) -> None:
+def _refuse(git: Repository, agent: Agent, into: str, work: WorkStatus) -> None:
     """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
-    work = status.status(git, agent.workspace)
     if not work.clean:
         names = uncommitted(work)
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -31,7 +31,7 @@ from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
-from windlass.daemon.launch import clones
+from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
@@ -159,6 +159,7 @@ class Restores:
                 branch=plan["branch"],
                 agent=plan["id"],
                 origin=clones.refreshed_mirror(self._context, agent) if agent else None,
+                box=boxes.filling(self._context, agent) if agent else None,
             )
             notes += [f"{plan['id']}: {note}" for note in done.notes]
         work.keep(notes=notes)

@@ -17,6 +17,7 @@ import windlass
 from windlass import drivers
 from windlass.api import places
 from windlass.box import groups, probes, proxy, toolchains, wrapper
+from windlass.box import reading as reading_box
 from windlass.core.box_spec import BoxSpec, Isolation, Level, Network, Quota
 from windlass.core.config import Config, confinement
 from windlass.core.config_layers import Usable
@@ -27,6 +28,7 @@ from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.git import clones
+from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
 _SHOWN = (
@@ -153,6 +155,37 @@ def clear(context: Context, agent: Agent) -> None:
 def forget(context: Context, agent: Agent) -> None:
     """Deletes what the boxes beside an agent's sessions were started from, at its ending."""
     shutil.rmtree(context.folders.boxes(agent.uid), ignore_errors=True)
+
+
+def reading(context: Context, agent: Agent) -> ReadBox | None:
+    """How git reads an agent's clone: in a box that shows the clone and what it borrows.
+
+    None for an agent without a box, which could do as it likes; and where this machine has none any
+    more, because what is in the clone has to be kept all the same.
+    """
+    return _lean(context, agent, agent.workspace)
+
+
+def _lean(context: Context, agent: Agent, *shown: str) -> ReadBox | None:
+    usable = probes.usable()
+    if agent.isolation != "box" or not (usable.full or usable.host_network):
+        return None
+    borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
+
+    def box(*writable: str) -> list[str]:
+        return reading_box.prefix(
+            readable=(*borrowed, *shown),
+            writable=writable,
+            files=context.folders.home / "boxes",
+            network=not usable.full,
+        )
+
+    return box
+
+
+def filling(context: Context, agent: Agent) -> ReadBox | None:
+    """How git puts back into a new clone what an agent left; None where `reading` is."""
+    return _lean(context, agent)
 
 
 def reading_prefix(context: Context, agent: Agent) -> list[str]:

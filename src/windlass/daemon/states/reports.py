@@ -46,6 +46,7 @@ from windlass.daemon.kernel.intents import (
     Step,
     set_out,
 )
+from windlass.daemon.launch import boxes
 from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.states import reminders
 from windlass.git import status
@@ -138,7 +139,8 @@ def uncommitted(context: Context, agent: Agent) -> Uncommitted:
     """What is not committed in an agent's workspace. Runs git: not for a loop or a transaction."""
     try:
         git = repos.git(repos.by_id(context, agent.repo))
-        return reports.uncommitted(msgspec.to_builtins(status.status(git, agent.workspace)))
+        work = status.status(git, agent.workspace, box=boxes.reading(context, agent))
+        return reports.uncommitted(msgspec.to_builtins(work))
     except WindlassError as error:
         return Uncommitted(problem=error.message)
 

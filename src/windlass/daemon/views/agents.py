@@ -37,7 +37,7 @@ from windlass.core.printable import printable
 from windlass.core.states import State
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import instructions, session_request
+from windlass.daemon.launch import boxes, instructions, session_request
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, status
 from windlass.git.repository import Commit, Repository
@@ -185,7 +185,7 @@ class AgentViews:
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
         self._fetcher.try_to_fetch(agent)
-        work = status.status(git, agent.workspace)
+        work = status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         tip = tip or repository.resolve(git, work.head or "")
         return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []

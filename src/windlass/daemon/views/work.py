@@ -38,11 +38,14 @@ class Work:
         base = self._fork_point(git, agent)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         gone = not Path(agent.workspace).is_dir()
+        box = boxes.reading(self._context, agent)
         if request.get("folders"):
             config = settings.usable(self._context.folders.home, git.root).config
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
-                changes.materialise(git, agent.workspace, base, into, otherwise=tip or base)
+                changes.materialise(
+                    git, agent.workspace, base, into, otherwise=tip or base, box=box
+                )
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
                 raise
@@ -55,6 +58,7 @@ class Work:
             stat=request.get("stat", False),
             color=request.get("colour", False),
             otherwise=tip or base,
+            box=box,
         )
         shown = base64.b64encode(made).decode()
         return {"id": agent.id, "base": base, "gone": gone, "diff": shown}

@@ -1,0 +1,49 @@
+"""A box for reading with a program of our own what an agent wrote: lean, and started often.
+
+No code of the agent's runs in it. It holds what that program could be talked into by its input:
+opening other files, filling memory or disk, running for ever. What it was shown it cannot change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from windlass import whole_file
+from windlass.box import bwrap, seccomp
+from windlass.core.errors import ConfigError
+
+MEMORY = 2 << 30
+"""Bytes of address space of each process."""
+FILE_SIZE = 1 << 30
+"""Bytes of each file that it writes, its answer among them."""
+SECONDS = 1800
+"""Of a processor, for each process; whoever starts it waits less."""
+
+_LIMITED = (
+    "ulimit -v $1; ulimit -f $2; ulimit -t $3; ulimit -c 0; "
+    f'f=$4; shift 4; exec "$@" {bwrap.FILTER_FD}<"$f"'
+)
+
+
+def prefix(
+    *, readable: Iterable[str], writable: Iterable[str], files: Path, network: bool
+) -> list[str]:
+    """Returns what to put before a command so that it reads in a box.
+
+    Its filter lies in the folder `files`, whoever else uses that. With `network` it shares the
+    machine's, where no other can be had.
+    """
+    program = bwrap.find()
+    if program is None:
+        raise ConfigError("bubblewrap is not installed", "install the package bubblewrap")
+    allowed = files / "reading.bpf"
+    if not allowed.exists():
+        files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        whole_file.replace(allowed, seccomp.program())
+    limits = (str(MEMORY >> 10), str(FILE_SIZE >> 9), str(SECONDS))
+    options = bwrap.reading(tuple(readable), tuple(writable), network=network)
+    return [
+        *("/bin/sh", "-c", _LIMITED, "windlass-read", *limits, str(allowed)),
+        *(program, *options, "--"),
+    ]

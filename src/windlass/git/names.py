@@ -1,0 +1,54 @@
+"""Names that agents make: which of them we use as paths and refs of our own.
+
+A tree, an index or a packed list of refs may hold any bytes; git itself refuses only some of them,
+and only in some places. Whatever is written, deleted or looked up by such a name passes here first.
+"""
+
+from __future__ import annotations
+
+import re
+
+_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_DOTGIT = re.compile(rb"(\.git|git~\d+)([ .]*(:.*)?)", re.IGNORECASE | re.DOTALL)
+"""Also as Windows reads it: with dots or blanks behind it, by its short name, as a stream."""
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+_REF_PART = re.compile(rb"(?!\.)(?!.*\.\.)(?!.*@\{)[^\x00-\x20\x7f~^:?*\[\\/]+(?<!\.lock)")
+LONGEST = 4096
+"""Bytes of a path, as the system allows."""
+
+
+def is_path(name: bytes) -> bool:
+    """Says whether a name leads to a place below the folder that it is joined to, and to no `.git`.
+
+    By its letters alone: that none of its folders is a link is for whoever opens them.
+    """
+    parts = name.split(b"/")
+    return (
+        len(name) <= LONGEST
+        and b"\0" not in name
+        and not {b"", b".", b".."}.intersection(parts)
+        and not any(part.lower() == b".git" for part in parts)
+    )
+
+
+def is_portable_path(name: bytes) -> bool:
+    """Says the same for every file system, and that nothing in it speaks to a terminal."""
+    safe = is_path(name) and _CONTROL.search(name) is None
+    return safe and not any(map(_is_dotgit_somewhere, name.split(b"/")))
+
+
+def _is_dotgit_somewhere(part: bytes) -> bool:
+    plain = _IGNORED_BY_HFS.sub("", part.decode("utf-8", errors="surrogateescape"))
+    return _DOTGIT.fullmatch(plain.encode("utf-8", errors="surrogateescape")) is not None
+
+
+def is_ref(name: bytes) -> bool:
+    """Says whether it is the full name of a ref, as `git check-ref-format` has it."""
+    parts = name.split(b"/")
+    return (
+        len(name) <= LONGEST
+        and len(parts) > 1
+        and parts[0] == b"refs"
+        and not name.endswith(b".")
+        and all(_REF_PART.fullmatch(part) for part in parts)
+    )

@@ -1,0 +1,179 @@
+# ruff: noqa: PTH102, PTH118, PTH123
+# Reason: names that agents make are bytes, which pathlib cannot hold.
+"""How git looks at a workspace: through folders of ours, and at a clone from inside a box.
+
+An agent writes its work tree, its index and, in a clone, its objects, refs and configuration. The
+temporary git folder that is lent here holds HEAD, a copy of the index and settings of the person's
+alone, so that nothing an agent wrote there is obeyed, no lock of a working agent is taken, and its
+index is never touched. What git reads of a clone beyond that it reads in a box, which shows the
+clone and what it borrows and nothing else: whatever it can be led to open is the agent's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.git import attire, gitfiles, registered, workspace_state
+from windlass.git.blobs import kinds
+from windlass.git.included import user_excludes
+from windlass.git.runner import LONG, Dirs, armed, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from windlass.git.repository import Repository
+    from windlass.git.workspace_state import WorkspacePlace
+
+_UNBORN = "ref: refs/heads/windlass-unborn\n"
+_EXCLUDES = "info/excludes-of-the-person"
+_REFS = 256 << 20
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace as git may look at it: folders of ours, and where its HEAD is."""
+
+    dirs: Dirs
+    ref: str | None
+    """What HEAD follows; None when it is detached."""
+    head: str | None
+    """HEAD's commit; None when there is none."""
+
+
+@contextlib.contextmanager
+def viewed(
+    repo: Repository, place: WorkspacePlace, *, otherwise: str | None = None
+) -> Iterator[View]:
+    """Lends folders through which git sees the workspace's files and a copy of its index.
+
+    Where the workspace has no HEAD, it is `otherwise`.
+    """
+    with indexed(repo, place) as bare:
+        if bare.box:
+            ref, head = _boxed_head(place, bare)
+            _write_head(bare, head or otherwise)
+            yield View(dirs=bare, ref=ref, head=head)
+            return
+        dirs = bare
+        if place.kind == "clone" and place.git_dir is not None:
+            lent = os.path.join(bare.git_dir, "lent")
+            gitfiles.lend_objects(place.git_dir, lent)
+            dirs = msgspec.structs.replace(bare, objects=workspace_state.lent_list(place, lent))
+        ref, head = workspace_state.head_of(repo, place, objects=dirs.objects)
+        _write_head(bare, head or otherwise)
+        yield View(dirs=armed(dirs), ref=ref, head=head)
+
+
+@contextlib.contextmanager
+def glanced(repo: Repository, place: WorkspacePlace) -> Iterator[View]:
+    """Lends the same for questions that read no object but HEAD's own.
+
+    Those are mostly at home already, and then none of a clone's has to be looked at.
+    """
+    ref, head = workspace_state.head_of(repo, place)
+    if head is None:
+        with viewed(repo, place) as view:
+            yield view
+        return
+    with indexed(repo, place) as dirs:
+        _write_head(dirs, head)
+        yield View(dirs=dirs if dirs.box else armed(dirs), ref=ref, head=head)
+
+
+@contextlib.contextmanager
+def indexed(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
+    """Lends the same without HEAD and objects, which is enough to ask what is ignored."""
+    with workspace_state.scratch(repo) as folder:
+        tree = place.path if workspace_state.is_folder(place.path) else folder
+        if place.box is not None:
+            dirs = _furnished(repo, place, folder, tree)
+        else:
+            dirs = Dirs(git_dir=folder, common_dir=repo.git_dir, work_tree=tree)
+        _write_head(dirs, None)
+        if place.git_dir is not None:
+            gitfiles.copy_index(place.git_dir, folder)
+        yield dirs
+
+
+@contextlib.contextmanager
+def proven(repo: Repository, place: WorkspacePlace, *, since: str) -> Iterator[Dirs]:
+    """Lends folders through which a box sees the workspace's files, and no object of the clone's.
+
+    Objects are those of the mirror, which came home and were checked on their way, and what git
+    makes of the files now. The index is the one that the clone was made with: what an agent wrote
+    into its own is not believed, and only what has changed since then is read.
+    """
+    with workspace_state.scratch(repo) as folder:
+        tree = place.path if workspace_state.is_folder(place.path) else folder
+        dirs = _furnished(repo, msgspec.structs.replace(place, git_dir=None), folder, tree)
+        _write_head(dirs, since)
+        with contextlib.suppress(OSError), gitfiles.opened(repo.private) as private:
+            first = registered.first_index(place.path)
+            gitfiles.copy_file(private, first, into=os.path.join(folder, "index"))
+        if not os.path.lexists(os.path.join(folder, "index")):
+            run(["read-tree", since], dirs=dirs, timeout=LONG)
+        yield dirs
+
+
+def with_excludes(repo: Repository, dirs: Dirs) -> Dirs:
+    """Has git leave out what the person's own ignore file names, too."""
+    settings = user_excludes(repo)
+    if dirs.box:
+        content = workspace_state.read_person(settings["core.excludesFile"], limit=1 << 20)
+        settings = {"core.excludesFile": os.path.join(dirs.git_dir, _EXCLUDES)}
+        _write(settings["core.excludesFile"], content)
+    return msgspec.structs.replace(dirs, config={**dirs.config, **settings})
+
+
+def _furnished(repo: Repository, place: WorkspacePlace, folder: str, tree: str) -> Dirs:
+    """Makes a folder a whole git folder: what lies beside it is not there in the box."""
+    if place.box is None:
+        raise AssertionError("a view without a box needs no folder of its own")
+    for name in ("refs", "objects", "info"):
+        os.mkdir(os.path.join(folder, name))
+    worn = attire.files(repo, origin="")
+    _write(os.path.join(folder, "config"), worn["config"])
+    _write(os.path.join(folder, "info/attributes"), worn["info/attributes"])
+    own = workspace_state.read_person(os.path.join(repo.git_dir, "info/exclude"), limit=1 << 20)
+    _write(os.path.join(folder, "info/exclude"), own)
+    if place.lender is not None:
+        # What the mirror has is no news of the clone's.
+        shown = gitfiles.read_small(os.path.join(place.lender, "../packed-refs"), limit=_REFS)
+        _write(os.path.join(folder, "packed-refs"), shown or b"")
+    return Dirs(
+        git_dir=folder,
+        work_tree=tree,
+        objects=_objects(place),
+        box=tuple(place.box(folder)),
+    )
+
+
+def _objects(place: WorkspacePlace) -> str | None:
+    """Lists where a clone's objects are, as its agent has them; only a box makes that safe."""
+    own = os.path.join(place.git_dir, "objects") if place.git_dir is not None else None
+    there = [path for path in (own, place.lender) if path is not None]
+    return ":".join(map(workspace_state.quoted_alternate, there)) or None
+
+
+def _boxed_head(place: WorkspacePlace, dirs: Dirs) -> tuple[str | None, str | None]:
+    if place.git_dir is None:
+        return None, None
+    ref, written = gitfiles.read_head(place.git_dir)
+    if written is None:
+        return ref, None
+    # With its tree: an agent can lose objects, or name a commit that it has only half.
+    there = kinds(dirs, [f"{written}^{{commit}}", f"{written}^{{tree}}"])
+    commit = next((oid for oid, kind in there.items() if kind == "commit"), None)
+    return ref, commit if "tree" in there.values() else None
+
+
+def _write_head(dirs: Dirs, head: str | None) -> None:
+    _write(os.path.join(dirs.git_dir, "HEAD"), f"{head}\n".encode() if head else _UNBORN.encode())
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
