@@ -101,7 +101,7 @@ class Merges:
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
-            _refuse(git, agent, into)
+            _refuse(git, agent, into, box=self._box(agent, into))
             self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
             problems.append(error.message)
@@ -158,7 +158,7 @@ class Merges:
         agent, git = self._agent(work)
         into = work.data["into"]
         self._fetch_both(agent, into)
-        _refuse(git, agent, into)
+        _refuse(git, agent, into, box=self._box(agent, into))
         plan = _prepare(git, agent, into=into, time=work.data["time"])
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
@@ -170,7 +170,7 @@ class Merges:
         into = work.data["into"]
         try:
             self._fetch_both(agent, into)
-            _refuse(git, agent, into)
+            _refuse(git, agent, into, box=self._box(agent, into))
             plan = _prepare(git, agent, into=into, time=work.data["time"])
             self._rehearse(git, plan, agent, into)
             self._refuse_protected(git, plan, agent, work)
@@ -302,7 +302,7 @@ def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePla
     )
 
 
-def _refuse(git: Repository, agent: Agent, into: str) -> None:
+def _refuse(git: Repository, agent: Agent, into: str, *, box: list[str]) -> None:
     """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
     work = status.status(git, agent.workspace)
     if not work.clean:
@@ -323,7 +323,7 @@ def _refuse(git: Repository, agent: Agent, into: str) -> None:
         )
     place = repository.checkouts(git).get(into)
     if place is not None:
-        merges.refuse_dirty(git, place)
+        merges.refuse_dirty(git, place, box=box)
 
 
 def _contains(git: Repository, tip: str, head: str) -> bool:
