@@ -1,4 +1,4 @@
-"""Merges through the service: what an earlier one left half done is put right."""
+"""Merges through the service: what an earlier one left, and what is told when only half is done."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
+from windlass.core.errors import GitError, Internal, Unavailable, WindlassError
+from windlass.daemon.agents import endings
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
 from windlass.git import merges
@@ -94,3 +96,42 @@ def test_a_merge_puts_a_boxed_agents_clone_right_that_another_one_left_half_move
     assert not (clone / "fox.txt").exists()
     assert (clone / "owl.txt").exists()
     assert (clone / "kept.txt").read_text() == "old\n"
+
+
+def file_for_the_archive(workshop: Workshop, agent: Agent) -> None:
+    assert agent.uid
+    workshop.context.folders.archive.write_text("in the way\n")
+
+
+def full_disk(workshop: Workshop, agent: Agent) -> None:
+    folder = workshop.context.folders.agent(agent.uid)
+    (folder / "events.jsonl").symlink_to("/dev/full")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind"), [(file_for_the_archive, Internal), (full_disk, Unavailable)]
+)
+def test_whatever_keeps_an_agent_from_being_ended_it_is_told_that_it_is_merged(
+    workshop: Workshop, spoil: object, kind: type[WindlassError]
+) -> None:
+    fox = worker(workshop, "fox")
+    commit(fox, "fox.txt")
+    assert callable(spoil)
+    spoil(workshop, fox)
+    with pytest.raises(kind, match=r"is merged into main, but fox could not be ended") as told:
+        workshop.ask("merge", agent="fox")
+    assert told.value.hint.endswith("; what is left to do is wl kill fox")
+    assert (workshop.repo / "fox.txt").exists()
+
+
+def test_what_is_left_to_do_is_told_also_where_there_is_no_other_hint(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise GitError("no")
+
+    commit(worker(workshop, "fox"), "fox.txt")
+    monkeypatch.setattr(endings, "keep", fail)
+    with pytest.raises(GitError, match="is merged into main") as told:
+        workshop.ask("merge", agent="fox")
+    assert told.value.hint == "what is left to do is wl kill fox"

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 import msgspec
 
+from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
+from windlass.core.errors import (
+    Conflict,
+    Denied,
+    Internal,
+    NotFound,
+    Unavailable,
+    UserError,
+    WindlassError,
+)
 from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
@@ -33,6 +43,7 @@ from windlass.git.status import WorkStatus
 from windlass.store import rows
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 UNPROVEN = "unproven: no gate"
 
 
@@ -265,15 +276,27 @@ def _after_landing(effect: Effect) -> Effect:
     def do(work: RunningIntent) -> None:
         try:
             effect(work)
-        except WindlassError as error:
+        except Exception as error:
             (name,) = work.data["agents"].values()
             landed = f"{work.data['plan']['new'][:10]} is merged into {work.data['into']}"
-            raise type(error)(
-                f"{landed}, but {name} could not be ended: {error.message}",
-                f"{error.hint}; what is left to do is wl kill {name}",
+            failure = _told(error)
+            left = f"what is left to do is wl kill {name}"
+            raise type(failure)(
+                f"{landed}, but {name} could not be ended: {failure.message}",
+                f"{failure.hint}; {left}" if failure.hint else left,
             ) from error
 
     return do
+
+
+def _told(error: Exception) -> WindlassError:
+    """What to tell of an error; of one that nobody expected, the log has more."""
+    if isinstance(error, WindlassError):
+        return error
+    log.error("what follows a merge failed", exc_info=error)
+    if disk_room.is_lacking(error):
+        return Unavailable(str(error), disk_room.HINT)
+    return Internal(f"{type(error).__name__}: {error}", "`wl daemon logs` has the details")
 
 
 def _protected(git: Repository, agent: Agent, into: str, patterns: list[str]) -> list[str]:
