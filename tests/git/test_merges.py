@@ -211,7 +211,7 @@ def test_a_merge_killed_between_its_steps_is_completed(
     guard = Path(repo.git_dir) / "index.lock"
     with monkeypatch.context() as patch:
         # A killed process unlinks nothing.
-        patch.setattr("windlass.git.checkout.release", lambda _: None)
+        patch.setattr("windlass.git.index_lock.release", lambda _: None)
         if moment == "before the swap":
             patch.setattr(merges, "set_ref", die)
         if moment == "before the index":
@@ -388,7 +388,7 @@ def test_a_disk_without_room_for_the_old_files_either_is_completed_later(
     work(ws, "a-large.bin", "new\n" * 40_000)
     work(ws, "new.txt")
     chosen = plan(repo)
-    assert "next try completes" in fails_to_apply(repo, largest=100_000)
+    assert "next try puts the checkout right" in fails_to_apply(repo, largest=100_000)
     assert git(repo.root, "rev-parse", "main") == chosen.old
 
     merges.rehearse(repo, chosen)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.git.boxing import box
-from tests.git.conftest import git
+from tests.git.conftest import git, snapshot
 from tests.git.test_clones import make
 from tests.git.test_merges import Killed, work
+from tests.git.test_merges_half_moved import die
 
-from windlass.core.errors import Conflict, WindlassError
+from windlass.core.errors import Conflict, GitError, WindlassError
 from windlass.git import clones, homecoming, merges, workspaces
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -188,12 +189,9 @@ def test_a_merge_killed_between_its_steps_is_completed(
     assert child.exists()
     chosen = plan(repo)
 
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
     with monkeypatch.context() as patch:
         # A killed process unlinks nothing.
-        patch.setattr("windlass.git.checkout.release", lambda _: None)
+        patch.setattr("windlass.git.index_lock.release", lambda _: None)
         patch.setattr(moment, die)
         with pytest.raises(Killed):
             apply(repo, manager, chosen)
@@ -209,11 +207,8 @@ def test_what_came_home_between_a_kill_and_the_next_try_is_the_merge(
     assert child.exists()
     chosen = plan(repo)
 
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
     with monkeypatch.context() as patch:
-        patch.setattr("windlass.git.checkout.release", lambda _: None)
+        patch.setattr("windlass.git.index_lock.release", lambda _: None)
         patch.setattr("windlass.git.merges.set_ref", die)
         with pytest.raises(Killed):
             apply(repo, manager, chosen)
@@ -223,6 +218,109 @@ def test_what_came_home_between_a_kill_and_the_next_try_is_the_merge(
     assert tip == chosen.new
     apply(repo, manager, chosen)
     assert is_merged(repo, manager, chosen)
+
+
+def short_of_room(repo: Repository, clone: Path) -> list[str]:
+    """A box in which no file can be larger than a hundred thousand bytes."""
+    return ["prlimit", "--fsize=100000", *boxed(repo, clone)]
+
+
+def test_a_clone_that_has_no_room_for_a_merge_is_put_back_in_its_box(
+    repo: Repository, manager: Path, child: Path
+) -> None:
+    (manager / "empty").mkdir()
+    work(child, "empty/z-large.bin", "large\n" * 50_000)
+    before = snapshot(manager)
+    chosen = plan(repo)
+    with pytest.raises(GitError) as told:
+        merges.apply(repo, chosen, box=short_of_room(repo, manager))
+    assert "the checkout is as it was" in told.value.hint
+    assert snapshot(manager) == before
+    assert git(manager, "status", "--porcelain") == ""
+    assert not (manager / ".git/index.lock").exists()
+    apply(repo, manager, chosen)
+    assert is_merged(repo, manager, chosen)
+
+
+def half_moved(repo: Repository, clone: Path, child: Path) -> None:
+    """Has a merge into a clone fail that finds no room for the old files either."""
+    work(clone, "a-large.bin", "old\n" * 50_000)
+    homecoming.fetch(repo, path=str(clone), branch="agent/boss", upload_pack=boxed(repo, clone))
+    git(child, "merge", "-q", "agent/boss")
+    work(child, "a-large.bin", "new\n" * 40_000)
+    with pytest.raises(GitError) as told:
+        merges.apply(repo, plan(repo), box=short_of_room(repo, clone))
+    assert str(clone / ".git/index.lock") in told.value.hint, "it says what blocks git"
+    assert (clone / "a-large.bin").read_bytes() != b"old\n" * 50_000
+
+
+def test_the_look_for_changes_puts_a_half_moved_clone_right_first(
+    repo: Repository, manager: Path, child: Path
+) -> None:
+    half_moved(repo, manager, child)
+    merges.refuse_dirty(repo, str(manager), box=boxed(repo, manager))
+    assert git(manager, "status", "--porcelain") == ""
+    assert (manager / "a-large.bin").read_text() == "old\n" * 50_000
+    assert not (manager / "new.txt").exists()
+    assert not (manager / ".git/index.lock").exists()
+    chosen = plan(repo)
+    apply(repo, manager, chosen)
+    assert is_merged(repo, manager, chosen)
+
+
+def test_a_half_moved_clone_is_left_alone_without_a_box(
+    repo: Repository, manager: Path, child: Path
+) -> None:
+    half_moved(repo, manager, child)
+    before = snapshot(manager)
+    with pytest.raises(Conflict, match="only git in a box"):
+        merges.refuse_dirty(repo, str(manager))
+    assert snapshot(manager) == before
+
+
+def test_a_clone_whose_branch_cannot_be_moved_is_put_back(
+    repo: Repository, manager: Path, child: Path
+) -> None:
+    assert child.exists()
+    before = snapshot(manager)
+    (manager / ".git/refs/heads/agent/boss.lock").touch()  # as another git does
+    with pytest.raises(GitError):
+        apply(repo, manager, plan(repo))
+    assert snapshot(manager) == before
+    assert git(manager, "status", "--porcelain") == ""
+
+
+def test_an_agent_that_pretends_to_be_half_moved_gets_nothing_that_it_cannot_see(
+    repo: Repository, manager: Path
+) -> None:
+    secret = Path(repo.root) / "secret.txt"
+    secret.write_text("secret\n")
+    git(repo.root, "stash", "push", "-q", "-u")
+    stashed = git(repo.root, "rev-parse", "stash^3")
+    tip = git(repo.root, "rev-parse", "main")
+    (manager / ".git/index.lock").write_text(f"windlass {stashed} {tip}\n")
+    before = snapshot(manager)
+    with pytest.raises(Conflict, match="not there any more"):
+        merges.refuse_dirty(repo, str(manager), box=boxed(repo, manager))
+    assert snapshot(manager) == before
+    git(manager, "cat-file", "-e", stashed, ok=1)
+
+
+def test_what_is_taken_from_a_half_moved_clone_is_reached_through_no_link(
+    repo: Repository, manager: Path, child: Path, tmp_path: Path
+) -> None:
+    """What a merge had written would be taken away; a link leads to the same outside the clone."""
+    work(child, "deep/new.txt")
+    chosen = plan(repo)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("windlass.git.index_lock.release", lambda _: None)
+        patch.setattr("windlass.git.checkout.Follower._publish", die)
+        with pytest.raises(Killed):
+            apply(repo, manager, chosen)
+    (manager / "deep").rename(tmp_path / "precious")
+    (manager / "deep").symlink_to(tmp_path / "precious")
+    merges.refuse_dirty(repo, str(manager), box=boxed(repo, manager))
+    assert (tmp_path / "precious/new.txt").read_text() == "work\n"
 
 
 def test_a_link_in_the_clone_leads_the_merge_nowhere(

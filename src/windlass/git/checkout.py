@@ -1,26 +1,38 @@
-# ruff: noqa: PTH106, PTH108, PTH115, PTH118, PTH120
+# ruff: noqa: PTH108, PTH118
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a person's (or an agent's) checkout along when its branch is moved under it.
 
 Owns the index and files of a checkout from one commit to another, crash-safe: git works on a copy
-of the index while the real `index.lock` is ours and says so, and the copy takes the real one's
-place in one rename. A killed call is recognised by that lock and completed by the next one; where
-git fails, because the disk is full, what it had moved is put back.
+of the index while the real `index.lock` is ours and names the move, and the copy takes the real
+one's place in one rename. So whoever finds the lock of a move that died knows from the real index
+what its files had been, and from HEAD what they should be. A checkout is in one of these states:
+
+    state     real index  files        lock   what follows
+    --------  ----------  -----------  -----  ------------------------------------------------------
+    free      old         old          none   `held` makes the lock: held
+    held      old         old          ours   `follow` begins: moving; `held` ends: free
+    moving    old         old and new  stays  git is done: moved; git fails: `go_back`
+    moved     new         new          ours   the branch is moved, `held` ends: free; or `go_back`
+    leaving   either      old and new  stays  `go_back` is done: held; it fails: left
+    left      either      old and new  stays  the next call has `settle`: free
+
+In `moving` and `leaving` a follower is `stuck`: killed or failed, it leaves the lock there, and no
+git can do anything in that checkout before `settle` has.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, views, workspace_state
-from windlass.git.contents import open_plain
+from windlass.git import gitfiles, index_entries, index_lock, leftovers, views, workspace_state
+from windlass.git.index_entries import Side
+from windlass.git.index_lock import Move
 from windlass.git.runner import LONG, Dirs, armed, failed, run
 from windlass.git.walk import walk
 
@@ -29,18 +41,6 @@ if TYPE_CHECKING:
 
     from windlass.git.repository import Repository
     from windlass.git.runner import GitResult
-
-_ABSENT = b"000000"
-_TOKEN = b"windlass "
-_GUARD = "index.lock"
-
-
-class _Change(msgspec.Struct, frozen=True):
-    """One path that differs between the two commits: mode and id before and after."""
-
-    path: bytes
-    before: tuple[bytes, bytes]
-    after: tuple[bytes, bytes]
 
 
 def dirty(repo: Repository, path: str) -> list[str]:
@@ -57,119 +57,140 @@ def dirty(repo: Repository, path: str) -> list[str]:
 @contextlib.contextmanager
 def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
     """Lends folders over a copy of the checkout's index, and says where the real one is."""
-    if os.path.realpath(path) == os.path.realpath(repo.root):
+    git_dir = _git_dir(repo, path)
+    if git_dir == repo.git_dir:
         with workspace_state.scratch(repo) as folder:
             copy = os.path.join(folder, "index")
             with gitfiles.opened(os.path.realpath(repo.git_dir)) as top:
                 gitfiles.copy_file(top, "index", into=copy)
             main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
-            yield armed(main), repo.git_dir
+            yield armed(main), git_dir
         return
-    place = workspace_state.locate(repo, path)
-    if place.git_dir is None:
+    with views.viewed(repo, workspace_state.locate(repo, path)) as view:
+        yield view.dirs, git_dir
+
+
+def _git_dir(repo: Repository, path: str) -> str:
+    if os.path.realpath(path) == os.path.realpath(repo.root):
+        return repo.git_dir
+    git_dir = workspace_state.locate(repo, path).git_dir
+    if git_dir is None:
         raise GitError(
             f"{printable_line(path)} is no checkout of {printable_line(repo.root)}",
             "`git worktree list` shows the checkouts there are",
         )
-    with views.viewed(repo, place) as view:
-        yield view.dirs, place.git_dir
+    return git_dir
 
 
 @contextlib.contextmanager
 def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Iterator[Follower]:
-    """Holds the checkout's index lock; whoever died holding it for us is recognised."""
+    """Holds the checkout's index lock; one that was left half moved has to be settled before."""
     with opened(repo, path) as (dirs, git_dir), gitfiles.opened(os.path.realpath(git_dir)) as top:
-        follower = Follower(repo, dirs=dirs, top=top, old=old, new=new, lock=lock)
-        with locked(follower, top, git_dir=git_dir, token=new):
+        follower = Follower(dirs, top=top, git_dir=git_dir, move=Move(old=old, new=new), lock=lock)
+        with follower.holding():
             yield follower
 
 
-@contextlib.contextmanager
-def locked(follower: Follower, top: int, *, git_dir: str, token: str) -> Iterator[None]:
-    """Holds the index lock in the git folder that is open as `top` for a follower."""
-    interrupted = _take(top, git_dir=git_dir, token=_TOKEN + token.encode() + b"\n")
-    follower.interrupted = follower.stuck = interrupted
-    try:
-        follower.load()
-        yield
-    finally:
-        # A half-moved checkout keeps its lock: that is how the next call knows to mend it.
-        if not follower.stuck:
-            release(top)
+def settle(repo: Repository, path: str, *, lock: int) -> None:
+    """Puts a checkout right that an earlier call left half moved, if it is one."""
+    git_dir = _git_dir(repo, path)
+    with gitfiles.opened(os.path.realpath(git_dir)) as top:
+        move = index_lock.left(top)
+        if move is not None:
+            with opened(repo, path) as (dirs, _):
+                move = known(move, dirs, git_dir=git_dir)
+                Follower(dirs, top=top, git_dir=git_dir, move=move, lock=lock).settle()
 
 
-def release(top: int) -> None:
-    """Gives the lock back."""
-    os.unlink(_GUARD, dir_fd=top)
-
-
-def _take(top: int, *, git_dir: str, token: bytes) -> bool:
-    """Makes the lock file; True when a killed call of ours had left it."""
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(_GUARD, flags, 0o644, dir_fd=top)
-    except FileExistsError:
-        # Our own lock is held, so a token here can only be a dead call's. An empty or foreign
-        # file may be a git that is just working.
-        if gitfiles.read_at(top, _GUARD).startswith(_TOKEN):
-            return True
-        lock_file = printable_line(os.path.join(git_dir, _GUARD))
+def known(move: Move, dirs: Dirs, *, git_dir: str) -> Move:
+    """Gives the move that a lock tells of by the ids of its commits; refuses what is not there."""
+    old, new = (_commit(rev, dirs) for rev in (move.old, move.new))
+    if old is None or new is None:
+        lock_file = index_lock.path_in(git_dir)
         raise Conflict(
-            f"another git is working in this checkout: {lock_file} exists",
-            "wait for it to end; if none is running, delete that file",
-        ) from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(token)
-    return False
+            f"{lock_file} is of a merge whose commits are not there any more",
+            f"`git status` shows what it left in {printable_line(dirs.work_tree or '')};"
+            f" delete {lock_file}, then commit that or take it back",
+        )
+    return msgspec.structs.replace(move, old=old, new=new)
+
+
+def _commit(rev: str, dirs: Dirs) -> str | None:
+    asked = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
+    said = run(asked, dirs=dirs, ok=(0, 1, 128))
+    return said.out.decode().strip() if said.code == 0 else None
 
 
 class Follower:
     """One checkout on its way from one commit to another."""
 
-    def __init__(
-        self,
-        repo: Repository,
-        *,
-        dirs: Dirs,
-        top: int,
-        old: str,
-        new: str,
-        lock: int,
-    ) -> None:
-        self._repo = repo
+    def __init__(self, dirs: Dirs, *, top: int, git_dir: str, move: Move, lock: int) -> None:
         self._dirs = dirs
         self._top = top
-        self._old = old
-        self._new = new
+        self._git_dir = git_dir
+        self._move = move
         self._lock = lock
-        self._changes = _changes(repo, old, new)
-        self.interrupted = False
-        """Whether an earlier call left the checkout half moved; `settle` completes that."""
+        self._changes = index_entries.between(dirs, move.old, move.new)
         self.stuck = False
+        """Whether index and files may disagree, so that the lock has to stay."""
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Holds the lock of the index, and gives it back unless the checkout is half moved."""
+        index_lock.take(self._top, self._move, git_dir=self._git_dir)
+        try:
+            self.load()
+            yield
+        finally:
+            if not self.stuck:
+                index_lock.release(self._top)
+
+    def settle(self) -> None:
+        """Has a checkout that was left half moved show HEAD's commit, and gives its lock back.
+
+        HEAD tells whether the branch was moved before the end. Where it is at neither commit, the
+        person has been at work, and the files are brought to what the index has.
+        """
+        sides = {self._move.old: Side.OLD, self._move.new: Side.NEW}
+        self._bring_to(sides.get(_commit("HEAD", self._dirs) or ""))
+        index_lock.release(self._top)
 
     def follow(self) -> None:
         """Moves index and files from old to new; refuses, untouched, if something is in the way."""
-        if self._is_at([change.after for change in self._changes]):
+        self._tell_what_is_not_ours()
+        if self._is_at(Side.NEW):
             self._publish()
             return
         self.refuse()
         try:
-            self._move(self._old, self._new)
-        except GitError as error:
-            if not self.put_back():
-                raise
+            self._read_trees()
+        except (GitError, OSError) as error:
+            try:
+                self.go_back()
+            except GitError as left:
+                raise GitError(str(error), left.hint) from error
             hint = "the checkout is as it was; free disk space or fix the rights, then try again"
-            raise GitError(error.message, hint) from error
+            raise GitError(str(error), hint) from error
+
+    def _tell_what_is_not_ours(self) -> None:
+        """Has the lock tell what the move finds as it is, so that nobody undoes that with it."""
+        index = index_entries.read(self._dirs)
+        landed = _commit("HEAD", self._dirs) == self._move.new
+        staged = (c.path for c in self._changes if index.entries.get(c.path) == c.new)
+        arriving = (change for change in self._changes if change.old is None)
+        self._move = msgspec.structs.replace(
+            self._move,
+            made=leftovers.absent(self._dirs.work_tree or "", leftovers.folders_of(arriving)),
+            staged=frozenset(() if landed else staged),
+            left_out=index.left_out.intersection(change.path for change in self._changes),
+        )
+        index_lock.tell(self._top, self._move)
 
     def refuse(self) -> None:
-        """Refuses, untouched, if something is in the way.
-
-        A checkout that was left half moved is not judged: it has to be settled first.
-        """
-        if self.interrupted:
-            return
+        """Refuses, untouched, if something is in the way."""
         self._refuse_untracked()
-        tried = self._read_tree(self._old, self._new, "-n")
+        self._refresh()
+        tried = self._read_tree("-n")
         if tried.code != 0:
             said = tried.err.decode(errors="backslashreplace").replace("error: ", "")
             names = " ".join(printable_line(line.strip()) for line in said.splitlines())
@@ -180,19 +201,21 @@ class Follower:
 
     def catch_up(self) -> None:
         """Follows only when the checkout is exactly at old: else it is the person's own doing."""
-        if self._changes and self._is_at([change.before for change in self._changes]):
+        if self._changes and self._is_at(Side.OLD):
             self.follow()
 
     def go_back(self) -> None:
-        """Undoes `follow`: the checkout shows the old commit again."""
-        self._move(self._new, self._old)
+        """Undoes `follow`, as far as that came: the checkout shows the old commit again."""
+        self.stuck = True
+        self._bring_to(Side.OLD)
+        self.stuck = False
 
     def _refuse_untracked(self) -> None:
         """Refuses to write over files that git does not track: read-tree spares no ignored one."""
-        have = self._entries()
+        have = index_entries.read(self._dirs).entries
         top = os.fsencode(self._dirs.work_tree or "")
         for change in self._changes:
-            if change.after[0] == _ABSENT or change.path in have:
+            if change.new is None or change.path in have:
                 continue
             obstacle = _in_the_way(top, change.path, tracked=have)
             if obstacle is not None:
@@ -202,37 +225,76 @@ class Follower:
                     "move it away, then try again",
                 )
 
-    def _move(self, old: str, new: str) -> None:
+    def _read_trees(self) -> None:
         self.stuck = True
-        done = self._read_tree(old, new)
+        done = self._read_tree()
         if done.code != 0:
-            said = failed(["read-tree", "-m", "-u", old, new], done)
-            hint = "free disk space or fix the rights; the next try completes the checkout"
-            raise GitError(said.message, hint)
+            words = ["read-tree", "-m", "-u", self._move.old, self._move.new]
+            raise failed(words, done, dirs=self._dirs)
         self._publish()
         self.stuck = False
 
-    def _read_tree(self, old: str, new: str, *more: str) -> GitResult:
+    def _read_tree(self, *more: str) -> GitResult:
         return run(
-            ["read-tree", *more, "-m", "-u", old, new],
+            ["read-tree", *more, "-m", "-u", self._move.old, self._move.new],
             dirs=self._dirs,
             ok=range(-64, 256),
             timeout=LONG,
             keep=(self._lock,),
         )
 
-    def _publish(self) -> None:
-        run(
-            ["update-index", "-q", "--refresh"],
-            dirs=self._dirs,
-            ok=(0, 1),
-            timeout=LONG,
+    def _bring_to(self, side: Side | None) -> None:
+        try:
+            self.load()
+            self._restore(side)
+        except (GitError, OSError) as error:
+            lock_file = index_lock.path_in(self._git_dir)
+            raise GitError(
+                f"{printable_line(self._dirs.work_tree or '')} was left half moved by a merge, and"
+                f" cannot be put right: {error}",
+                "free disk space or fix the rights; the next try puts the checkout right, and until"
+                f" then {lock_file} keeps every git from it",
+            ) from error
+
+    def _restore(self, goal: Side | None) -> None:
+        """Brings index and files to one side of the move; None: to the side that the index is at.
+
+        Only what the move did is undone: not what somebody had staged before, nor what has another
+        entry by now. What a sparse checkout leaves out has no file.
+        """
+        index = index_entries.read(self._dirs)
+        ours = [change for change in self._changes if change.path not in self._move.staged]
+        at = Side.NEW if index.is_at(Side.NEW, ours) else Side.OLD
+        goal = goal or at
+        ours = [change for change in ours if index.entries.get(change.path) == change.on(at)]
+        left_out = index.left_out | self._move.left_out
+        if goal is not at:
+            index_entries.point(self._dirs, ours, side=goal, left_out=left_out)
+        leaving = (change for change in ours if change.new is None)
+        leftovers.restore(
+            self._dirs,
+            [change for change in ours if change.path not in left_out],
+            goal=goal,
+            # Git takes away every folder that it empties.
+            made=self._move.made if goal is Side.OLD else leftovers.folders_of(leaving),
         )
+        # Where the real index has the goal already, it lacks nothing but the times of the files.
+        with contextlib.suppress(*(GitError, OSError) if goal is at else ()):
+            self._publish()
+
+    def _publish(self) -> None:
+        self._refresh()
         self._replace()
         self.load()
 
+    def _refresh(self) -> None:
+        """Has the copy know the files again that were written with the same content."""
+        run(["update-index", "-q", "--refresh"], dirs=self._dirs, ok=(0, 1), timeout=LONG)
+
     def load(self) -> None:
         """Copies the real index, which nobody else changes while its lock is ours."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self._index}.lock")  # of the copy, by a git that was killed
         gitfiles.copy_file(self._top, "index", into=self._index)
 
     def _replace(self) -> None:
@@ -242,137 +304,8 @@ class Follower:
     def _index(self) -> str:
         return self._dirs.index or os.path.join(self._dirs.git_dir, "index")
 
-    def _is_at(self, wanted: list[tuple[bytes, bytes]]) -> bool:
-        have = self._entries()
-        absent = (_ABSENT, b"")
-        return all(
-            have.get(change.path, absent)[0] == mode
-            and have.get(change.path, absent)[1] in (oid, b"")
-            for change, (mode, oid) in zip(self._changes, wanted, strict=True)
-        )
-
-    def _entries(self) -> dict[bytes, tuple[bytes, bytes]]:
-        listed = run(["ls-files", "-s", "-z"], dirs=self._dirs).out
-        entries = {}
-        for record in filter(None, listed.split(b"\0")):
-            about, _, name = record.partition(b"\t")
-            mode, oid, stage = about.split(b" ")
-            entries[name] = (mode, oid if stage == b"0" else b"unmerged")
-        return entries
-
-    def settle(self) -> None:
-        """Completes what an earlier call left half moved, if there is anything."""
-        if self.interrupted:
-            self._mend()
-            self.interrupted = self.stuck = False
-
-    def _mend(self) -> None:
-        """Completes the files that a killed call had half moved, so that git finds none changed.
-
-        Each of these paths was clean before, or nothing would have been moved. A file that is
-        missing, or the beginning of its new content, is git's unfinished work; any other content
-        is somebody's edit and is left for `follow` to refuse.
-        """
-        have = self._entries()
-        settled, unwritten = [], []
-        for change in self._changes:
-            if have.get(change.path, (_ABSENT, b""))[0:1] == change.after[0:1] and (
-                have.get(change.path, (b"", change.after[1]))[1] == change.after[1]
-            ):
-                continue
-            state = self._half_moved(change)
-            if state is None:
-                continue
-            settled.append(change)
-            if not state and change.after[0] != _ABSENT:
-                unwritten.append(change.path)
-        if not settled:
-            return
-        lines = [
-            change.after[0] + b" " + change.after[1] + b"\t" + change.path for change in settled
-        ]
-        run(
-            ["update-index", "-z", "--index-info"], dirs=self._dirs, stdin=b"\0".join(lines) + b"\0"
-        )
-        self._feed(["checkout-index", "-f", "-q"], unwritten)
-
-    def put_back(self) -> bool:
-        """Has a checkout that git could not move show the old commit again; says whether it does.
-
-        What is not git's own unfinished work is left alone. Where there is no room for this either,
-        the lock stays, and the next call completes the move.
-        """
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{self._index}.lock")  # of the copy, by a git that was killed
-            self.load()
-            for change in self._changes:
-                if change.before[0] == _ABSENT and self._half_moved(change) is not None:
-                    self._remove(change.path)
-            old = [change for change in self._changes if change.before[0] != _ABSENT]
-            lost = [change.path for change in old if self._half_moved(change) is not None]
-            self._write_again(lost)
-            self._feed(["update-index"], [change.path for change in old])
-            self.stuck = not self._is_at([change.before for change in self._changes])
-        except (GitError, OSError):
-            self.stuck = True
-        return not self.stuck
-
-    def _write_again(self, paths: list[bytes]) -> None:
-        """Writes files as the index has them, all or none of them."""
-        try:
-            self._feed(["checkout-index", "-f", "-q"], paths)
-        except GitError:
-            for path in paths:
-                self._remove(path)
-            raise
-
-    def _feed(self, args: list[str], paths: list[bytes]) -> None:
-        if paths:
-            listed = b"\0".join(paths) + b"\0"
-            run([*args, "-z", "--stdin"], dirs=self._dirs, stdin=listed, timeout=LONG)
-
-    def _remove(self, path: bytes) -> None:
-        """Removes a file that git had begun, and the folders that are empty without it."""
-        top = os.path.realpath(os.fsencode(self._dirs.work_tree or ""))
-        folder = os.path.join(top, os.path.dirname(path)).rstrip(b"/")
-        if os.path.realpath(folder) != folder:
-            return  # it goes through a link, which git does not
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(top, path))
-        with contextlib.suppress(OSError):  # something else is in it
-            while folder != top:
-                os.rmdir(folder)
-                folder = os.path.dirname(folder)
-
-    def _half_moved(self, change: _Change) -> bool | None:
-        """True: the new file is whole; False: it is unfinished; None: it is not ours."""
-        path = os.path.join(os.fsencode(self._dirs.work_tree or ""), change.path)
-        try:
-            info = os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        mode, oid = change.after
-        if mode == _ABSENT:
-            return None
-        if stat.S_ISLNK(info.st_mode):
-            same = os.readlink(path) == self._blob(oid) and mode == b"120000"
-            return True if same else None
-        if not stat.S_ISREG(info.st_mode) or mode == b"120000":
-            return None
-        hashed = run(
-            ["hash-object", "-t", "blob", "--stdin-paths"],
-            dirs=self._dirs,
-            stdin=change.path + b"\n",
-            ok=range(256),
-        )
-        if hashed.out.strip() == oid:
-            return True
-        with open_plain(path) as file:
-            return False if self._blob(oid).startswith(file.read()) else None
-
-    def _blob(self, oid: bytes) -> bytes:
-        return run(["cat-file", "blob", oid], dirs=self._dirs, timeout=LONG).out
+    def _is_at(self, side: Side) -> bool:
+        return index_entries.read(self._dirs).is_at(side, self._changes)
 
 
 def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes | None:
@@ -394,15 +327,3 @@ def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes 
 
 def _is_dir(top: bytes, name: bytes) -> bool:
     return workspace_state.is_folder(os.fsdecode(os.path.join(top, name)))
-
-
-def _changes(repo: Repository, old: str, new: str) -> list[_Change]:
-    said = repo.git(
-        "diff-tree", "-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z", old, new, "--"
-    )
-    fields = said.out.split(b"\0")
-    changes = []
-    for about, name in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, new_mode, before, after, _ = about.lstrip(b":").split(b" ")
-        changes.append(_Change(name, (old_mode, before), (new_mode, after)))
-    return changes

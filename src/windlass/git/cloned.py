@@ -2,9 +2,10 @@
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a clone along when its own branch is moved by a merge: files, index, and its ref.
 
-What writes into an agent's folder is git inside a box, so that a link planted there leads nowhere.
-The order is files, index, the clone's ref, and then (by the caller) the main repository's; a call
-that died anywhere in between is completed by the next.
+What writes into an agent's folder is git inside a box, so that a link planted there leads nowhere;
+what is taken away there is reached through no link. The order is files, index, the clone's ref, and
+then (by the caller) the main repository's; what died anywhere in between is put right by the next
+call.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import checkout, gitfiles, mirror, registered, workspace_state
+from windlass.git import checkout, gitfiles, index_lock, mirror, registered, workspace_state
 from windlass.git.checkout import Follower
+from windlass.git.index_lock import Move
 from windlass.git.runner import Dirs, run
 
 if TYPE_CHECKING:
@@ -32,6 +34,39 @@ def held(
     repo: Repository, path: str, *, ref: str, old: str, new: str, lock: int, box: Sequence[str]
 ) -> Iterator[Follower]:
     """Holds a clone's index lock while its branch `ref` goes from `old` to `new`."""
+    move = Move(old=old, new=new)
+    with _opened(repo, path, box=box, also=(old, new)) as (dirs, top):
+        follower = _CloneFollower(dirs, top=top, git_dir=dirs.git_dir, move=move, lock=lock)
+        follower.ref = ref
+        with follower.holding():
+            yield follower
+
+
+def settle(repo: Repository, path: str, *, lock: int, box: Sequence[str]) -> None:
+    """Puts a clone right that an earlier call left half moved, if it is one.
+
+    Its agent could have written that it is: nothing is brought into the clone for it, and its
+    commits are looked for where the agent sees them.
+    """
+    place = workspace_state.locate(repo, path)
+    if place.git_dir is None:
+        return
+    with gitfiles.opened(place.git_dir) as top:
+        move = index_lock.left(top)
+    if move is not None:
+        with _opened(repo, path, box=box) as (dirs, top):
+            move = checkout.known(move, dirs, git_dir=dirs.git_dir)
+            _CloneFollower(dirs, top=top, git_dir=dirs.git_dir, move=move, lock=lock).settle()
+
+
+@contextlib.contextmanager
+def _opened(
+    repo: Repository, path: str, *, box: Sequence[str], also: Sequence[str] = ()
+) -> Iterator[tuple[Dirs, int]]:
+    """Lends folders over a copy of the clone's index for git in the box, and its open git folder.
+
+    The commits in `also` are brought to where the clone borrows from.
+    """
     place = workspace_state.locate(repo, path)
     if place.git_dir is None:
         raise GitError(
@@ -48,7 +83,7 @@ def held(
             f"{printable_line(path)} is a clone of an older Windlass, which borrows otherwise",
             "pause its agent and resume it, then try again",
         )
-    mirror.refresh(repo, origin, also=(old, new))
+    mirror.refresh(repo, origin, also=also)
     dirs = Dirs(
         git_dir=place.git_dir,
         work_tree=place.path,
@@ -57,14 +92,15 @@ def held(
         box=tuple(box),
     )
     with gitfiles.opened(place.git_dir) as top:
-        follower = _CloneFollower(repo, dirs=dirs, top=top, old=old, new=new, lock=lock)
-        follower.ref = ref
-        with checkout.locked(follower, top, git_dir=place.git_dir, token=new):
-            try:
-                yield follower
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(_COPY, dir_fd=top)
+        try:
+            yield dirs, top
+        finally:
+            _remove(top, _COPY)
+
+
+def _remove(top: int, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=top)
 
 
 class _CloneFollower(Follower):
@@ -77,7 +113,12 @@ class _CloneFollower(Follower):
         self._refuse_moved()
         if self._is_on_it():
             super().follow()
-        self._set(self._new, self._old)
+        try:
+            self._set(self._move.new, self._move.old)
+        except (GitError, OSError):
+            if self._is_on_it():
+                super().go_back()
+            raise
 
     def refuse(self) -> None:
         """Refuses, untouched, if something is in the way."""
@@ -87,21 +128,18 @@ class _CloneFollower(Follower):
 
     def catch_up(self) -> None:
         """Follows only when the clone is exactly at old: else it is the agent's own doing."""
-        if gitfiles.read_ref(self._dirs.git_dir, self.ref) == self._old:
+        if gitfiles.read_ref(self._dirs.git_dir, self.ref) == self._move.old:
             self.follow()
 
     def go_back(self) -> None:
         """Undoes `follow`: the clone's branch is where it was."""
         if self._is_on_it():
             super().go_back()
-        self._set(self._old, self._new)
-
-    def put_back(self) -> bool:
-        """Leaves that to the next call: nothing outside a box removes files of a clone."""
-        return False
+        self._set(self._move.old, self._move.new)
 
     def load(self) -> None:
         """Copies the real index beside itself, where git in the box can see it."""
+        _remove(self._top, f"{_COPY}.lock")  # by a git that was killed
         gitfiles.copy_file(self._top, "index", into=_COPY, top=self._top)
 
     def _replace(self) -> None:
@@ -113,7 +151,7 @@ class _CloneFollower(Follower):
     def _refuse_moved(self) -> None:
         tip = gitfiles.read_ref(self._dirs.git_dir, self.ref)
         folder = printable_line(self._dirs.work_tree or "")
-        if tip not in (self._old, self._new):
+        if tip not in (self._move.old, self._move.new):
             raise Conflict(
                 f"{self.ref} moved to {tip or 'nothing'} in {folder} meanwhile",
                 "look again and retry",

@@ -124,8 +124,13 @@ def _commit(
     return said.out.decode().strip()
 
 
-def refuse_dirty(repo: Repository, checkout_path: str) -> None:
-    """Refuses a checkout whose tracked files are modified or staged."""
+def refuse_dirty(repo: Repository, checkout_path: str, *, box: Sequence[str] = ()) -> None:
+    """Refuses a checkout whose tracked files are modified or staged.
+
+    What a merge that failed left half moved there is put right first: it is nobody's change.
+    """
+    with workspace_state.locked(repo, "apply") as lock:
+        _settle(repo, checkout_path, lock=lock, box=box)
     names = [printable_line(name) for name in checkout.dirty(repo, checkout_path)]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -141,6 +146,7 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> N
     with workspace_state.locked(repo, "apply") as lock:
         place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
         if place is not None and workspace_state.is_folder(place):
+            _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
                 follower.refuse()
 
@@ -163,17 +169,25 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None
         if place is None or not workspace_state.is_folder(place):
             set_ref(repo, plan.target_ref, plan.new, old=now)
             return
+        _settle(repo, place, lock=lock, box=box)
         with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
-            follower.settle()
             if now == plan.new:
                 follower.catch_up()
                 return
             follower.follow()
             try:
                 set_ref(repo, plan.target_ref, plan.new, old=plan.old)
-            except (Conflict, GitError):
+            except (Conflict, GitError, OSError):
                 follower.go_back()
                 raise
+
+
+def _settle(repo: Repository, place: str, *, lock: int, box: Sequence[str]) -> None:
+    """Puts a checkout right that an earlier merge left half moved, whichever that was."""
+    if registered.branch_of(repo, place) is None:
+        checkout.settle(repo, place, lock=lock)
+    else:
+        cloned.settle(repo, place, lock=lock, box=box)
 
 
 def _held(

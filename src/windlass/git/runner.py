@@ -17,7 +17,7 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
@@ -25,6 +25,7 @@ import msgspec
 from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError, program_failed
 from windlass.core.printable import printable, printable_line
+from windlass.git import pipes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -188,52 +189,39 @@ def run(
     What is too large for memory comes from `source` and goes to `sink`, both real files.
     """
     env = environment(dirs, config=config or {}, extra=extra or {})
-    with contextlib.ExitStack() as stack:
-        # Into files that a box cannot make larger than it may: an agent decides how long it is.
-        answers: list[IO[bytes]] = []
-        if dirs is not None and dirs.box:
-            answers = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+    try:
+        process = subprocess.Popen(
+            _argv(args, dirs, env),
+            stdin=source or subprocess.PIPE,
+            stdout=sink or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            cwd=_where(dirs, cwd),
+            pass_fds=keep,
+            process_group=0,
+        )
+    except FileNotFoundError as error:
+        _missing(error, cwd=_where(dirs, cwd))
+    most = MOST if dirs is not None and dirs.box else sys.maxsize
+    with process:
         try:
-            process = subprocess.Popen(
-                _argv(args, dirs, env),
-                stdin=source or subprocess.PIPE,
-                stdout=sink or (answers[0] if answers else subprocess.PIPE),
-                stderr=answers[1] if answers else subprocess.PIPE,
-                env=env,
-                cwd=_where(dirs, cwd),
-                pass_fds=keep,
-                process_group=0,
-            )
-        except FileNotFoundError as error:
-            _missing(error, cwd=_where(dirs, cwd))
-        with process:
-            try:
-                out, err = process.communicate(stdin if source is None else None, timeout=timeout)
-            except subprocess.TimeoutExpired as error:
-                raise GitError(
-                    f"`{spell(args)}` did not finish within {timeout:.0f} s",
-                    "look at the disk and at other git processes on this repository,"
-                    " then try again",
-                ) from error
-            finally:
-                _end(process)
-        if answers:
-            out, err = (_whole(args, answer) for answer in answers)
-    result = GitResult(process.returncode, out or b"", err)
+            out, err = pipes.converse(process, stdin, timeout=timeout, most=most)
+        except pipes.TooMuch:
+            raise GitError(
+                f"`{spell(args)}` answers with more than {most >> 20} MiB",
+                "what is in the workspace is too large to be looked at like this",
+            ) from None
+        except subprocess.TimeoutExpired as error:
+            raise GitError(
+                f"`{spell(args)}` did not finish within {timeout:.0f} s",
+                "look at the disk and at other git processes on this repository, then try again",
+            ) from error
+        finally:
+            _end(process)
+    result = GitResult(process.returncode, out, err)
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
-
-
-def _whole(args: Sequence[StrOrBytesPath], answer: IO[bytes]) -> bytes:
-    """Reads an answer from inside a box, unless it is longer than anybody can want it."""
-    if os.fstat(answer.fileno()).st_size > MOST:
-        raise GitError(
-            f"`{spell(args)}` answers with more than {MOST >> 20} MiB",
-            "what is in the workspace is too large to be looked at like this",
-        )
-    answer.seek(0)
-    return answer.read()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 import msgspec
 
+from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
 from windlass.core import shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
+from windlass.core.errors import (
+    Conflict,
+    Denied,
+    Internal,
+    NotFound,
+    Unavailable,
+    UserError,
+    WindlassError,
+)
 from windlass.core.events import AgentMerged
 from windlass.core.ids import Uid
 from windlass.core.policy import protected
@@ -33,6 +43,7 @@ from windlass.git.status import WorkStatus
 from windlass.store import rows
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 UNPROVEN = "unproven: no gate"
 
 
@@ -101,7 +112,7 @@ class Merges:
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
-            _refuse(git, agent, into, self._status(git, agent))
+            self._refuse(git, agent, into)
             self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
             problems.append(error.message)
@@ -158,7 +169,7 @@ class Merges:
         agent, git = self._agent(work)
         into = work.data["into"]
         self._fetch_both(agent, into)
-        _refuse(git, agent, into, self._status(git, agent))
+        self._refuse(git, agent, into)
         plan = _prepare(git, agent, into=into, time=work.data["time"])
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
@@ -170,7 +181,7 @@ class Merges:
         into = work.data["into"]
         try:
             self._fetch_both(agent, into)
-            _refuse(git, agent, into, self._status(git, agent))
+            self._refuse(git, agent, into)
             plan = _prepare(git, agent, into=into, time=work.data["time"])
             self._rehearse(git, plan, agent, into)
             self._refuse_protected(git, plan, agent, work)
@@ -254,6 +265,10 @@ class Merges:
             "verdict": UNPROVEN,
         }
 
+    def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
+        work, box = self._status(git, agent), self._box(agent, into)
+        _refuse(git, agent, into, work=work, box=box)
+
     def _status(self, git: Repository, agent: Agent) -> WorkStatus:
         return status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
 
@@ -268,15 +283,27 @@ def _after_landing(effect: Effect) -> Effect:
     def do(work: RunningIntent) -> None:
         try:
             effect(work)
-        except WindlassError as error:
+        except Exception as error:
             (name,) = work.data["agents"].values()
             landed = f"{work.data['plan']['new'][:10]} is merged into {work.data['into']}"
-            raise type(error)(
-                f"{landed}, but {name} could not be ended: {error.message}",
-                f"{error.hint}; what is left to do is wl kill {name}",
+            failure = _told(error)
+            left = f"what is left to do is wl kill {name}"
+            raise type(failure)(
+                f"{landed}, but {name} could not be ended: {failure.message}",
+                f"{failure.hint}; {left}" if failure.hint else left,
             ) from error
 
     return do
+
+
+def _told(error: Exception) -> WindlassError:
+    """What to tell of an error; of one that nobody expected, the log has more."""
+    if isinstance(error, WindlassError):
+        return error
+    log.error("what follows a merge failed", exc_info=error)
+    if disk_room.is_lacking(error):
+        return Unavailable(str(error), disk_room.HINT)
+    return Internal(f"{type(error).__name__}: {error}", "`wl daemon logs` has the details")
 
 
 def _protected(git: Repository, agent: Agent, into: str, patterns: list[str]) -> list[str]:
@@ -305,7 +332,7 @@ def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePla
     )
 
 
-def _refuse(git: Repository, agent: Agent, into: str, work: WorkStatus) -> None:
+def _refuse(git: Repository, agent: Agent, into: str, *, work: WorkStatus, box: list[str]) -> None:
     """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
     if not work.clean:
         names = uncommitted(work)
@@ -325,7 +352,7 @@ def _refuse(git: Repository, agent: Agent, into: str, work: WorkStatus) -> None:
         )
     place = repository.checkouts(git).get(into)
     if place is not None:
-        merges.refuse_dirty(git, place)
+        merges.refuse_dirty(git, place, box=box)
 
 
 def _contains(git: Repository, tip: str, head: str) -> bool:

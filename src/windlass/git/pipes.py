@@ -1,0 +1,80 @@
+"""Talks to a program through pipes, for a limited time and about so much and no more.
+
+What a git in a box answers is as long as an agent makes it.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import time
+from typing import IO, NamedTuple
+
+_CHUNK = 1 << 16
+
+
+class TooMuch(Exception):
+    """The answer is longer than it may be."""
+
+
+class Answer(NamedTuple):
+    """What a program wrote to its output and to its error output."""
+
+    out: bytes
+    err: bytes
+
+
+def converse(
+    process: subprocess.Popen[bytes], stdin: bytes, *, timeout: float, most: int
+) -> Answer:
+    """Feeds a program and reads its answer to the end.
+
+    Raises `TooMuch` as soon as there is more, and `subprocess.TimeoutExpired` when it takes longer;
+    the program is left running then.
+    """
+    answers: dict[IO[bytes], list[bytes]] = {
+        pipe: [] for pipe in (process.stdout, process.stderr) if pipe is not None
+    }
+    end, size, rest = time.monotonic() + timeout, 0, memoryview(stdin)
+    with selectors.DefaultSelector() as ready:
+        for pipe in answers:
+            ready.register(pipe, selectors.EVENT_READ)
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            ready.register(process.stdin, selectors.EVENT_WRITE)
+        while ready.get_map():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, timeout)
+            for key, _ in ready.select(left):
+                if key.fileobj is process.stdin:
+                    rest = _feed(process.stdin, rest)
+                    if not rest:
+                        ready.unregister(process.stdin)
+                        process.stdin.close()
+                    continue
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    ready.unregister(key.fileobj)
+                    continue
+                size += len(chunk)
+                if size > most:
+                    raise TooMuch
+                answers[key.fileobj].append(chunk)  # type: ignore[index] - one of ours
+    process.wait(max(0.0, end - time.monotonic()))
+    parts = {pipe: b"".join(chunks) for pipe, chunks in answers.items()}
+    return Answer(
+        parts[process.stdout] if process.stdout else b"",
+        parts[process.stderr] if process.stderr else b"",
+    )
+
+
+def _feed(pipe: IO[bytes], rest: memoryview) -> memoryview:
+    """Writes what the program takes now; nothing is left for one that has closed its ears."""
+    try:
+        return rest[os.write(pipe.fileno(), rest[:_CHUNK]) :] if rest else rest
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        return rest[:0]
