@@ -69,7 +69,7 @@ def test_how_a_program_ended_is_known_with_the_last_words_of_one_that_failed(
     program = house.program()
     house.start(program, "headless")
     program.say("hello\nno such model\n")
-    until(lambda: house.sessions.read_lines(program.folder, 0)[1] > 0)
+    until(lambda: (program.folder / OUTPUT).exists() and (program.folder / OUTPUT).stat().st_size)
     house.ended(program, code)
     facts = house.sessions.facts(program.folder, program.name)
     assert (facts.exit_code, facts.reason) == (code, reason)
@@ -207,19 +207,14 @@ def test_a_live_session_has_a_terminal_and_no_input_to_write_to(house: House) ->
         house.sessions.write(program.folder, b"x\n")
 
 
-def test_output_is_read_by_whole_lines_from_an_offset(house: House) -> None:
+def test_what_a_headless_session_prints_is_appended_to_its_output(house: House) -> None:
     program = house.program()
-    assert house.sessions.read_lines(program.folder, 0) == ([], 0)
     house.start(program, "headless")
     program.say("one\ntwo\nthr")
     path = program.folder / OUTPUT
-    until(lambda: path.exists() and path.stat().st_size == 11)
-    assert house.sessions.read_lines(program.folder, 0) == ([b"one", b"two"], 8)
-    assert house.sessions.read_lines(program.folder, 0, 5) == ([b"one"], 4)
-    assert house.sessions.read_lines(program.folder, 8) == ([], 8)
+    until(lambda: path.exists() and path.read_bytes() == b"one\ntwo\nthr")
     program.say("ee\n")
-    until(lambda: path.stat().st_size == 14)
-    assert house.sessions.read_lines(program.folder, 8, 2) == ([b"three"], 14), "never torn"
+    until(lambda: path.read_bytes() == b"one\ntwo\nthree\n")
 
 
 def test_what_no_signal_ends_is_named_and_lives_on_without_a_terminal(house: House) -> None:

@@ -211,12 +211,3 @@ class FakeSessions:
         if not self.is_open(folder):
             raise Conflict(f"no headless session is running in {folder}", "Resume the agent.")
         self._started[folder].received += data
-
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Returns whole lines of what was said; a line longer than the limit comes whole."""
-        path = folder / OUTPUT
-        data = path.read_bytes()[offset:] if path.exists() else b""
-        end = data.rfind(b"\n", 0, limit) + 1 or data.find(b"\n") + 1
-        return data[:end].split(b"\n")[:-1], offset + end

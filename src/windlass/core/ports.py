@@ -162,14 +162,6 @@ class Sessions(Protocol):
     def write(self, folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
         """Writes to a headless session's input, whole; Conflict where nobody reads it."""
 
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Returns whole lines of a headless session's output from an offset on, and the next one.
-
-        About `limit` bytes are read; a longer line is returned whole.
-        """
-
 
 class Commands(Protocol):
     """Command lines of a project, run beside sessions."""

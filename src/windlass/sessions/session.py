@@ -140,12 +140,6 @@ class TmuxSessions:
         """Writes to a headless session's input; see `streams.write`."""
         streams.write(folder, data, timeout=timeout)
 
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Reads whole lines of a headless session's output; see `streams.read_lines`."""
-        return streams.read_lines(folder, offset, limit)
-
     def _open(self, folder: Path, *, name: str, launch: Launch, marker: str) -> None:
         program = [sys.executable, "-I", "-S", "-X", "utf8", str(HOLDER_PROGRAM)]
         self.tmux.new(

@@ -79,6 +79,7 @@ from windlass.core.events.repositories import (
     RepoRemoved,
 )
 from windlass.core.events.sessions import (
+    LineSkipped,
     OutputGarbage,
     SessionAnew,
     SessionEnded,
@@ -128,6 +129,7 @@ __all__ = [
     "IntentFailed",
     "IntentOpen",
     "IntentUndoFailed",
+    "LineSkipped",
     "Logged",
     "MailStuck",
     "MessageAcked",

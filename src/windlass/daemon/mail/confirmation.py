@@ -123,15 +123,16 @@ class Confirmation:
                 offsets[offer.path] = FileOffset(offer.offset)
         offsets.setdefault(self.path(agent), FileOffset())
         dialect = drivers.dialect(agent.driver)
+        below = self._context.folders.agent(agent.uid)
         lines: list[TranscriptLine] = []
         for path in offsets:
             # To its end: what is missing in a part of it is not missing.
             more = True
             while more:
-                part = line_reader.whole_lines(path, offsets[path])
+                part = line_reader.whole_lines(path, offsets[path], below=below)
                 texts = [line.text for line in part.lines]
                 lines += dialect.transcript_lines(texts, part.start)
-                offsets[path], more = part.place, bool(texts)
+                offsets[path], more = part.place, part.place != offsets[path]
         return lines
 
     def _note_results(

@@ -21,6 +21,7 @@ from windlass.core import ages, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
+from windlass.core.events import LineSkipped
 from windlass.core.ids import Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import CountedMessage, Usage
@@ -180,16 +181,17 @@ class Costs:
     def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
         uid, metered = agent.uid, source.metered
         kept = self._context.store.read(lambda c: spending.mark(c, uid, MARK))
-        files, lines = line_reader.read(Path(source.transcript), kept.get("files", {}))
-        if not files and kept.get("metered") == metered:
+        below = self._context.folders.agent(uid)
+        new = line_reader.read(Path(source.transcript), kept.get("files", {}), below=below)
+        if not new.places and kept.get("metered") == metered:
             return False
         seen = dict.fromkeys(kept.get("seen", ()))
-        counted = _unseen(drivers.dialect(agent.driver), lines, seen)
+        counted = _unseen(drivers.dialect(agent.driver), new.lines, seen)
         messages = [message for message in counted if not _inherited(message, agent)]
         table = self._in_force()
         fresh = {
             "metered": metered,
-            "files": {**kept.get("files", {}), **files},
+            "files": _latest(kept.get("files", {}), new.places),
             "seen": list(seen)[-_REMEMBERED:],
         }
 
@@ -208,15 +210,29 @@ class Costs:
                     cost=sum(table.cost(model, part) for part in parts),
                     notional=not metered,
                 )
+            for name in new.overlong:
+                _tell_of_overlong(writing, agent, new.places[name][0])
             spending.put_mark(writing, uid, session.number, MARK, fresh)
 
         self._context.store.write(change)
-        return bool(files)
+        return bool(new.places)
 
 
 def day_of(moment: float) -> str:
     """The day of a moment, as the person's calendar has it."""
     return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def _latest(known: dict[str, list[int]], read: dict[str, list[int]]) -> dict[str, list[int]]:
+    """How far each file was read; an agent may make and delete as many as it likes."""
+    places = {name: place for name, place in known.items() if name not in read} | read
+    return dict(list(places.items())[-_REMEMBERED:])
+
+
+def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
+    longest = line_reader.LONGEST_LINE
+    event = LineSkipped(file="conversation", offset=offset - longest - 1, longest=longest)
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 
 def _by_day(

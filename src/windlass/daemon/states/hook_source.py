@@ -16,7 +16,13 @@ from windlass import drivers
 from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, HookMoment
-from windlass.core.events import AgentConversation, Hook, HookGarbage, PolicyDecision
+from windlass.core.events import (
+    AgentConversation,
+    Hook,
+    HookGarbage,
+    LineSkipped,
+    PolicyDecision,
+)
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
@@ -28,6 +34,8 @@ from windlass.store.rows import Session
 from windlass.store.store import Writing
 
 _READ_AT_ONCE = 256 << 10
+_LONGEST_LINE = (8 << 20) + (64 << 10)
+"""What a hook was told is kept up to 8 MiB, by the programs that our hooks are."""
 _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _GARBAGE_AT_ONCE = 500
@@ -44,7 +52,13 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
     """
     path = context.folders.events(agent.uid, session.number)
     known = FileOffset(session.events_offset)
-    part = line_reader.plain_lines(path, known, most=_READ_AT_ONCE)
+    part = line_reader.plain_lines(
+        path,
+        known,
+        most=_READ_AT_ONCE,
+        longest=_LONGEST_LINE,
+        below=context.folders.agent(agent.uid),
+    )
     batch = _batch(part.lines, part.place.offset)
     if batch.end == session.events_offset:
         return False
@@ -59,6 +73,8 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
             taken = _take(writing, dialect, agent, taken, record)
         if batch.garbage:
             _tell_of_garbage(writing, agent, batch.garbage)
+        if part.overlong:
+            _tell_of_overlong(writing, agent, part.start)
         if (tools := taken.marks.get(TOOLS)) != before:
             rows.set_mark(writing, agent.uid, taken.number, TOOLS, tools)
         rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
@@ -148,6 +164,11 @@ def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None
     """One event for all of it: who writes a million of them must not fill the log."""
     shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
     event = HookGarbage(line=shown, lines=len(lines))
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
+
+
+def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
+    event = LineSkipped(file="hook events", offset=offset, longest=_LONGEST_LINE)
     writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 

@@ -136,6 +136,8 @@ def _read_status(
 def _tail(path: str, before: int, now: int) -> bytes:
     if now <= before:
         return b""
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        file.seek(max(before, now - _LARGEST_STATUS))
-        return file.read()
+    descriptor = untrusted_files.descriptor(path)
+    try:
+        return os.pread(descriptor, _LARGEST_STATUS, max(before, now - _LARGEST_STATUS))
+    finally:
+        os.close(descriptor)
