@@ -166,6 +166,21 @@ def test_other_marks_of_the_session_stay(bench: Bench) -> None:
     assert (after.marks["output"], after.events_offset) == (5, 9)
 
 
+def test_who_claims_to_be_in_another_conversation_goes_on_paying_for_the_one_it_was_in(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = bench.agent("fox")
+    real = bench.say(fox, line("m1"))
+    bench.count(fox)
+    monkeypatch.setattr(Bench, "transcript", lambda *_: real.with_name("elsewhere.jsonl"))
+    moved = msgspec.structs.replace(fox, conversation="elsewhere")
+    for path, name in ((real, "m2"), (real.with_name("elsewhere.jsonl"), "m3")):
+        with path.open("ab") as file:
+            file.write(line(name))
+    bench.count(moved)
+    assert bench.spent(fox) == 30
+
+
 def test_a_fork_does_not_pay_for_what_it_was_told(bench: Bench) -> None:
     fox = bench.agent("fox", fork_of="/somewhere/else.jsonl")
     bench.say(fox, line("old", at=NOON - 7200), line("new"))

@@ -37,6 +37,7 @@ from windlass.core.events.agents import (
     AgentSalvaged,
     AgentState,
     AgentUnreadable,
+    AgentUnsound,
     Note,
     TrashEmptied,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "AgentSalvaged",
     "AgentState",
     "AgentUnreadable",
+    "AgentUnsound",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",

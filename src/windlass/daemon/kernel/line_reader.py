@@ -14,7 +14,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,10 +159,16 @@ def _split(data: bytes, end: int) -> Iterator[Line]:
 def read(
     transcript: Path, known: Mapping[str, list[int]], *, below: Path | None = None
 ) -> NewLines:
-    """New whole lines of a conversation and its subagents', and how far that goes in each file."""
+    """New whole lines of a conversation and its subagents', and how far that goes in each file.
+
+    So in those that were read before: an agent says itself which conversation it goes on in, and
+    may say so to have the one that it is in forgotten.
+    """
     new = NewLines({}, [], [])
     room = _READ_AT_ONCE
-    for path in _files(transcript):
+    others = [transcript.with_name(name) for name in known if "/" not in name]
+    conversations = dict.fromkeys((transcript, *others))
+    for path in chain.from_iterable(map(_files, conversations)):
         name = str(path.relative_to(transcript.parent))
         before = FileOffset(*known.get(name, ()))
         try:

@@ -77,7 +77,14 @@ def flaw(path: str | Path, *, most: int, below: Path | None = None) -> str:
         size = os.fstat(opened).st_size
     finally:
         os.close(opened)
-    return f"is larger than {most >> 10} KiB" if size > most else ""
+    return f"is larger than {_size(most)}" if size > most else ""
+
+
+def _size(size: int) -> str:
+    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >> bits:
+            return f"{size >> bits} {unit}"
+    return f"{size} bytes"
 
 
 def read(path: str | Path, *, most: int, below: Path | None = None) -> bytes:

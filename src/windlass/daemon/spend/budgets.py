@@ -7,7 +7,6 @@ Judging is in `core/pricing.py`, counting in `costs`, pausing in `limit_pauses`.
 from __future__ import annotations
 
 import logging
-import threading
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,8 +48,6 @@ class Budgets:
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
         self._pauses = LimitPauses(context, intents)
-        self._pausing: set[Uid] = set()
-        self._guard = threading.Lock()
 
     def judge(self, agent: Agent, session: Session) -> None:
         """Judges an agent after counting, and everybody else where the budget is a common one.
@@ -73,13 +70,14 @@ class Budgets:
                 if also is not None and also.metered and also.exceeded:
                     chosen.append(also)
         for judgement in chosen:
-            self._start_pausing(judgement)
+            self._pauses.begin(_overrun(judgement))
 
     def judge_time(self, agent: Agent, session: Session) -> None:
         """Pauses an agent whose sessions have taken all the time that it has."""
         over = self._context.store.read(lambda c: _overtime(c, agent, self._context.clock.now()))
         if over:
-            self._start_pausing(_Judgement(agent, session.number, True, over))  # noqa: FBT003 - a row
+            judged = _Judgement(agent, session.number, True, over)  # noqa: FBT003 - a row
+            self._pauses.begin(_overrun(judged))
 
     def _judgement(self, uid: Uid) -> _Judgement | None:
         """What an agent with a running session has exceeded; None for any other."""
@@ -110,23 +108,6 @@ class Budgets:
         now = self._context.clock.now()
         if self._context.store.read(lambda c: _unwarned(c, judged, now)):
             self._context.store.write(partial(_warn, judged=judged))
-
-    def _start_pausing(self, judged: _Judgement) -> None:
-        with self._guard:
-            if judged.agent.uid in self._pausing:
-                return
-            self._pausing.add(judged.agent.uid)
-        self._context.pools.begin("budget", self._pause, judged)
-
-    def _pause(self, judged: _Judgement) -> None:
-        try:
-            self._pauses.perform(_overrun(judged))
-        except Exception:
-            # Nobody waits for this thread; the next look tries again.
-            log.exception("cannot pause %s", judged.agent.id)
-        finally:
-            with self._guard:
-                self._pausing.discard(judged.agent.uid)
 
 
 def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> None:

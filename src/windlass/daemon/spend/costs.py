@@ -87,6 +87,13 @@ class Costs:
             anything = True
         return anything
 
+    def conversation(self, agent: Agent, session: Session) -> str | None:
+        """Where an agent's conversation is; None where its driver cannot tell."""
+        try:
+            return self._source(agent, session).transcript
+        except WindlassError:
+            return None
+
     def take_result(
         self, writing: Writing, agent: Agent, session: Session, result: Mapping[str, Any]
     ) -> None:
