@@ -90,6 +90,7 @@ from windlass.core.events.sessions import (
 from windlass.core.events.spend import (
     BudgetExceeded,
     BudgetWarning,
+    UsageRefused,
 )
 from windlass.core.events.work import (
     BranchMoved,
@@ -161,6 +162,7 @@ __all__ = [
     "TeardownFailed",
     "TrashEmptied",
     "TurnEnded",
+    "UsageRefused",
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",

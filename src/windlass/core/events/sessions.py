@@ -31,10 +31,7 @@ class SessionEnded(EventData, kind="session.ended"):
 
 
 class LineSkipped(EventData, kind="line.skipped"):
-    """A line of a file that an agent writes was too long, and is not read; `longest` is in bytes.
-
-    `file` says which: its conversation, its hook events, or its output.
-    """
+    """A line of a conversation, of hook events or of output was too long, and is passed over."""
 
     file: str
     offset: int

@@ -1,8 +1,16 @@
-"""Events of budgets."""
+"""Events of spending and budgets."""
 
 from __future__ import annotations
 
 from windlass.core.events.catalogue import EventData
+
+
+class UsageRefused(EventData, kind="usage.refused"):
+    """An agent's own files told of spending that no agent CLI could report; it is not counted."""
+
+    source: str
+    reports: int
+    why: str
 
 
 class BudgetWarning(EventData, kind="budget.warning"):
