@@ -66,6 +66,7 @@ from windlass.core.events.mail import (
     MessageRequeued,
     MessageRevived,
     MessageSent,
+    QuestionRefused,
     message_subject,
 )
 from windlass.core.events.person import (
@@ -151,6 +152,7 @@ __all__ = [
     "OutputGarbage",
     "PolicyDecision",
     "PromptIncomplete",
+    "QuestionRefused",
     "RepoAdded",
     "RepoMoved",
     "RepoRemoved",

@@ -27,7 +27,7 @@ from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
-from windlass.daemon.mail import questions
+from windlass.daemon.mail import admission, questions
 from windlass.daemon.states.observations import TOOLS, observe, settle
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -63,6 +63,8 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
     if batch.end == session.events_offset:
         return False
     dialect = drivers.dialect(agent.driver)
+    asked = [record.event["asked"].get("tool_input") for record in batch.records if _asks(record)]
+    rules = admission.question_rules(context, agent.repo) if asked else None
 
     def change(writing: Writing) -> None:
         taken = rows.session(writing.connection, agent.uid, session.number)
@@ -71,6 +73,8 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
         before = taken.marks.get(TOOLS)
         for record in batch.records:
             taken = _take(writing, dialect, agent, taken, record)
+        if rules is not None:
+            questions.record_dialogs(writing, agent, asked, rules)
         if batch.garbage:
             _tell_of_garbage(writing, agent, batch.garbage)
         if part.overlong:
@@ -133,8 +137,6 @@ def _take(
     kept: Hook | PolicyDecision
     if name == "PolicyDecision":
         kept = _denial(dialect, event)
-        if kept.tool_name == tool_policy.QUESTION:
-            questions.record(writing, agent, questions.spelled(kept.tool_input))
     else:
         shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
         kept = Hook(name=name, **shown)
@@ -158,6 +160,12 @@ def _take(
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))
     return session
+
+
+def _asks(record: _Record) -> bool:
+    """Whether a line tells of a dialog that was denied, in which the person was to be asked."""
+    asked = record.event.get("asked") if record.name == "PolicyDecision" else None
+    return isinstance(asked, Mapping) and asked.get("tool_name") == tool_policy.QUESTION
 
 
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
