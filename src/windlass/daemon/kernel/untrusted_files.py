@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 _MOST_FILES = 100_000
+_TRIES = 5
 _PLAINLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MADE_SO = {
@@ -103,6 +105,38 @@ def copy(source: str | Path, target: Path, *, most: int, below: Path | None = No
             while left > 0 and (chunk := old.read(min(left, 1 << 20))):
                 new.write(chunk)
                 left -= len(chunk)
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is a plain file with nothing in it."""
+    try:
+        return not read(path, most=1)
+    except OSError:
+        return False
+
+
+def make_plain(folder: Path, name: str) -> None:
+    """Sees to it that a folder has a plain file of that name, whatever somebody put in its place.
+
+    What is in such a file stays as it is.
+    """
+    at = os.open(folder, _FOLDER)
+    try:
+        for _ in range(_TRIES):
+            with suppress(FileExistsError):
+                how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                os.close(os.open(name, how, 0o600, dir_fd=at))
+                return
+            mode = os.stat(name, dir_fd=at, follow_symlinks=False).st_mode
+            if stat.S_ISREG(mode):
+                return
+            if stat.S_ISDIR(mode):
+                shutil.rmtree(name, dir_fd=at)
+            else:
+                os.unlink(name, dir_fd=at)
+    finally:
+        os.close(at)
+    raise NotPlain(f"somebody keeps putting something else in the place of {folder / name}")
 
 
 def files(folder: Path) -> Iterator[Path]:
