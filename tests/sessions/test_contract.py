@@ -110,6 +110,18 @@ def test_a_tool_that_the_program_runs_is_seen_until_the_session_ends(house: Hous
     assert house.sessions.newest_tool(program.folder) is None
 
 
+def test_what_a_session_holds_open_and_has_deleted_is_counted_until_it_ends(house: House) -> None:
+    program = house.program()
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
+    house.start(program, "headless")
+    until(lambda: house.sessions.is_open(program.folder))
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
+    program.hold(3 << 20)
+    until(lambda: house.sessions.nameless(program.folder, on=[house.place]) == 3 << 20)
+    house.stop(program)
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
+
+
 def test_a_session_of_which_a_process_was_stopped_by_a_signal_is_seen_to_be(house: House) -> None:
     program = house.program()
     assert not house.sessions.is_suspended(program.folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ class FakeSession:
         """The process that the program started last, while it runs."""
         self.suspended = False
         """Whether the program is stopped by a signal."""
+        self.nameless = 0
+        """Bytes of deleted files that the program holds open."""
         self.facts = Facts(alive=True)
         self._clock = clock
         self._last_line = ""
@@ -200,6 +203,11 @@ class FakeSessions:
         """Returns whether the test has stopped it."""
         session = self._started.get(folder)
         return session is not None and session.alive and session.suspended
+
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:  # noqa: ARG002 - on any disk
+        """Returns what the test has it hold open."""
+        session = self._started.get(folder)
+        return session.nameless if session and session.alive else 0
 
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session of that folder runs."""

@@ -156,6 +156,12 @@ class Sessions(Protocol):
     def is_suspended(self, folder: Path) -> bool:
         """Returns whether a session is stopped by a signal: it goes on later where it was."""
 
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:
+        """Returns the bytes of files that have no name any more and a session holds open.
+
+        Those on the disks of these folders: what is in memory takes no room there.
+        """
+
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session would read what is written to it."""
 

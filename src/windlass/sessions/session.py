@@ -26,6 +26,8 @@ from windlass.sessions import boxed, lastwords, processes, record, streams
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.core.session_launch import Launch, ReceiverSpec
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
@@ -131,6 +133,10 @@ class TmuxSessions:
     def is_suspended(self, folder: Path) -> bool:
         """Says whether the program or a process of it is stopped; see `processes.is_suspended`."""
         return processes.is_suspended(folder)
+
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:
+        """Counts what files without a name take; see `processes.nameless`."""
+        return processes.nameless(folder, on=on)
 
     def is_open(self, folder: Path) -> bool:
         """Says whether a headless session would read what is written to it."""
