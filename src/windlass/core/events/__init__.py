@@ -89,6 +89,7 @@ from windlass.core.events.sessions import (
     TurnEnded,
 )
 from windlass.core.events.spend import (
+    USAGE_REFUSED,
     BudgetExceeded,
     BudgetWarning,
     UsageRefused,
@@ -106,6 +107,7 @@ from windlass.core.events.work import (
 __all__ = [
     "HOOKS",
     "KINDS",
+    "USAGE_REFUSED",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",

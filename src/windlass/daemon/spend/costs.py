@@ -21,8 +21,8 @@ from windlass.core import ages, events, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
-from windlass.core.events import LineSkipped, UsageRefused
-from windlass.core.ids import RepoId, Uid
+from windlass.core.events import USAGE_REFUSED, LineSkipped, UsageRefused
+from windlass.core.ids import Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
@@ -146,7 +146,7 @@ class Costs:
             live = rows.agents(connection, repo=repo)
             ended = rows.agents(connection, repo=repo, ended=True)
             spent = spending.spent(connection, repo=repo, since=since)
-            return spent, [*live, *ended], _refused(connection, repo)
+            return spent, [*live, *ended], _refused(connection)
 
         spent, agents, refused = self._context.store.read(read)
         return {
@@ -331,11 +331,10 @@ def _beyond(now: Usage, before: Usage) -> Usage:
     )
 
 
-def _refused(connection: Any, repo: RepoId | None) -> dict[Uid, int]:
+def _refused(connection: Any) -> dict[Uid, int]:
     """How many reports of each agent were refused; of the latest, as somebody may forge many."""
     counts: dict[Uid, int] = {}
-    told = rows.events(connection, repo=repo, kind=UsageRefused.kind, last=_REMEMBERED)
-    for event in told:
+    for event in rows.events(connection, subject=USAGE_REFUSED, last=_REMEMBERED):
         if event.agent is not None:
             reports = events.read(UsageRefused, event).reports
             counts[event.agent] = counts.get(event.agent, 0) + reports
