@@ -132,6 +132,21 @@ def test_a_line_without_end_is_read_once_and_what_is_added_to_it_alone_after_tha
     assert texts(grown, FileOffset((20 << 20) + 3, place.inode))[0] == [b"after"]
 
 
+def test_a_file_of_nothing_but_line_ends_is_read_some_at_a_time(grown: Path) -> None:
+    grown.write_bytes(b"\n" * 35_000 + b"last\n")
+    found: list[bytes] = []
+    place = FileOffset()
+    while (part := line_reader.plain_lines(grown, place)).lines:
+        assert len(part.lines) <= 10_000
+        assert part.start == place.offset
+        found += [line.text for line in part.lines]
+        place = part.place
+    assert found == [b""] * 35_000 + [b"last"]
+    assert place.offset == grown.stat().st_size
+    new = line_reader.read(grown, {})
+    assert len(new.lines) == 10_000
+
+
 @pytest.mark.parametrize("swapped", ["config", "config/projects", "config/projects/it"])
 def test_no_folder_on_the_way_to_an_agents_file_is_a_link(tmp_path: Path, swapped: str) -> None:
     path = tmp_path / "agent" / "config" / "projects" / "it" / "talk.jsonl"

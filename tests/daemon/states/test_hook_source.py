@@ -112,3 +112,20 @@ def test_a_person_that_wants_no_questions_is_asked_by_no_dialog(context: Context
     read_all(context)
     assert questions(context) == []
     assert "does not want to be asked" in refusals(context)[0]["why"]
+
+
+def test_of_what_was_denied_no_more_is_kept_than_a_person_would_read(context: Context) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text(denial("x" * 1000) + denial("x" * 1_000_000))
+    read_all(context)
+    short, long = context.store.read(lambda c: rows.events(c, kind="hook.PolicyDecision"))
+    assert short.data["tool_input"] == {"command": "x" * 1000}
+    assert 60_000 < len(long.data["tool_input"]) < 70_000
+
+
+def denial(command: str) -> str:
+    asked = {"tool_name": "Bash", "tool_input": {"command": command}}
+    event = {"hook_event_name": "PolicyDecision", "by": "daemon", "asked": asked, "answered": {}}
+    return json.dumps({"at": 1.0, "event": event}) + "\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from windlass.core.events.catalogue import EventData
 
-
 USAGE_REFUSED = "usage:refused"
 """The subject of spending that was not believed."""
 

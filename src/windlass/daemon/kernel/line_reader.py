@@ -28,8 +28,12 @@ LONGEST_LINE = 4 << 20
 line has one part of that. Longer ones hold pictures and documents that an agent CLI was given:
 nothing in those is asked for."""
 _READ_AT_ONCE = 4 << 20
+_LINES_AT_ONCE = 10_000
+"""A line takes a hundred bytes of memory however short it is: a file may be all line ends."""
 _PASSED_AT_ONCE = 64 << 20
 _CHUNK = 256 << 10
+_OTHER_CONVERSATIONS = 16
+"""Those that an agent was in before, and that grew last, are read on; each costs a look."""
 _DEEPEST = 3
 _MOST_FILES = 2000
 
@@ -121,10 +125,11 @@ def plain_lines(
         os.close(descriptor)
     if not data:
         return Part(place.offset, [], place)
-    end = FileOffset(place.offset + len(data), status.st_ino)
     if not data.endswith(b"\n"):
+        end = FileOffset(place.offset + len(data), status.st_ino)
         return Part(place.offset, [], end, overlong=True)
-    return Part(place.offset, list(_split(data, place.offset)), end)
+    lines = list(_split(data, place.offset))
+    return Part(place.offset, lines, FileOffset(lines[-1].end, status.st_ino))
 
 
 def _data(descriptor: int, offset: int, most: int, longest: int) -> bytes:
@@ -151,7 +156,7 @@ def _passed(descriptor: int, place: FileOffset) -> int:
 
 
 def _split(data: bytes, end: int) -> Iterator[Line]:
-    for text in data.split(b"\n")[:-1]:
+    for text in data.split(b"\n", _LINES_AT_ONCE)[:-1]:
         end += len(text) + 1
         yield Line(text, end)
 
@@ -167,7 +172,7 @@ def read(
     new = NewLines({}, [], [])
     room = _READ_AT_ONCE
     others = [transcript.with_name(name) for name in known if "/" not in name]
-    conversations = dict.fromkeys((transcript, *others))
+    conversations = dict.fromkeys((transcript, *others[-_OTHER_CONVERSATIONS:]))
     for path in chain.from_iterable(map(_files, conversations)):
         name = str(path.relative_to(transcript.parent))
         before = FileOffset(*known.get(name, ()))
@@ -183,7 +188,7 @@ def read(
         if part.overlong:
             new.overlong.append(name)
         room -= part.place.offset - part.start
-        if room <= 0:
+        if room <= 0 or len(new.lines) >= _LINES_AT_ONCE:
             break
     return new
 

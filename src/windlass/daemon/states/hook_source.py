@@ -40,6 +40,7 @@ _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
+_KEPT_OF_A_DENIAL = 64 << 10
 _LATEST = 32503680000.0
 """The year 3000: what is later, or no number, was written by no hook, and no face could show it."""
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
@@ -181,13 +182,16 @@ def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
 
 
 def _denial(dialect: Dialect, event: Mapping[str, Any]) -> PolicyDecision:
-    """What was denied, whole: a person may want to allow exactly that."""
+    """What was denied, whole if it is not very long: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), dialect.read_answer(event.get("answered"))
     shown = {"by": event.get("by"), "hook": answered.hook, "reason": answered.reason}
+    shown = {name: _cut(value, _KEPT_OF_A_DENIAL) for name, value in shown.items()}
     if not isinstance(asked, Mapping):
-        return PolicyDecision(**shown, asked=asked)
-    called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
-    return PolicyDecision(**shown, **called)
+        return PolicyDecision(**shown, asked=_cut(asked, _KEPT_OF_A_DENIAL))
+    names = ("tool_name", "tool_input", "cwd")
+    return PolicyDecision(
+        **shown, **{name: _cut(asked.get(name), _KEPT_OF_A_DENIAL) for name in names}
+    )
 
 
 def _follow_conversation(writing: Writing, agent: Agent, conversation: str | None) -> None:
@@ -202,6 +206,6 @@ def _follow_conversation(writing: Writing, agent: Agent, conversation: str | Non
         writing.emit(AgentConversation(now=conversation), repo=agent.repo, agent=agent.uid)
 
 
-def _cut(value: Any) -> Any:
+def _cut(value: Any, most: int = _KEPT_OF_A_FIELD) -> Any:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return value if len(text) <= _KEPT_OF_A_FIELD else text[:_KEPT_OF_A_FIELD] + "…"
+    return value if len(text) <= most else text[:most] + "…"
