@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.box.conftest import Ground
+from tests.box.conftest import Ground, Stage, until
 
 from windlass.box import groups, wrapper
 from windlass.core.box_spec import Quota
@@ -39,6 +39,27 @@ def test_a_large_file_stops_at_its_limit(ground: Ground) -> None:
     done = ground.run("/bin/sh", "-c", "head -c 9000000 /dev/zero >large; echo $?")
     assert done.stdout.strip() != "0"
     assert (ground.work / "large").stat().st_size == MEBIBYTE
+
+
+def test_deleted_files_that_a_box_holds_open_are_seen_from_outside(stage: Stage) -> None:
+    """Also of a process that has left its parent; not its memory."""
+    code = """
+import os, time
+if os.fork():
+    time.sleep(1000)
+os.setsid()
+if os.fork():
+    os._exit(0)
+for place, name in (("/tmp", "memory"), (os.getcwd(), "disk")):
+    file = os.open(place + "/" + name, os.O_RDWR | os.O_CREAT)
+    os.write(file, bytes(range(256)) * (3 << 12))
+    os.unlink(place + "/" + name)
+open("said", "w").write("held")
+time.sleep(1000)
+"""
+    stage.python(code)
+    until(lambda: stage.said() == "held")
+    assert stage.sessions.nameless(stage.folder, on=[stage.ground.work]) == 3 * MEBIBYTE
 
 
 def test_open_files_are_counted(ground: Ground) -> None:

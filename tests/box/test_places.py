@@ -70,6 +70,39 @@ for top, folders, _ in os.walk("/"):
     assert sorted(path.name for path in ground.folder.iterdir()) == ["box", "s", "work"]
 
 
+def test_a_file_of_ours_covers_one_in_a_folder_of_the_box_which_cannot_exchange_it(
+    ground: Ground,
+) -> None:
+    ours, covered = ground.folder / "ours", ground.work / "covered"
+    ours.write_text("ours\n")
+    covered.write_text("theirs\n")
+    ground.show(covers=((str(ours), str(covered)),))
+    code = f"""
+import os
+print(open({str(covered)!r}).read(), end="")
+for what in (
+    lambda: open({str(covered)!r}, "w"),
+    lambda: os.unlink({str(covered)!r}),
+    lambda: os.rename({str(covered)!r}, {str(covered)!r} + "2"),
+    lambda: os.rename(__file__, {str(covered)!r}),
+    lambda: os.symlink("/etc/passwd", {str(covered)!r}),
+):
+    try:
+        what()
+        print("done")
+    except Exception:
+        print("refused")
+print(os.path.exists({str(ours)!r}))
+"""
+    said = ground.python(code).splitlines()
+    assert said == ["ours", *["refused"] * 5, "False"]
+    assert covered.read_text() == "theirs\n"
+    covered.unlink()
+    covered.symlink_to("/etc/passwd")
+    with pytest.raises(Denied, match="symbolic link"):
+        ground.python(code)
+
+
 def test_the_kernels_switches_cannot_be_turned(ground: Ground) -> None:
     """For root they could, with bubblewrap's own /proc: `core_pattern` runs programs outside."""
     code = """

@@ -59,11 +59,13 @@ def test_the_table_has_a_line_for_each_and_the_sum_last(
         "since": None,
         "rows": [row("fox", 1.5, repo="r"), row("owl", 0.0, 0.25, repo="r", ended=True)],
         "total": row("total", 1.5, 0.25),
+        "refused": {"fox": 2},
     }
     call = Call(Namespace(by="agent", since=None, all_repos=False))
     monkeypatch.setattr(call, "ask", lambda *_, **__: found)
     assert costs.run(call) == 0
-    head, fox, owl, total = capsysbinary.readouterr().out.decode().splitlines()
+    refused, head, fox, owl, total = capsysbinary.readouterr().out.decode().splitlines()
+    assert refused.startswith("fox: 2 reports not counted")
     assert head.split() == ["AGENT", "IN", "OUT", "CACHE", "WRITE", "CACHE", "READ", "COST"]
     assert fox.split() == ["fox", "1235k", "12k", "0", "0", "$1.50"]
     assert owl.startswith("owl (ended)")

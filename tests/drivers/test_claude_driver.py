@@ -233,7 +233,7 @@ def test_what_an_agent_left_in_its_folder_is_neither_read_nor_written_through(
     asked = replace(own(request_, **TOKEN), boxed=True)
     config = Path(request_.folder) / "config"
     config.mkdir(parents=True)
-    for name in (".claude.json", ".claude.json.new", "remote-settings.json"):
+    for name in (".claude.json", ".claude.json.new"):
         if left == "link":
             (config / name).symlink_to(theirs)
         elif left == "pipe":
@@ -243,8 +243,6 @@ def test_what_an_agent_left_in_its_folder_is_neither_read_nor_written_through(
     driver.launch(asked)
     assert "of the person" not in (config / ".claude.json").read_text()
     assert json.loads((config / ".claude.json").read_text())["hasCompletedOnboarding"]
-    assert (config / "remote-settings.json").read_text() == ""
-    assert not (config / "remote-settings.json").is_symlink()
     assert theirs.read_text() == '{"primaryApiKey": "of the person"}'
 
 

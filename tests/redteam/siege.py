@@ -30,7 +30,7 @@ FLAGS = {
     "box-none": ("--isolation", "box", "--network", "none"),
 }
 _PROGRAM = "python3 -m tests.redteam.inside"
-_STAGES = ("merge", "pointer", "victim", "commondir", "borrowing", "links", "pipes")
+_STAGES = ("merge", "pointer", "victim", "commondir", "borrowing", "links")
 _READING: tuple[tuple[str, ...], ...] = (
     (), ("status",), ("status", "rat"), ("diff", "rat"), ("diff", "rat", "--stat"), ("list",),
     ("tree",), ("look", "rat"), ("log", "rat"), ("why", "rat"), ("info", "rat"), ("costs",),
@@ -221,12 +221,26 @@ class Siege:
         before = len(self.slow)
         self._stage("links", _FILE_READS)
         self._see("41 links", "SECRET-key" in self.said or self._has_counted(LURED))
-        self._stage("pipes", _FILE_READS)
+        self._see("41 unnoticed", not self._is_paused_for("conversation"))
+        # Its session is over by now: the same program goes on beside it.
+        config = f"CLAUDE_CONFIG_DIR={self.folder / 'config'}"
+        self._text("exec", "rat", "--", "env", config, *_PROGRAM.split(), "pipes")
+        assert self._pipes(), "no pipes were laid"
+        for look in _FILE_READS:
+            self.said += self._text(*look)
         for verb in ("pause", "resume"):
             self._text(verb, "rat")
         # Whoever waits is let go, so that the rest can be tried.
         waiting = [str(path) for path in self._pipes() if _somebody_waits(path)]
         self._see("41 pipes", self.slow[before:] + waiting)
+
+    def _is_paused_for(self, file: str) -> bool:
+        """Whether the attacker was paused for what it made of a file, as `wl why` says."""
+        try:
+            until(lambda: f"paused: its {file} is " in self._text("why", "rat"), within=30)
+        except AssertionError:
+            return False
+        return True
 
     def _kit(self) -> None:
         """A child of the attacker's, so that there is something to merge, and to lose."""

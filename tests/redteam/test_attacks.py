@@ -38,6 +38,7 @@ _ELSEWHERE = {
     "41 hang": "the pipes do stop a plain reader (test_controls.py)",
     "41 links": "the links do lead to the secret (8 key)",
     "41 pipes": "the pipes do stop a plain reader (test_controls.py)",
+    "41 unnoticed": "who makes no links is not paused (every stage before)",
     "41 read": "the links do lead to the secret (8 key)",
     "44 merge": "moving the branch works with hooks alone (44 move)",
     "44 unmarked": "test_controls.py",

@@ -69,7 +69,7 @@ def test_how_a_program_ended_is_known_with_the_last_words_of_one_that_failed(
     program = house.program()
     house.start(program, "headless")
     program.say("hello\nno such model\n")
-    until(lambda: house.sessions.read_lines(program.folder, 0)[1] > 0)
+    until(lambda: (program.folder / OUTPUT).exists() and (program.folder / OUTPUT).stat().st_size)
     house.ended(program, code)
     facts = house.sessions.facts(program.folder, program.name)
     assert (facts.exit_code, facts.reason) == (code, reason)
@@ -108,6 +108,18 @@ def test_a_tool_that_the_program_runs_is_seen_until_the_session_ends(house: Hous
     until(lambda: "sleep 1000" in (house.sessions.newest_tool(program.folder) or ""))
     house.stop(program)
     assert house.sessions.newest_tool(program.folder) is None
+
+
+def test_what_a_session_holds_open_and_has_deleted_is_counted_until_it_ends(house: House) -> None:
+    program = house.program()
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
+    house.start(program, "headless")
+    until(lambda: house.sessions.is_open(program.folder))
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
+    program.hold(3 << 20)
+    until(lambda: house.sessions.nameless(program.folder, on=[house.place]) == 3 << 20)
+    house.stop(program)
+    assert house.sessions.nameless(program.folder, on=[house.place]) == 0
 
 
 def test_a_session_of_which_a_process_was_stopped_by_a_signal_is_seen_to_be(house: House) -> None:
@@ -207,19 +219,14 @@ def test_a_live_session_has_a_terminal_and_no_input_to_write_to(house: House) ->
         house.sessions.write(program.folder, b"x\n")
 
 
-def test_output_is_read_by_whole_lines_from_an_offset(house: House) -> None:
+def test_what_a_headless_session_prints_is_appended_to_its_output(house: House) -> None:
     program = house.program()
-    assert house.sessions.read_lines(program.folder, 0) == ([], 0)
     house.start(program, "headless")
     program.say("one\ntwo\nthr")
     path = program.folder / OUTPUT
-    until(lambda: path.exists() and path.stat().st_size == 11)
-    assert house.sessions.read_lines(program.folder, 0) == ([b"one", b"two"], 8)
-    assert house.sessions.read_lines(program.folder, 0, 5) == ([b"one"], 4)
-    assert house.sessions.read_lines(program.folder, 8) == ([], 8)
+    until(lambda: path.exists() and path.read_bytes() == b"one\ntwo\nthr")
     program.say("ee\n")
-    until(lambda: path.stat().st_size == 14)
-    assert house.sessions.read_lines(program.folder, 8, 2) == ([b"three"], 14), "never torn"
+    until(lambda: path.read_bytes() == b"one\ntwo\nthree\n")
 
 
 def test_what_no_signal_ends_is_named_and_lives_on_without_a_terminal(house: House) -> None:

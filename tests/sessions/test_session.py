@@ -238,9 +238,10 @@ def test_headless_input_and_output(stage: Stage) -> None:
     stage.holder()
     streams.write(stage.folder, b"one\n")
     streams.write(stage.folder, b"two\nthr")
-    until(lambda: streams.read_output(stage.folder, 0)[0] == b"got one\ngot two\n")
+    output = stage.folder / OUTPUT
+    until(lambda: output.read_bytes() == b"got one\ngot two\n")
     streams.write(stage.folder, b"ee\n")
-    until(lambda: streams.read_output(stage.folder, 0)[0].endswith(b"got three\n"))
+    until(lambda: output.read_bytes().endswith(b"got three\n"))
     until(lambda: "headless session of a1" in stage.screen())
     assert stage.facts.alive
 
@@ -260,11 +261,8 @@ def test_a_large_input_arrives_whole_and_many_writers_do_not_mix(stage: Stage) -
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda line: streams.write(stage.folder, line), lines))
     until(lambda: (stage.folder / OUTPUT).stat().st_size == sum(map(len, lines)))
-    got, offset = streams.read_lines(stage.folder, 0)
-    while len(got) < 8:
-        more, offset = streams.read_lines(stage.folder, offset)
-        got += more
-    assert sorted(got) == [line[:-1] for line in lines]
+    got = (stage.folder / OUTPUT).read_bytes()
+    assert sorted(got.splitlines(keepends=True)) == lines
 
 
 def test_input_that_is_not_read_is_kept_in_order_and_never_torn(stage: Stage) -> None:
@@ -295,20 +293,6 @@ def test_writing_to_a_session_that_ended_is_a_conflict(stage: Stage) -> None:
     until(lambda: census.look(holder or 0) is None)
     with pytest.raises(Conflict, match="no headless session"):
         streams.write(stage.folder, b"x\n")
-
-
-def test_output_is_read_by_offset_and_a_cut_line_waits(place: Path) -> None:
-    folder = place
-    assert streams.read_output(folder, 0) == (b"", 0)
-    (folder / OUTPUT).write_bytes(b"one\ntwo\nthr")
-    assert streams.read_output(folder, 2, 3) == (b"e\nt", 5)
-    assert streams.read_lines(folder, 0) == ([b"one", b"two"], 8)
-    assert streams.read_lines(folder, 8) == ([], 8)
-    assert streams.read_lines(folder, 0, 5) == ([b"one"], 4)
-    with (folder / OUTPUT).open("ab") as file:
-        file.write(b"ee" + b"e" * 100 + b"\n\n")
-    assert streams.read_lines(folder, 8, 4)[0][0] == b"thr" + b"e" * 102
-    assert streams.read_lines(folder, 114) == ([b""], 115)
 
 
 def test_weird_output_neither_breaks_the_session_nor_reaches_people(stage: Stage) -> None:

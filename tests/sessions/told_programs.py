@@ -31,6 +31,11 @@ while True:
                 sys.exit(int(rest))
             elif word == "run":
                 tool = subprocess.Popen(["sleep", rest])
+            elif word == "hold":
+                path, _, size = rest.rpartition(" ")
+                held = os.open(path, os.O_RDWR | os.O_CREAT)
+                os.write(held, b"x" * int(size))
+                os.unlink(path)
             elif word == "suspend":
                 tool.send_signal(signal.SIGSTOP)
             else:
@@ -62,6 +67,9 @@ class Program(Protocol):
 
     def run_sleep(self, seconds: str) -> None:
         """Has it start `sleep` for so long."""
+
+    def hold(self, size: int) -> None:
+        """Has it write a file, delete it, and hold it open."""
 
     def suspend(self) -> None:
         """Has it stop its `sleep` by a signal, as a shell does with a job."""
@@ -101,6 +109,10 @@ class Real:
     def run_sleep(self, seconds: str) -> None:
         """Starts it."""
         self._tell(f"run {seconds}")
+
+    def hold(self, size: int) -> None:
+        """Holds one."""
+        self._tell(f"hold {self.folder}-held {size}")
 
     def suspend(self) -> None:
         """Stops it."""
@@ -146,6 +158,10 @@ class Fake:
     def run_sleep(self, seconds: str) -> None:
         """Says that it runs."""
         self._sessions[self.name].tool = f"sleep {seconds} (pid 1)"
+
+    def hold(self, size: int) -> None:
+        """Says that it holds one."""
+        self._sessions[self.name].nameless = size
 
     def suspend(self) -> None:
         """Says that it is stopped."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ class FakeSession:
         """The process that the program started last, while it runs."""
         self.suspended = False
         """Whether the program is stopped by a signal."""
+        self.nameless = 0
+        """Bytes of deleted files that the program holds open."""
         self.facts = Facts(alive=True)
         self._clock = clock
         self._last_line = ""
@@ -201,6 +204,11 @@ class FakeSessions:
         session = self._started.get(folder)
         return session is not None and session.alive and session.suspended
 
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:  # noqa: ARG002 - on any disk
+        """Returns what the test has it hold open."""
+        session = self._started.get(folder)
+        return session.nameless if session and session.alive else 0
+
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session of that folder runs."""
         session = self._started.get(folder)
@@ -211,12 +219,3 @@ class FakeSessions:
         if not self.is_open(folder):
             raise Conflict(f"no headless session is running in {folder}", "Resume the agent.")
         self._started[folder].received += data
-
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Returns whole lines of what was said; a line longer than the limit comes whole."""
-        path = folder / OUTPUT
-        data = path.read_bytes()[offset:] if path.exists() else b""
-        end = data.rfind(b"\n", 0, limit) + 1 or data.find(b"\n") + 1
-        return data[:end].split(b"\n")[:-1], offset + end

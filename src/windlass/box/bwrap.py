@@ -3,7 +3,8 @@
 """The arguments of bubblewrap for one box: namespaces, a minimal root, and the places shown.
 
 Owns what every box looks like and the order of its mounts. What runs in it and how it is started is
-`wrapping`'s. Paths are the same inside as outside; what is not listed is not there.
+`wrapping`'s. Paths are the same inside as outside, but for files of ours that cover a box's own;
+what is not listed is not there.
 """
 
 from __future__ import annotations
@@ -187,14 +188,18 @@ def _binds(boxing: BoxSpec, shown: tuple[str, ...]) -> Iterator[str]:
         _require_real(place)
     for place in shown:
         wanted[_clean(place)] = "--ro-bind"
+    covers = {_clean(place): ours for ours, place in boxing.covers}
+    for place in covers:
+        wanted[place] = "--ro-bind"
+        _require_real(place)
     writable = [place for place, how in wanted.items() if how == "--bind"]
     done: dict[str, str] = {}
     for place, how in sorted(wanted.items(), key=lambda mount: mount[0].count("/")):
         _require_no_link_below(place, writable)
-        if how == "--ro-bind" and _seen_already(place, done):
+        if how == "--ro-bind" and place not in covers and _seen_already(place, done):
             continue
         done[place] = how
-        yield from (how, place, place)
+        yield from (how, covers.get(place, place), place)
 
 
 def _seen_already(place: str, done: dict[str, str]) -> bool:

@@ -39,11 +39,13 @@ class BoxSpec(msgspec.Struct, frozen=True, kw_only=True):
     each other the deeper one wins. What does not exist is left out, except that `writable` folders
     must. `domains` are host names, `*.` in front for all below, with a port where it is not one of
     the web's; `addresses` are `host:port` pairs that are reached whatever they resolve to, the
-    loopback of this machine included.
+    loopback of this machine included. `covers` are pairs of a file of ours and the file inside a
+    writable folder in whose place it is seen, read-only; neither is the box's to exchange.
     """
 
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    covers: tuple[tuple[str, str], ...] = ()
     network: Network = "host"
     domains: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()

@@ -156,19 +156,17 @@ class Sessions(Protocol):
     def is_suspended(self, folder: Path) -> bool:
         """Returns whether a session is stopped by a signal: it goes on later where it was."""
 
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:
+        """Returns the bytes of files that have no name any more and a session holds open.
+
+        Those on the disks of these folders: what is in memory takes no room there.
+        """
+
     def is_open(self, folder: Path) -> bool:
         """Returns whether a headless session would read what is written to it."""
 
     def write(self, folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
         """Writes to a headless session's input, whole; Conflict where nobody reads it."""
-
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Returns whole lines of a headless session's output from an offset on, and the next one.
-
-        About `limit` bytes are read; a longer line is returned whole.
-        """
 
 
 class Commands(Protocol):

@@ -134,6 +134,15 @@ class Exceeded(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
 
 
+def common(spent: Iterable[tuple[float, float | None]]) -> float:
+    """What counts towards a budget of many: what each has spent, up to its own limit.
+
+    What an agent spends is read from files that it can write: beyond its own limit a report is
+    evidence about that agent alone, which is paused for it. No limit and zero are none.
+    """
+    return sum(min(usd, limit) if limit else usd for usd, limit in spent)
+
+
 def judge(
     figures: Figures, budget: BudgetSettings, *, agent: str | None, own: float | None, repo: str
 ) -> list[Exceeded]:

@@ -1,6 +1,9 @@
 """What agents use of models, as data: tokens of a request, of a message, of a whole process.
 
 How a CLI writes it down is its dialect's matter; what it costs is in `pricing`.
+
+An agent can write what its CLI would write. So there are bounds that no model passes, far above
+what any was seen to do: what is beyond them is not counted, and told as refused.
 """
 
 from __future__ import annotations
@@ -8,6 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+
+MOST_TOKENS = 20_000_000
+"""Of one kind in one answer. A window has a million tokens; an answer in which a model searches by
+itself counts them once for each time that it goes on."""
+MOST_OUTPUT = 1_000_000
+"""Tokens that a model says in one answer; the most that one can be asked for is an eighth of it."""
+MOST_SEARCHES = 1_000
+"""In one answer."""
+MOST_TOKENS_EVER = 10**12
+"""Of one kind, since a process began."""
+MOST_USD_A_MINUTE = 1_000.0
+"""By one agent, its subagents included: a hundred of those at once, each with a full window."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +47,8 @@ class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     at: float | None
     usage: Usage
+    flaw: str = ""
+    """The number in it that was refused, as it was written."""
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +57,13 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     usage: Usage
     cost: float | None
+    flaw: str = ""
+    """The number in it that was refused, as it was written."""
+
+
+def most_usd(seconds: float) -> float:
+    """What an agent can have spent at the most in so much time; the minute that began is whole."""
+    return MOST_USD_A_MINUTE * (1 + max(0.0, seconds) / 60)
 
 
 def total(parts: Iterable[Usage]) -> Usage:

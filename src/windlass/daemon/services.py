@@ -26,7 +26,9 @@ from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
+from windlass.daemon.spend.limit_pauses import LimitPauses
 from windlass.daemon.states import reports
+from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
@@ -45,7 +47,15 @@ class Services:
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
         budgets = Budgets(context, self.intents)
-        sources = Sources(context, self.costs, budgets, self.fetcher, self.delivery)
+        evidence = Evidence(context, LimitPauses(context, self.intents))
+        sources = Sources(
+            context,
+            self.costs,
+            budgets,
+            evidence=evidence,
+            fetcher=self.fetcher,
+            delivery=self.delivery,
+        )
         self.watcher = AgentWatcher(context, sources)
         life = SessionLife(context, sockets, self.fetcher, self.watcher.try_to_look)
         self.endings = Endings(context, sockets, self.fetcher, life)

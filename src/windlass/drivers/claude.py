@@ -24,7 +24,7 @@ from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.session_launch import Launch
 from windlass.drivers import claude_config, hooking
-from windlass.drivers.files import write, write_bytes
+from windlass.drivers.files import write
 
 OLDEST = (2, 1, 150)
 INSTALL = "install it: npm install -g @anthropic-ai/claude-code"
@@ -42,11 +42,6 @@ HOOKS_STAY = {
 """Each of these, in a file that an agent can write, would turn our hooks off, some at once.
 
 What is given with `--settings` wins over them, and over nothing that an organisation manages.
-"""
-REMOTE = "remote-settings.json"
-"""In a configuration folder: the organisation's settings as last seen, which win over all others.
-
-An agent that forged it would decide about its own hooks, so a box shows an empty one, read-only.
 """
 _API = "https://api.anthropic.com"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -277,8 +272,6 @@ def _seed(config: Path, request: SessionRequest) -> None:
         known["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
     if known != before:
         write(path, known)
-    if request.boxed:
-        write_bytes(config / REMOTE, b"")
 
 
 def _api_key(request: SessionRequest) -> str | None:

@@ -33,8 +33,8 @@ def converse(
     Raises `TooMuch` as soon as there is more, and `subprocess.TimeoutExpired` when it takes longer;
     the program is left running then.
     """
-    answers: dict[IO[bytes], list[bytes]] = {
-        pipe: [] for pipe in (process.stdout, process.stderr) if pipe is not None
+    answers: dict[int, list[bytes]] = {
+        pipe.fileno(): [] for pipe in (process.stdout, process.stderr) if pipe is not None
     }
     end, size, rest = time.monotonic() + timeout, 0, memoryview(stdin)
     with selectors.DefaultSelector() as ready:
@@ -61,13 +61,13 @@ def converse(
                 size += len(chunk)
                 if size > most:
                     raise TooMuch
-                answers[key.fileobj].append(chunk)  # type: ignore[index] - one of ours
+                answers[key.fd].append(chunk)
     process.wait(max(0.0, end - time.monotonic()))
-    parts = {pipe: b"".join(chunks) for pipe, chunks in answers.items()}
-    return Answer(
-        parts[process.stdout] if process.stdout else b"",
-        parts[process.stderr] if process.stderr else b"",
-    )
+    return Answer(*(_joined(answers, pipe) for pipe in (process.stdout, process.stderr)))
+
+
+def _joined(answers: dict[int, list[bytes]], pipe: IO[bytes] | None) -> bytes:
+    return b"".join(answers[pipe.fileno()]) if pipe is not None else b""
 
 
 def _feed(pipe: IO[bytes], rest: memoryview) -> memoryview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from windlass.core.printable import without_escapes
@@ -28,8 +29,12 @@ def read(folder: Path) -> str:
 
 def _tail(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _READ))
+        # As somebody may have put a link or a pipe there, who could write into the folder.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            file.seek(max(0, os.fstat(descriptor).st_size - _READ))
             return without_escapes(file.read(_READ).decode(errors="replace").replace("\r", "\n"))
     except OSError:
         return ""

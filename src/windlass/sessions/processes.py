@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from windlass.sessions.census import identify
 from windlass.sessions.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from windlass.sessions.tmux import Tmux
@@ -28,6 +29,8 @@ MARKER = "WINDLASS_SESSION"
 
 _RUN_MARKER = "WINDLASS_RUN"
 _TAIL_BYTES = 4000
+_BLOCK = 512
+"""Bytes of a block, as the kernel counts them, whatever the file system's own are."""
 _SHOWN = 80
 """Characters of a tool's command line."""
 
@@ -81,6 +84,41 @@ def is_suspended(folder: Path) -> bool:
             if process.status() == psutil.STATUS_STOPPED:
                 return True
     return False
+
+
+def nameless(folder: Path, *, on: Sequence[Path]) -> int:
+    """The bytes of deleted files that processes of a session hold open, each file once.
+
+    Counted on the disks of these folders alone: a box's own /tmp is memory, and limited as such.
+    What is mapped and not open, or on its way in a socket, no user can see of another process, nor
+    anything of one that is not dumpable.
+    """
+    disks = {place.stat().st_dev for place in on}
+    found: dict[tuple[int, int], int] = {}
+    for process in _everything_below(folder):
+        for status in _open_files(process):
+            if stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_dev in disks:
+                found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
+    return sum(found.values())
+
+
+def _open_files(pid: int) -> Iterator[os.stat_result]:
+    """What a process has open, as far as that can be seen before it ends or closes it."""
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                yield entry.stat()
+
+
+def _everything_below(folder: Path) -> list[int]:
+    """The processes of a session: whatever its holder started, the ones of a box's own included."""
+    holder = record.read_holder(folder)
+    if holder is None or holder.child is None or holder.living() is None:
+        return []
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(holder.pid).children(recursive=True)
+        return [process.pid for process in below]
+    return []
 
 
 def _family(folder: Path) -> list[psutil.Process]:

@@ -26,6 +26,8 @@ from windlass.sessions import boxed, lastwords, processes, record, streams
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.core.session_launch import Launch, ReceiverSpec
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
@@ -132,6 +134,10 @@ class TmuxSessions:
         """Says whether the program or a process of it is stopped; see `processes.is_suspended`."""
         return processes.is_suspended(folder)
 
+    def nameless(self, folder: Path, *, on: Sequence[Path]) -> int:
+        """Counts what files without a name take; see `processes.nameless`."""
+        return processes.nameless(folder, on=on)
+
     def is_open(self, folder: Path) -> bool:
         """Says whether a headless session would read what is written to it."""
         return streams.is_open(folder)
@@ -139,12 +145,6 @@ class TmuxSessions:
     def write(self, folder: Path, data: bytes, *, timeout: float = 30.0) -> None:
         """Writes to a headless session's input; see `streams.write`."""
         streams.write(folder, data, timeout=timeout)
-
-    def read_lines(
-        self, folder: Path, offset: int, limit: int = 1 << 20
-    ) -> tuple[list[bytes], int]:
-        """Reads whole lines of a headless session's output; see `streams.read_lines`."""
-        return streams.read_lines(folder, offset, limit)
 
     def _open(self, folder: Path, *, name: str, launch: Launch, marker: str) -> None:
         program = [sys.executable, "-I", "-S", "-X", "utf8", str(HOLDER_PROGRAM)]

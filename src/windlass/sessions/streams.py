@@ -1,4 +1,4 @@
-"""What goes into a headless session and what comes out of it: the FIFO and the output file.
+"""What goes into a headless session: the FIFO. What comes out is read from its output file.
 
 Owns bytes only; what the lines mean belongs to the drivers.
 """
@@ -14,7 +14,6 @@ import time
 from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict
-from windlass.core.sessions import OUTPUT
 from windlass.sessions import record
 
 if TYPE_CHECKING:
@@ -54,31 +53,6 @@ def is_open(folder: Path) -> bool:
     except Conflict:
         return False
     return True
-
-
-def read_output(folder: Path, offset: int, limit: int = 1 << 20) -> tuple[bytes, int]:
-    """Reads at most `limit` bytes of output from `offset`; returns them and the next offset."""
-    try:
-        with (folder / OUTPUT).open("rb") as file:
-            file.seek(offset)
-            data = file.read(limit)
-    except FileNotFoundError:
-        return b"", offset
-    return data, offset + len(data)
-
-
-def read_lines(folder: Path, offset: int, limit: int = 1 << 20) -> tuple[list[bytes], int]:
-    """Reads whole lines of output from `offset`, without their ends; returns the next offset.
-
-    A last line without its end is left for later. One line longer than `limit` is read whole.
-    """
-    data, _ = read_output(folder, offset, limit)
-    end = data.rfind(b"\n") + 1
-    while end == 0 and len(data) == limit:
-        limit *= 2
-        data, _ = read_output(folder, offset, limit)
-        end = data.rfind(b"\n") + 1
-    return data[:end].split(b"\n")[:-1], offset + end
 
 
 def _open_fifo(folder: Path) -> int:

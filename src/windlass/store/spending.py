@@ -13,6 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass.core import shapes
+from windlass.core.crew import Limits
 from windlass.core.ids import RepoId, Uid
 from windlass.core.usage import Usage
 from windlass.store import rows
@@ -118,6 +119,48 @@ def total(
     bound = {name: value for name, value in asked.items() if value is not None}
     query = _total(frozenset(bound))
     return float(connection.execute(query, {**bound, "of_kind": notional}).scalar() or 0.0)
+
+
+class AgentTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent has spent of a total, and what limits it."""
+
+    agent: Uid
+    repo: RepoId
+    limits: Limits
+    cost: float
+
+
+def totals(
+    connection: sa.Connection, *, notional: bool, repo: RepoId | None = None, day: str | None = None
+) -> list[AgentTotal]:
+    """The USD of all spending of one kind, in a repository or on a day, agent by agent."""
+    asked = {"of_repo": repo, "of_day": day}
+    bound = {name: value for name, value in asked.items() if value is not None}
+    found = connection.execute(_totals(frozenset(bound)), {**bound, "of_kind": notional})
+    return [
+        shapes.convert({str(k): v for k, v in row.items()}, AgentTotal, strict=False)
+        for row in found.mappings()
+    ]
+
+
+@cache
+def _totals(bound: frozenset[str]) -> sa.Select[Any]:
+    counted = _counted(bound)
+    agents = t.agents.c
+    query = (
+        sa.select(
+            agents.uid.label("agent"),
+            agents.repo,
+            agents.limits,
+            sa.func.sum(counted.c.cost).label("cost"),
+        )
+        .join(t.agents, agents.uid == counted.c.agent)
+        .where(counted.c.notional == sa.bindparam("of_kind"))
+        .group_by(agents.uid)
+    )
+    if "of_day" in bound:
+        query = query.where(counted.c.day == sa.bindparam("of_day"))
+    return query
 
 
 @cache

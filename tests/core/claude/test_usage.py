@@ -87,10 +87,42 @@ def test_a_line_that_makes_no_sense_says_nothing(line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [-1, 10**12, 1e308, "7", None, True, [1], {"a": 1}, float(10**10)]
+    "number", [-1, 20_000_001, 10**12, 1e308, "7", True, [1], {"a": 1}, float(10**10)]
 )
-def test_a_number_that_cannot_be_true_counts_as_none(number: Any) -> None:
-    assert counted(input_tokens=number, output_tokens=3) == Usage(output_tokens=3)
+def test_a_number_that_cannot_be_true_counts_as_none_and_is_refused(number: Any) -> None:
+    message = read(usage={"input_tokens": number, "output_tokens": 3})
+    assert message is not None
+    assert message.usage == Usage(output_tokens=3)
+    assert message.flaw == f"input_tokens is {number!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("input_tokens", 20_000_000),
+        ("cache_creation_input_tokens", 20_000_000),
+        ("cache_read_input_tokens", 20_000_000),
+        ("output_tokens", 1_000_000),
+    ],
+)
+def test_more_than_a_model_can_say_or_hear_in_one_answer_is_refused(name: str, most: int) -> None:
+    possible, forged = read(usage={name: most}), read(usage={name: most + 1})
+    assert possible is not None
+    assert forged is not None
+    assert (possible.flaw, getattr(possible.usage, name)) == ("", most)
+    assert (forged.flaw, forged.usage) == (f"{name} is {most + 1}", Usage())
+
+
+def test_what_is_refused_is_shown_in_short() -> None:
+    message = read(usage={"input_tokens": "9" * 5000})
+    assert message is not None
+    assert len(message.flaw) < 100
+
+
+def test_a_number_that_is_not_there_is_no_reason_to_refuse_anything() -> None:
+    message = read(usage={"input_tokens": None, "output_tokens": 3})
+    assert message is not None
+    assert (message.usage, message.flaw) == (Usage(output_tokens=3), "")
 
 
 def test_no_more_is_kept_for_an_hour_than_is_kept_at_all() -> None:
@@ -182,11 +214,17 @@ def test_a_result_without_models_still_says_what_it_cost() -> None:
         {},
         {"modelUsage": []},
         {"modelUsage": {"m": 3}},
-        {"total_cost_usd": "much"},
-        {"total_cost_usd": -1},
-        {"total_cost_usd": 1e300},
         {"total_cost_usd": 0},
     ],
 )
 def test_a_result_that_makes_no_sense_says_nothing(result: dict[str, Any]) -> None:
     assert usage.from_result(result) == []
+
+
+@pytest.mark.parametrize("cost", ["much", -1, 1e300])
+def test_a_result_with_a_price_that_cannot_be_is_refused(cost: Any) -> None:
+    (whole,) = usage.from_result({"total_cost_usd": cost})
+    (model,) = usage.from_result({"modelUsage": {"m": {"costUSD": cost, "inputTokens": 5}}})
+    assert (whole.cost, whole.flaw) == (0.0, f"total_cost_usd is {cost!r}")
+    assert (model.cost, model.flaw) == (None, f"costUSD is {cost!r}")
+    assert model.usage == Usage(input_tokens=5)

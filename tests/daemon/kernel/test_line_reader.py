@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.daemon.kernel import line_reader
+from windlass.daemon.kernel import line_reader, untrusted_files
 from windlass.daemon.kernel.line_reader import FileOffset
 
 START = FileOffset()
@@ -85,20 +85,84 @@ def test_who_does_not_know_which_file_it_was_reads_on(grown: Path) -> None:
     assert texts(grown, FileOffset(4))[0] == [b"two"]
 
 
-def test_what_is_too_long_for_a_line_is_passed_over(
-    grown: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("longest", [98, 99, 100, 250])
+@pytest.mark.parametrize("passed", [1, 64, 1 << 20])
+def test_what_is_too_long_for_a_line_is_passed_over_and_told_once(
+    grown: Path, monkeypatch: pytest.MonkeyPatch, longest: int, passed: int
 ) -> None:
     monkeypatch.setattr(line_reader, "_READ_AT_ONCE", 10)
-    monkeypatch.setattr(line_reader, "_LONGEST_LINE", 100)
-    grown.write_bytes(b"x" * 250 + b"\nafter\n")
+    monkeypatch.setattr(line_reader, "_PASSED_AT_ONCE", passed)
+    monkeypatch.setattr(line_reader, "_CHUNK", min(passed, 32))
+    grown.write_bytes(b"y" * 99 + b"\n" + b"x" * 300 + b"\nafter\n")
     found: list[bytes] = []
-    place = FileOffset()
-    while (part := line_reader.whole_lines(grown, place)).lines:
+    told, place = 0, FileOffset()
+    while (part := line_reader.plain_lines(grown, place, longest=longest)).place != place:
         found += [line.text for line in part.lines]
+        told += part.overlong
         place = part.place
     assert found[-1] == b"after"
-    assert all(set(text) == {ord("x")} for text in found[:-1])
+    assert found[:-1] == ([b"y" * 99] if longest > 98 else [])
+    assert told == (1 if longest > 98 else 2)
     assert place.offset == grown.stat().st_size
+
+
+def test_a_line_without_end_is_read_once_and_what_is_added_to_it_alone_after_that(
+    grown: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[int, int]] = []
+    pread = os.pread
+
+    def counted(descriptor: int, size: int, offset: int) -> bytes:
+        data = pread(descriptor, size, offset)
+        read.append((offset, len(data)))
+        return data
+
+    monkeypatch.setattr(os, "pread", counted)
+    grown.write_bytes(b"x" * (20 << 20))
+    place = FileOffset()
+    while (part := line_reader.whole_lines(grown, place)).place != place:
+        place = part.place
+    assert place.offset == 20 << 20
+    assert max(size for _, size in read) <= line_reader.LONGEST_LINE + 1
+    read.clear()
+    with grown.open("ab") as file:
+        file.write(b"xx\nafter\n")
+    assert texts(grown, place) == ([], FileOffset((20 << 20) + 3, place.inode))
+    assert sum(size for _, size in read) < 20
+    assert texts(grown, FileOffset((20 << 20) + 3, place.inode))[0] == [b"after"]
+
+
+def test_a_file_of_nothing_but_line_ends_is_read_some_at_a_time(grown: Path) -> None:
+    grown.write_bytes(b"\n" * 35_000 + b"last\n")
+    found: list[bytes] = []
+    place = FileOffset()
+    while (part := line_reader.plain_lines(grown, place)).lines:
+        assert len(part.lines) <= 10_000
+        assert part.start == place.offset
+        found += [line.text for line in part.lines]
+        place = part.place
+    assert found == [b""] * 35_000 + [b"last"]
+    assert place.offset == grown.stat().st_size
+    new = line_reader.read(grown, {})
+    assert len(new.lines) == 10_000
+
+
+@pytest.mark.parametrize("swapped", ["config", "config/projects", "config/projects/it"])
+def test_no_folder_on_the_way_to_an_agents_file_is_a_link(tmp_path: Path, swapped: str) -> None:
+    path = tmp_path / "agent" / "config" / "projects" / "it" / "talk.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"mine\n")
+    below = tmp_path / "agent"
+    assert line_reader.plain_lines(path, START, below=below).lines[0].text == b"mine"
+    folder = below / swapped
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    assert path.read_bytes() == b"mine\n"
+    assert line_reader.whole_lines(path, START, below=below).lines == []
+    with pytest.raises(OSError):  # noqa: PT011 - a link is told in more than one way
+        line_reader.plain_lines(path, START, below=below)
+    assert "link" in untrusted_files.flaw(path, most=100, below=below)
+    assert line_reader.plain_lines(path, START).lines, "what is the person's own may be a link"
 
 
 def a_pipe(path: Path) -> None:

@@ -27,7 +27,7 @@ EMPTIED_ELSEWHERE = {
     "mail/delivery.py _working": "of mail under way",
     "mail/delivery.py _waiting": "of hooks that wait",
     "mail/delivery.py _busy": "of mail that is watched",
-    "spend/budgets.py _pausing": "of pauses under way",
+    "spend/limit_pauses.py _under_way": "of pauses under way",
     "launch/commit_fetcher.py _under_way": "of fetches under way",
 }
 

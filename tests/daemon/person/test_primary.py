@@ -22,7 +22,7 @@ from windlass.core.states import State
 from windlass.daemon.kernel import person_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.mail import questions
+from windlass.daemon.mail import admission, questions
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.person import primary_hooks
 from windlass.daemon.person.primary import Primary
@@ -120,7 +120,8 @@ def test_what_was_told_at_the_start_is_no_news(desk: Desk) -> None:
 def test_a_glance_at_the_questions_is_no_receipt(desk: Desk) -> None:
     desk.agent("api")
     fox = an_agent("api", repo=REPO)
-    desk.change(lambda w: questions.record(w, fox, "which port?"))
+    rules = admission.question_rules(desk.context, REPO)
+    desk.change(lambda w: questions.record(w, fox, "which port?", rules))
     for event in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
         assert "which port?" in desk.said(event, session=event)
     (asked,) = desk.store.read(lambda c: mailbox.inbox(c, repo=REPO))

@@ -143,6 +143,36 @@ def test_a_common_budget_stops_everybody_who_is_paid_for_and_new_ones(bench: Ben
     budgets.refuse_spent(bench.context, REPO)
 
 
+def forge(bench: Bench, agent: Agent) -> None:
+    """One line that says that 75 USD were spent."""
+    bench.say(agent, line(f"{agent.id}-{next(_ANSWERS)}", tokens=15_000_000))
+    bench.count(agent)
+
+
+@pytest.mark.parametrize("budget", ["day", "repo"])
+def test_what_an_agent_reports_spends_no_more_of_everybody_s_than_it_may_itself(
+    bench: Bench, budget: str
+) -> None:
+    fox, owl = bench.agent("fox"), bench.agent("owl")
+    limited = bench.agent("hen", limits=Limits(usd=2.0))
+    limits = {"day": 0, budget: 15}
+    written = "".join(f"{name} = {usd}\n" for name, usd in limits.items())
+    (bench.folder / "config.toml").write_text(f"[budget]\n{written}")
+    judge = running(bench, fox)
+    running(bench, owl)
+    spend(bench, owl, 1)
+    forge(bench, fox)
+    forge(bench, limited)
+    judge.judge(fox, bench.newest(fox))
+    await_pause(bench, fox)
+    assert "75.00 of 10.00 USD (budget.agent)" in state(bench, fox)[1]
+    assert state(bench, owl)[0] is State.RUNNING
+    budgets.refuse_spent(bench.context, REPO)
+    spend(bench, owl, 2)
+    with pytest.raises(Denied, match=rf"15.00 of 15.00 USD \(budget.{budget}\)"):
+        budgets.refuse_spent(bench.context, REPO)
+
+
 def test_a_repository_has_a_budget_where_it_was_given_one(bench: Bench) -> None:
     fox, owl = bench.agent("fox"), bench.agent("owl")
     spend(bench, fox, 3)

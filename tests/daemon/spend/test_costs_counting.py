@@ -166,6 +166,21 @@ def test_other_marks_of_the_session_stay(bench: Bench) -> None:
     assert (after.marks["output"], after.events_offset) == (5, 9)
 
 
+def test_who_claims_to_be_in_another_conversation_goes_on_paying_for_the_one_it_was_in(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = bench.agent("fox")
+    real = bench.say(fox, line("m1"))
+    bench.count(fox)
+    monkeypatch.setattr(Bench, "transcript", lambda *_: real.with_name("elsewhere.jsonl"))
+    moved = msgspec.structs.replace(fox, conversation="elsewhere")
+    for path, name in ((real, "m2"), (real.with_name("elsewhere.jsonl"), "m3")):
+        with path.open("ab") as file:
+            file.write(line(name))
+    bench.count(moved)
+    assert bench.spent(fox) == 30
+
+
 def test_a_fork_does_not_pay_for_what_it_was_told(bench: Bench) -> None:
     fox = bench.agent("fox", fork_of="/somewhere/else.jsonl")
     bench.say(fox, line("old", at=NOON - 7200), line("new"))
@@ -210,3 +225,31 @@ def test_results_that_make_no_sense_are_passed_over(bench: Bench) -> None:
     for garbage in ({}, {"modelUsage": 3}, {"modelUsage": {"m": {"costUSD": -4}}}):
         bench.result(fox, garbage)
     assert bench.spent(fox) == 0
+    (told,) = bench.events("usage.refused")
+    assert told.data == {"source": "result", "reports": 1, "why": "costUSD is -4"}
+
+
+def test_numbers_that_no_cli_could_report_are_refused_and_told_together(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    forged = [line(f"m{number}", tokens=-number) for number in range(1, 1000)]
+    bench.say(fox, *forged, line("true"), line("far", tokens=10**9))
+    bench.count(fox)
+    assert bench.spent(fox) == 10
+    (told,) = bench.events("usage.refused")
+    why = "input_tokens is -1"
+    assert told.data == {"source": "conversation", "reports": 1000, "why": why}
+    assert bench.view()["refused"] == {"fox": 1000}
+
+
+def test_more_than_can_be_spent_in_the_time_that_there_was_is_refused(bench: Bench) -> None:
+    """A minute and a half, each a thousand dollars at the most; every answer here costs 75."""
+    fox = bench.agent("fox", created_at=NOON - 30)
+    dear = [line(f"m{number}", tokens=15_000_000) for number in range(40)]
+    bench.say(fox, *dear)
+    bench.count(fox)
+    assert bench.spent(fox) == 20 * 75_00
+    (told,) = bench.events("usage.refused")
+    assert (told.data["reports"], told.data["why"]) == (20, "75.00 USD in so short a time")
+    bench.result(fox, result(1001))
+    assert len(bench.events("usage.refused")) == 2
+    assert bench.spent(fox) == 20 * 75_00

@@ -61,3 +61,15 @@ def test_a_pause_of_who_takes_too_much_disk_is_not_tried_for_ever(bench: Bench) 
         disk.check()
     assert len(bench.events("intent.failed")) == 3
     assert session.alive
+
+
+def test_deleted_files_that_are_held_open_are_part_of_what_an_agent_takes(bench: Bench) -> None:
+    disk, fox, session = overgrown(bench)
+    (bench.folder / "fox" / "big").unlink()
+    disk.check()
+    assert session.alive
+    session.nameless = 5 << 20
+    disk.check()
+    assert (session.alive, state(bench, fox)) == (False, State.PAUSED)
+    (told,) = bench.events("agent.overgrown")
+    assert "5 of them in deleted files that it holds open, and box.disk_mb is 2" in told.data["why"]

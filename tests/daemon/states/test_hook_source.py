@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
 from tests.daemon.states.first_session import begins
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
 from windlass.core.ids import Uid
+from windlass.core.mail.messages import USER
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import hook_source
-from windlass.store import rows
+from windlass.store import mailbox, noticeboard, rows
 from windlass.store.rows import Session
 
 FOX = an_agent("fox", repo=REPO)
@@ -49,3 +52,80 @@ def test_lines_are_kept_once_and_a_shortened_file_is_read_from_its_beginning(
     assert read_all(context) == ["Read", "Edit", "Bash"]
     path.write_text(line("Glob") + line("Grep"))
     assert read_all(context) == ["Read", "Edit", "Bash", "Glob", "Grep"]
+
+
+def dialog(text: str) -> str:
+    """A line as the hook writes it that denies a dialog, or whoever forges one."""
+    asked = {"tool_name": "AskUserQuestion", "tool_input": {"questions": [{"question": text}]}}
+    event = {"hook_event_name": "PolicyDecision", "by": "daemon", "asked": asked, "answered": {}}
+    return json.dumps({"at": 1.0, "event": event}) + "\n"
+
+
+def questions(context: Context) -> list[str]:
+    asked = context.store.read(lambda c: mailbox.questions(c, recipient=USER))
+    return [question.body for question in asked]
+
+
+def refusals(context: Context) -> list[dict[str, Any]]:
+    events = context.store.read(lambda c: rows.events(c, kind="question.refused"))
+    return [event.data for event in events]
+
+
+def test_dialogs_become_no_more_questions_than_an_agent_may_ask_otherwise(
+    context: Context,
+) -> None:
+    """However many of their lines somebody forges; who asks is told what was not passed on."""
+    (context.folders.home / "config.toml").write_text("[mail]\nrate = 20\n")
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(dialog(f"what is {number}?") for number in range(500)))
+    read_all(context)
+    assert questions(context) == [f"what is {number}?" for number in range(20)]
+    assert len(context.store.read(lambda c: noticeboard.waiting(c, REPO, limit=999))) == 20
+    refused = refusals(context)
+    assert sum(data["questions"] for data in refused) == 480
+    assert len(refused) <= 10
+    assert "20 is the limit" in refused[0]["why"]
+    told = context.store.read(lambda c: mailbox.queued(c, FOX.uid))
+    (waiting,) = [message for message in told if message.state == "queued"]
+    assert waiting.body.startswith("Your question was not passed on after all: ")
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, "a\0b"])
+def test_a_dialog_that_no_question_could_hold_is_refused(context: Context, text: str) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text(dialog(text) + dialog("which port?"))
+    read_all(context)
+    assert questions(context) == ["which port?"]
+    assert [data["questions"] for data in refusals(context)] == [1]
+
+
+def test_a_person_that_wants_no_questions_is_asked_by_no_dialog(context: Context) -> None:
+    (context.folders.home / "config.toml").write_text("allow_agent_questions = false\n")
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text(dialog("which port?"))
+    read_all(context)
+    assert questions(context) == []
+    assert "does not want to be asked" in refusals(context)[0]["why"]
+
+
+def test_of_what_was_denied_no_more_is_kept_than_a_person_would_read(context: Context) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text(denial("x" * 1000) + denial("x" * 1_000_000))
+    read_all(context)
+    short, long = context.store.read(lambda c: rows.events(c, kind="hook.PolicyDecision"))
+    assert short.data["tool_input"] == {"command": "x" * 1000}
+    assert 60_000 < len(long.data["tool_input"]) < 70_000
+
+
+def denial(command: str) -> str:
+    asked = {"tool_name": "Bash", "tool_input": {"command": command}}
+    event = {"hook_event_name": "PolicyDecision", "by": "daemon", "asked": asked, "answered": {}}
+    return json.dumps({"at": 1.0, "event": event}) + "\n"

@@ -25,7 +25,7 @@ from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Step
-from windlass.daemon.mail import notices, questions, receipts
+from windlass.daemon.mail import admission, notices, questions, receipts
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.receipts import Party
 from windlass.daemon.states import observations
@@ -154,7 +154,8 @@ def test_what_was_told_of_an_agent_goes_with_it_and_what_it_said_stays(context: 
     fox, hen = agent(context), agent(context, "hen")
     for one in (fox, hen):
         seen(context, one, State.COMPLETE)
-        context.store.write(partial(questions.record, agent=one, text="which port?"))
+        rules = admission.question_rules(context, one.repo)
+        context.store.write(partial(questions.record, agent=one, text="which port?", rules=rules))
         context.store.write(partial(left_behind, who=one))
     notify(context, Caller(fox.uid), text="half way")
     warned(context, Party(fox.uid, fox.id))

@@ -6,6 +6,7 @@ What depends on the order of two clocks, or on minutes that pass.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from windlass.core.ids import Uid
 from windlass.core.policy.tool_calls import Decision
 from windlass.core.reasons import words
 from windlass.core.states import Observation, Source, State
+from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.states.output_source import OutputSource, Printed
@@ -28,6 +30,7 @@ from windlass.store.rows import Session
 from windlass.store.store import Event
 
 UID = Uid("0123456789ab")
+DENIED = Decision(verdict="deny", reason="a test", rule="deny")
 
 
 @pytest.fixture
@@ -73,8 +76,7 @@ def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at
     folder.mkdir(parents=True)
     text = "".join(line.rstrip("\n") + "\n" for line in lines)
     (folder / "output").write_text(text)
-    denied = Decision(verdict="deny", reason="a test", rule="deny")
-    hearing = OutputSource(context, NoResults(), lambda _agent, _call: denied)
+    hearing = OutputSource(context, NoResults(), lambda _agent, _call: DENIED)
     hearing.read(fox, session, Printed(len(text), printed_at))
 
 
@@ -111,6 +113,52 @@ def test_the_end_of_a_turn_that_is_read_late_says_nothing_about_the_next(
     hear(context, fox, session, *map(json.dumps, said), printed_at=NOW + 1.005)
     assert state_of_fox(context) is State.RUNNING
     assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
+
+
+def test_an_output_line_without_end_is_passed_over_once_and_told_once(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenth of one that kept a daemon busy; nearly all of it is a hole in the file."""
+    fox, _ = agent(context)
+    folder = context.folders.session(UID, 1)
+    folder.mkdir(parents=True)
+    path = folder / "output"
+    path.write_bytes(b"x" * 10)
+    os.truncate(path, 120_000_000)
+    read: list[int] = []
+    pread = os.pread
+
+    def counted(descriptor: int, size: int, offset: int) -> bytes:
+        read.append(size)
+        return pread(descriptor, size, offset)
+
+    monkeypatch.setattr(os, "pread", counted)
+    source = OutputSource(context, NoResults(), lambda _agent, _call: DENIED)
+
+    def pulse() -> int:
+        read.clear()
+        now = context.store.read(lambda c: rows.session(c, UID, 1))
+        if source.has_unread(fox, now):
+            source.read(fox, now, source.printed(fox, now))
+        return sum(read)
+
+    pulse()
+    assert max(read) <= line_reader.LONGEST_LINE + 1
+    assert pulse() == 0
+    with path.open("ab") as file:
+        file.write(b"the end of it\n" + json.dumps({"type": "result"}).encode() + b"\n")
+    assert pulse() < 8 << 20
+    (told,) = context.store.read(lambda c: rows.events(c, kind="line.skipped", limit=9))
+    assert told.data == {"file": "output", "offset": 0, "longest": line_reader.LONGEST_LINE}
+    assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
+    assert not context.store.read(lambda c: rows.events(c, kind="output.garbage", limit=9))
+
+
+def test_lines_that_are_no_output_are_told_together(context: Context) -> None:
+    fox, session = agent(context)
+    hear(context, fox, session, *["garbage"] * 1000, printed_at=NOW)
+    (told,) = context.store.read(lambda c: rows.events(c, kind="output.garbage", limit=9))
+    assert told.data == {"line": "garbage", "lines": 1000}
 
 
 def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(

@@ -35,10 +35,14 @@ class CostRow(TypedDict):
 
 
 class CostsReply(TypedDict):
-    """What was spent, in groups, from a day on."""
+    """What was spent, in groups, from a day on.
+
+    `refused` says how many reports of an agent were not counted, as no agent CLI could write them.
+    """
 
     by: str
     since: str | None
     repo: str | None
     rows: list[CostRow]
     total: CostRow
+    refused: dict[str, int]

@@ -244,13 +244,17 @@ class StateView(TypedDict):
 
 
 class WhyReply(TypedDict):
-    """An agent's state, the word that decided it, and those that did not."""
+    """An agent's state, the word that decided it, and those that did not.
+
+    `refused` says what of its own reports was not believed.
+    """
 
     id: str
     state: str
     ended_by: str | None
     winner: ObservationView | None
     losers: list[ObservationView]
+    refused: list[str]
     history: NotRequired[list[StateView]]
 
 

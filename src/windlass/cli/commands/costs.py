@@ -37,6 +37,9 @@ def run(call: Call) -> int:
     call.data(costs)
     if call.json:
         return 0
+    for agent, reports in costs["refused"].items():
+        said = render.counted(reports, "report")
+        call.tell(f"{agent}: {said} not counted, as no agent CLI writes them: wl why {agent}")
     if not costs["rows"]:
         call.tell("nothing was spent" + (f" since {costs['since']}" if costs["since"] else ""))
         return 0

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from windlass.cli import render
 from windlass.cli.call import Call
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl list", "wl list --all", "wl ls --json", "wl list --manager api")
 
@@ -31,6 +32,9 @@ def run(call: Call) -> int:
     several = len({agent["repo"] for agent in listed}) > 1
     roots = {repo["id"]: repo["root"] for repo in call.ask("repos")} if several else {}
     render.agents(call, listed, places=render.short_paths(roots))
+    for agent in listed:
+        if agent["state"] == "paused" and agent["ended_at"] is None:
+            call.tell(f"{agent['id']}: {printable_line(agent['evidence'])}")
     return 0
 
 

@@ -43,6 +43,8 @@ def run(call: Call) -> int:
         call.say(f"  because  {_line(why['winner'])}")
     for loser in why["losers"]:
         call.say(call.paint(f"  not      {_line(loser)}", "dim"))
+    for report in why["refused"]:
+        call.say(f"  refused  {printable_line(report)}")
     return 0
 
 

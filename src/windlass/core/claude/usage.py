@@ -1,7 +1,8 @@
 """What a session says that it used: lines of its conversation, and the results of its turns.
 
 Pure and forgiving: these files belong to another program, so a line that makes no sense says
-nothing, and a number that cannot be true counts as none. What usage costs is in `pricing`.
+nothing, and a number that cannot be true counts as none and is said to be refused. What usage
+costs is in `pricing`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,22 @@ from typing import Any
 
 import msgspec
 
-from windlass.core.usage import CountedMessage, Usage, UsageReport, total
+from windlass.core.usage import (
+    MOST_OUTPUT,
+    MOST_SEARCHES,
+    MOST_TOKENS,
+    MOST_TOKENS_EVER,
+    CountedMessage,
+    Usage,
+    UsageReport,
+    total,
+)
 
-MOST_TOKENS = 10**9
-"""No request takes as many; a greater number is a mistake of whoever wrote it."""
 MOST_USD = 10**6
 LONGEST_MODEL = 128
 UNKNOWN_MODEL = "unknown"
+_SHOWN = 60
+"""Characters of a number that is refused."""
 _SYNTHETIC = "<synthetic>"
 """The model of what the CLI itself puts into a conversation; nobody was asked, nothing is owed."""
 
@@ -43,8 +53,13 @@ def from_transcript(line: bytes) -> CountedMessage | None:
     name = message.get("id") or record.get("uuid")
     if model == _SYNTHETIC or not isinstance(name, str):
         return None
+    numbers = _Numbers()
     return CountedMessage(
-        mark=_mark(name), model=canonical(model), at=_time(record), usage=_usage(used)
+        mark=_mark(name),
+        model=canonical(model),
+        at=_time(record),
+        usage=_usage(used, numbers),
+        flaw=numbers.flaw,
     )
 
 
@@ -60,9 +75,12 @@ def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
         report = _report(canonical(name), used)
         known = by_model.get(report.model)
         by_model[report.model] = report if known is None else _sum(known, report)
-    cost = _usd(result.get("total_cost_usd"))
-    if not by_model and cost:
-        return [UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=cost)]
+    numbers = _Numbers()
+    cost = numbers.usd(result, "total_cost_usd")
+    if not by_model and (cost or numbers.flaw):
+        return [
+            UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=cost or 0.0, flaw=numbers.flaw)
+        ]
     return list(by_model.values())
 
 
@@ -80,36 +98,77 @@ def canonical(model: Any) -> str:
     return re.sub(r"^(claude-(?:opus|sonnet)-4)$", r"\1-0", name)[:LONGEST_MODEL]
 
 
-def _usage(used: Mapping[str, Any]) -> Usage:
-    created = _count(used.get("cache_creation_input_tokens"))
+class _Numbers:
+    """Reads numbers that somebody may have made up; remembers the first that cannot be."""
+
+    def __init__(self) -> None:
+        self.flaw = ""
+
+    def count(self, of: Mapping[str, Any], name: str, most: int) -> int:
+        """A number of things; none where it cannot be."""
+        value = of.get(name)
+        if value is None:
+            return 0
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            self._refuse(name, value)
+            return 0
+        return int(value)
+
+    def usd(self, of: Mapping[str, Any], name: str) -> float | None:
+        """An amount of money; None where it cannot be."""
+        value = of.get(name)
+        if value is None:
+            return None
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= MOST_USD:
+            self._refuse(name, value)
+            return None
+        return float(value)
+
+    def _refuse(self, name: str, value: Any) -> None:
+        said = repr(value)
+        said = said if len(said) <= _SHOWN else said[:_SHOWN] + "…"
+        self.flaw = self.flaw or f"{name} is {said}"
+
+
+def _usage(used: Mapping[str, Any], numbers: _Numbers) -> Usage:
+    created = numbers.count(used, "cache_creation_input_tokens", MOST_TOKENS)
     kept = _mapping(used.get("cache_creation"))
     tools = _mapping(used.get("server_tool_use"))
     return Usage(
-        input_tokens=_count(used.get("input_tokens")),
-        output_tokens=_count(used.get("output_tokens")),
+        input_tokens=numbers.count(used, "input_tokens", MOST_TOKENS),
+        output_tokens=numbers.count(used, "output_tokens", MOST_OUTPUT),
         cache_creation_input_tokens=created,
-        cache_read_input_tokens=_count(used.get("cache_read_input_tokens")),
-        cache_1h_tokens=min(created, _count(kept.get("ephemeral_1h_input_tokens"))),
-        web_searches=_count(tools.get("web_search_requests")),
+        cache_read_input_tokens=numbers.count(used, "cache_read_input_tokens", MOST_TOKENS),
+        cache_1h_tokens=min(created, numbers.count(kept, "ephemeral_1h_input_tokens", MOST_TOKENS)),
+        web_searches=numbers.count(tools, "web_search_requests", MOST_SEARCHES),
         fast=used.get("speed") == "fast",
     )
 
 
 def _report(model: str, used: Mapping[str, Any]) -> UsageReport:
+    numbers = _Numbers()
+
+    def count(name: str) -> int:
+        return numbers.count(used, name, MOST_TOKENS_EVER)
+
     usage = Usage(
-        input_tokens=_count(used.get("inputTokens")),
-        output_tokens=_count(used.get("outputTokens")),
-        cache_creation_input_tokens=_count(used.get("cacheCreationInputTokens")),
-        cache_read_input_tokens=_count(used.get("cacheReadInputTokens")),
-        web_searches=_count(used.get("webSearchRequests")),
+        input_tokens=count("inputTokens"),
+        output_tokens=count("outputTokens"),
+        cache_creation_input_tokens=count("cacheCreationInputTokens"),
+        cache_read_input_tokens=count("cacheReadInputTokens"),
+        web_searches=count("webSearchRequests"),
     )
-    return UsageReport(model=model, usage=usage, cost=_usd(used.get("costUSD")))
+    cost = numbers.usd(used, "costUSD")
+    return UsageReport(model=model, usage=usage, cost=cost, flaw=numbers.flaw)
 
 
 def _sum(first: UsageReport, other: UsageReport) -> UsageReport:
     unknown = first.cost is None or other.cost is None
     cost = None if unknown else (first.cost or 0.0) + (other.cost or 0.0)
-    return UsageReport(model=first.model, usage=total([first.usage, other.usage]), cost=cost)
+    used = total([first.usage, other.usage])
+    flaw = first.flaw or other.flaw
+    return UsageReport(model=first.model, usage=used, cost=cost, flaw=flaw)
 
 
 def _object(line: bytes) -> Mapping[str, Any]:
@@ -121,18 +180,6 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 <= value <= MOST_TOKENS else 0
-
-
-def _usd(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value <= MOST_USD else None
 
 
 def _time(record: Mapping[str, Any]) -> float | None:

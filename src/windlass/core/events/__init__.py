@@ -37,6 +37,7 @@ from windlass.core.events.agents import (
     AgentSalvaged,
     AgentState,
     AgentUnreadable,
+    AgentUnsound,
     Note,
     TrashEmptied,
 )
@@ -65,6 +66,7 @@ from windlass.core.events.mail import (
     MessageRequeued,
     MessageRevived,
     MessageSent,
+    QuestionRefused,
     message_subject,
 )
 from windlass.core.events.person import (
@@ -79,6 +81,7 @@ from windlass.core.events.repositories import (
     RepoRemoved,
 )
 from windlass.core.events.sessions import (
+    LineSkipped,
     OutputGarbage,
     SessionAnew,
     SessionEnded,
@@ -86,8 +89,10 @@ from windlass.core.events.sessions import (
     TurnEnded,
 )
 from windlass.core.events.spend import (
+    USAGE_REFUSED,
     BudgetExceeded,
     BudgetWarning,
+    UsageRefused,
 )
 from windlass.core.events.work import (
     BranchMoved,
@@ -102,6 +107,7 @@ from windlass.core.events.work import (
 __all__ = [
     "HOOKS",
     "KINDS",
+    "USAGE_REFUSED",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",
@@ -116,6 +122,7 @@ __all__ = [
     "AgentSalvaged",
     "AgentState",
     "AgentUnreadable",
+    "AgentUnsound",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",
@@ -128,6 +135,7 @@ __all__ = [
     "IntentFailed",
     "IntentOpen",
     "IntentUndoFailed",
+    "LineSkipped",
     "Logged",
     "MailStuck",
     "MessageAcked",
@@ -146,6 +154,7 @@ __all__ = [
     "OutputGarbage",
     "PolicyDecision",
     "PromptIncomplete",
+    "QuestionRefused",
     "RepoAdded",
     "RepoMoved",
     "RepoRemoved",
@@ -157,6 +166,7 @@ __all__ = [
     "TeardownFailed",
     "TrashEmptied",
     "TurnEnded",
+    "UsageRefused",
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",

@@ -71,6 +71,15 @@ class AgentReported(EventData, kind="agent.reported"):
     state: State
 
 
+class AgentUnsound(EventData, kind="agent.unsound"):
+    """A file in which an agent's session tells of itself is none that could be; it is paused."""
+
+    id: AgentId
+    file: str
+    path: str
+    why: str
+
+
 class AgentUnreadable(EventData, kind="agent.unreadable"):
     """What an agent's session left behind could not be read."""
 

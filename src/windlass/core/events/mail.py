@@ -78,6 +78,13 @@ class MessageRevived(MessageEvent, kind="message.revived"):
     """A message that was given up when an agent ended counts again."""
 
 
+class QuestionRefused(EventData, kind="question.refused"):
+    """Questions that an agent would have asked in a dialog may not be asked, and are not kept."""
+
+    questions: int
+    why: str
+
+
 class MailStuck(EventData, kind="mail.stuck"):
     """The mail of an agent could not be seen to."""
 

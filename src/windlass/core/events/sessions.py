@@ -30,6 +30,14 @@ class SessionEnded(EventData, kind="session.ended"):
     how: str
 
 
+class LineSkipped(EventData, kind="line.skipped"):
+    """A line of a conversation, of hook events or of output was too long, and is passed over."""
+
+    file: str
+    offset: int
+    longest: int
+
+
 class TurnEnded(EventData, kind="turn.ended"):
     """A headless session printed the result of a turn; what it says is the agent CLI's own."""
 
@@ -43,6 +51,7 @@ class TurnEnded(EventData, kind="turn.ended"):
 
 
 class OutputGarbage(EventData, kind="output.garbage"):
-    """A headless session printed a line that is not JSON."""
+    """A headless session printed lines that are no JSON object; the first of them is shown."""
 
     line: str
+    lines: int = 1

@@ -1,8 +1,23 @@
-"""Events of budgets."""
+"""Events of spending and budgets."""
 
 from __future__ import annotations
 
 from windlass.core.events.catalogue import EventData
+
+USAGE_REFUSED = "usage:refused"
+"""The subject of spending that was not believed."""
+
+
+class UsageRefused(EventData, kind="usage.refused"):
+    """An agent's own files told of spending that no agent CLI could report; it is not counted."""
+
+    source: str
+    reports: int
+    why: str
+
+    def subject(self) -> str:
+        """One for all of them: by it they are found, which are few among many events."""
+        return USAGE_REFUSED
 
 
 class BudgetWarning(EventData, kind="budget.warning"):

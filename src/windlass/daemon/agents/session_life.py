@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -104,7 +105,9 @@ class SessionLife:
                 was_cut_off=self._context.store.read(lambda c: _was_cut_off(c, agent, session)),
             )
             driver = drivers.get(agent.driver)
-            if request.resume and not _is_begun(driver.dialect, driver.transcript(request)):
+            below = self._context.folders.agent(agent.uid)
+            conversation = driver.transcript(request)
+            if request.resume and not _is_begun(driver.dialect, conversation, below=below):
                 request = _anew(self._context, agent, request)
             launch = driver.launch(request)
             self._context.sessions.start(
@@ -168,13 +171,13 @@ def _carried(marks: dict[str, Any]) -> dict[str, Any]:
     return {name: mark for name, mark in marks.items() if name != output_source.MARK}
 
 
-def _is_begun(dialect: Dialect, transcript: str) -> bool:
+def _is_begun(dialect: Dialect, transcript: str, *, below: Path) -> bool:
     """Whether a conversation has a message: one without cannot be resumed.
 
     One is written down a moment after it was said, so whoever dies early leaves a file without.
     """
     try:
-        begins = untrusted_files.read(transcript, most=_BEGINNING)
+        begins = untrusted_files.read(transcript, most=_BEGINNING, below=below)
     except OSError:
         return False
     return len(begins) == _BEGINNING or any(map(dialect.is_message, begins.splitlines()))

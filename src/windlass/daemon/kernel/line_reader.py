@@ -2,6 +2,9 @@
 
 Owns bytes and lines only. Nothing that may stand in a file's place is a reason to fail or to wait,
 and a file that became shorter, or another one, is read from its beginning: all of it is new.
+
+A line that is too long is nobody's: its beginning is read once, and then it is passed over, however
+long it is. An offset that is not behind the end of a line is in the middle of such a one.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +23,17 @@ from windlass.git import workspace_state
 
 log = logging.getLogger(__name__)
 
+LONGEST_LINE = 4 << 20
+"""Bytes. A model says at most some hundred thousand tokens in one answer, half a megabyte, and a
+line has one part of that. Longer ones hold pictures and documents that an agent CLI was given:
+nothing in those is asked for."""
 _READ_AT_ONCE = 4 << 20
-_LONGEST_LINE = 64 << 20
+_LINES_AT_ONCE = 10_000
+"""A line takes a hundred bytes of memory however short it is: a file may be all line ends."""
+_PASSED_AT_ONCE = 64 << 20
+_CHUNK = 256 << 10
+_OTHER_CONVERSATIONS = 16
+"""Those that an agent was in before, and that grew last, are read on; each costs a look."""
 _DEEPEST = 3
 _MOST_FILES = 2000
 
@@ -45,91 +57,140 @@ class Line(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some whole lines of a file: where they begin, and where to read on."""
+    """Some whole lines of a file: where they begin, and where to read on.
+
+    Where that is behind the place that was known, there may be more, also if there are no lines.
+    `overlong` says that a line was found to be too long, and is passed over from now on.
+    """
 
     start: int
     lines: list[Line]
     place: FileOffset
+    overlong: bool = False
 
 
-def whole_lines(path: str | Path, known: FileOffset, *, most: int | None = None) -> Part:
+class NewLines(NamedTuple):
+    """What is new in a conversation: how far that goes in each file, and the lines.
+
+    `overlong` are the names of the files in which a line was found to be too long.
+    """
+
+    places: dict[str, list[int]]
+    lines: list[bytes]
+    overlong: list[str]
+
+
+def whole_lines(
+    path: str | Path, known: FileOffset, *, most: int | None = None, below: Path | None = None
+) -> Part:
     """What `plain_lines` finds; nothing where something else stands in the file's place.
 
     Raises OSError only where the fault is ours.
     """
     try:
-        return plain_lines(path, known, most=most)
+        return plain_lines(path, known, most=most, below=below)
     except OSError as error:
         if error.errno in _OURS:
             raise
         return Part(known.offset, [], known)
 
 
-def plain_lines(path: str | Path, known: FileOffset, *, most: int | None = None) -> Part:
+def plain_lines(
+    path: str | Path,
+    known: FileOffset,
+    *,
+    most: int | None = None,
+    longest: int | None = None,
+    below: Path | None = None,
+) -> Part:
     """The lines from a place on that are whole: not all that there are, and one at least if any.
 
-    What has no end after 64 MiB is nobody's line: of that only a beginning is returned, and the
-    next part begins behind it. A file that is missing has no lines; raises OSError for one that
-    cannot be read and for what is no plain file.
+    What has no end after `longest` bytes is passed over, some of it at a time. A file that is
+    missing has no lines; raises OSError for one that cannot be read and for what is no plain file,
+    or lies below a link in the folder `below`.
     """
-    nothing = Part(known.offset, [], known)
     try:
-        descriptor = untrusted_files.descriptor(path)
+        descriptor = untrusted_files.descriptor(path, below=below)
     except FileNotFoundError:
-        return nothing
+        return Part(known.offset, [], known)
     try:
         status = os.fstat(descriptor)
         same = known.inode in (0, status.st_ino) and status.st_size >= known.offset
-        start = known.offset if same else 0
-        data = _data(descriptor, start, most or _READ_AT_ONCE)
+        place = known if same else FileOffset(0, status.st_ino)
+        if place.offset and os.pread(descriptor, 1, place.offset - 1) != b"\n":
+            return Part(place.offset, [], FileOffset(_passed(descriptor, place), status.st_ino))
+        longest = longest or LONGEST_LINE
+        data = _data(descriptor, place.offset, most or _READ_AT_ONCE, longest)
     finally:
         os.close(descriptor)
     if not data:
-        return nothing if same else Part(0, [], FileOffset(0, status.st_ino))
-    place = FileOffset(start + len(data), status.st_ino)
+        return Part(place.offset, [], place)
     if not data.endswith(b"\n"):
-        return Part(start, [Line(data[:_READ_AT_ONCE], place.offset)], place)
-    lines: list[Line] = []
-    end = start
-    for text in data.split(b"\n")[:-1]:
-        end += len(text) + 1
-        lines.append(Line(text, end))
-    return Part(start, lines, place)
+        end = FileOffset(place.offset + len(data), status.st_ino)
+        return Part(place.offset, [], end, overlong=True)
+    lines = list(_split(data, place.offset))
+    return Part(place.offset, lines, FileOffset(lines[-1].end, status.st_ino))
 
 
-def _data(descriptor: int, offset: int, most: int) -> bytes:
+def _data(descriptor: int, offset: int, most: int, longest: int) -> bytes:
     """What can be read up to the end of a line; without one only what is too long for a line."""
-    data = os.pread(descriptor, most, offset)
-    while data and b"\n" not in data and len(data) < _LONGEST_LINE:
-        more = os.pread(descriptor, _READ_AT_ONCE, offset + len(data))
-        if not more:
-            return b""
-        data += more
-    return data[: data.rfind(b"\n") + 1] or data
+    data = os.pread(descriptor, min(most, longest), offset)
+    if end := data.rfind(b"\n") + 1:
+        return data[:end]
+    if not data:
+        return data
+    data = os.pread(descriptor, longest + 1, offset)
+    if end := data.find(b"\n") + 1:
+        return data[:end]
+    return data if len(data) > longest else b""
+
+
+def _passed(descriptor: int, place: FileOffset) -> int:
+    """Where to go on in a line that is passed over: behind its end, if that is near enough."""
+    offset, last = place.offset, place.offset + _PASSED_AT_ONCE
+    while offset < last and (data := os.pread(descriptor, _CHUNK, offset)):
+        if end := data.find(b"\n") + 1:
+            return offset + end
+        offset += len(data)
+    return offset
+
+
+def _split(data: bytes, end: int) -> Iterator[Line]:
+    for text in data.split(b"\n", _LINES_AT_ONCE)[:-1]:
+        end += len(text) + 1
+        yield Line(text, end)
 
 
 def read(
-    transcript: Path, known: Mapping[str, list[int]]
-) -> tuple[dict[str, list[int]], list[bytes]]:
-    """New whole lines of a conversation and its subagents', and how far that goes in each file."""
-    places: dict[str, list[int]] = {}
-    lines: list[bytes] = []
+    transcript: Path, known: Mapping[str, list[int]], *, below: Path | None = None
+) -> NewLines:
+    """New whole lines of a conversation and its subagents', and how far that goes in each file.
+
+    So in those that were read before: an agent says itself which conversation it goes on in, and
+    may say so to have the one that it is in forgotten.
+    """
+    new = NewLines({}, [], [])
     room = _READ_AT_ONCE
-    for path in _files(transcript):
+    others = [transcript.with_name(name) for name in known if "/" not in name]
+    conversations = dict.fromkeys((transcript, *others[-_OTHER_CONVERSATIONS:]))
+    for path in chain.from_iterable(map(_files, conversations)):
         name = str(path.relative_to(transcript.parent))
+        before = FileOffset(*known.get(name, ()))
         try:
-            part = whole_lines(path, FileOffset(*known.get(name, ())), most=room)
+            part = whole_lines(path, before, most=room, below=below)
         except OSError as error:
             log.debug("cannot read %s: %s", path, error)
             continue
-        if not part.lines:
+        if part.place == before:
             continue
-        places[name] = list(part.place)
-        lines += [line.text for line in part.lines]
+        new.places[name] = list(part.place)
+        new.lines.extend(line.text for line in part.lines)
+        if part.overlong:
+            new.overlong.append(name)
         room -= part.place.offset - part.start
-        if room <= 0:
+        if room <= 0 or len(new.lines) >= _LINES_AT_ONCE:
             break
-    return places, lines
+    return new
 
 
 def _files(transcript: Path) -> Iterator[Path]:

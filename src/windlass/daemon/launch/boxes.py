@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import windlass
-from windlass import drivers
+from windlass import drivers, whole_file
 from windlass.api import places
 from windlass.box import groups, probes, proxy, toolchains, wrapper
 from windlass.box import reading as reading_box
@@ -25,18 +25,21 @@ from windlass.core.crew import Agent
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
 from windlass.core.session_launch import Launch
-from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.git import clones
 from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
-_SHOWN = (
-    *("settings.json", "plugin", "instructions.md", "prompt.md", "policy.json", "fork.jsonl"),
-    # With one of its own making an agent would turn every hook off: measured on Claude Code.
-    "config/remote-settings.json",
-)
+_SHOWN = ("settings.json", "plugin", "instructions.md", "prompt.md", "policy.json", "fork.jsonl")
 """Of an agent's folder, read-only: what it is told, and what it may do."""
+_COVERED = ("config", "remote-settings.json")
+"""A file in a folder of an agent's own that must be empty: an organisation's settings as last seen.
+
+With one of its own making an agent would turn every hook off: measured on Claude Code.
+"""
+_NOTHING = "nothing"
+"""In an agent's folder, where no box can write: the empty file that is seen in its place."""
 _ITS_OWN = ("home", "config")
 _MEBIBYTE = 1 << 20
 
@@ -282,11 +285,25 @@ def _box_spec(
             *tools,
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
+        covers=(_cover(folder),),
         network=agent.network,
         domains=tuple(config.box.domains) if agent.network == "proxy" else (),
         addresses=drivers.get(agent.driver).reaches(request),
         quota=_quota(config),
     )
+
+
+def _cover(folder: Path) -> tuple[str, str]:
+    """The empty file of ours in an agent's folder, and the file of the agent's that it covers.
+
+    Neither is made anew while there is one: a box that runs would lose what covers it.
+    """
+    nothing = folder / _NOTHING
+    if not untrusted_files.is_empty(nothing):
+        whole_file.replace(nothing, b"")
+    own, name = folder / _COVERED[0], _COVERED[1]
+    untrusted_files.make_plain(own, name)
+    return str(nothing), str(own / name)
 
 
 def _tools(

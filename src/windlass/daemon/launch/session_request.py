@@ -9,6 +9,7 @@ import hashlib
 import sys
 from collections.abc import Iterable
 from importlib import resources
+from pathlib import Path
 
 import msgspec
 
@@ -169,13 +170,21 @@ def keep_fork(context: Context, agent: Agent) -> None:
     copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = copy.with_name(f"{copy.name}.new")
     try:
-        untrusted_files.copy(agent.fork_of, fresh, most=_LARGEST_CONVERSATION)
+        below = _owner(context, agent.fork_of)
+        untrusted_files.copy(agent.fork_of, fresh, most=_LARGEST_CONVERSATION, below=below)
     except OSError as error:
         raise Conflict(
             f"the conversation to fork cannot be read: {agent.fork_of}: {error}",
             "fork an agent that has said something",
         ) from None
     fresh.replace(copy)
+
+
+def _owner(context: Context, conversation: str) -> Path | None:
+    """The folder of the agent in which a conversation lies, if it lies in any."""
+    agents = context.folders.home / "agents"
+    path = Path(conversation)
+    return agents / path.relative_to(agents).parts[0] if path.is_relative_to(agents) else None
 
 
 def options(config: Config, driver: str) -> dict[str, str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages
 from windlass.core.mail.messages import MailLimits
-from windlass.daemon.mail.receipts import Party
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.store import mailbox
 from windlass.store.store import Writing
 
@@ -30,6 +34,36 @@ def checked(text: str, hint: str) -> str:
     except UnicodeEncodeError:
         raise UserError("the text is not UTF-8", "send text; name files instead") from None
     return text
+
+
+class QuestionRules(NamedTuple):
+    """What is configured about questions: whether the person wants any, and how many at most."""
+
+    allowed: bool
+    limits: MailLimits
+
+
+def question_rules(context: Context, repo: RepoId) -> QuestionRules:
+    """The rules of a repository, for questions by any way: `wl ask`, or a dialog that was denied.
+
+    Asks the store: not within a transaction.
+    """
+    root = repos.by_id(context, repo).root
+    config = settings.usable(context.folders.home, root).config
+    return QuestionRules(
+        config.allow_agent_questions, MailLimits(config.mail.rate, config.mail.inbox)
+    )
+
+
+def admit_question(
+    writing: Writing, repo: RepoId, asker: Party, to: Party, *, text: str, rules: QuestionRules
+) -> str:
+    """The text of a question that may be asked, or why it may not."""
+    asked = checked(text.strip(), 'wl ask "what do you want to know?"')
+    if to == PERSON:
+        refuse_question(allowed=rules.allowed)
+    refuse_flood(writing, repo, asker, [to], rules.limits)
+    return asked
 
 
 def refuse_question(*, allowed: bool) -> None:

@@ -7,6 +7,8 @@ over, or when an idle session has been silent for long, is queued again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -91,10 +93,11 @@ class Confirmation:
             return []
         ids = {message.id for message in watched}
         watch = self._watches.setdefault(agent.uid, _OfferWatch())
-        lines = self._new_lines(agent, watch, watched)
-        if lines:
-            watched = self._context.store.write(lambda w: _confirm(w, watched, lines))
-        self._note_results(watch, watched, lines)
+        for lines in self._new_lines(agent, watch, watched):
+            if any(line.ids or line.answers for line in lines):
+                confirm = partial(_confirm, watched=watched, lines=lines)
+                watched = self._context.store.write(confirm)
+            self._note_results(watch, watched, lines)
         under_way = [
             message
             for message in watched
@@ -115,24 +118,24 @@ class Confirmation:
 
     def _new_lines(
         self, agent: Agent, watch: _OfferWatch, watched: list[Message]
-    ) -> list[TranscriptLine]:
-        """Lines that were not looked at, of every conversation that may tell of these."""
+    ) -> Iterator[list[TranscriptLine]]:
+        """Lines that were not looked at, of every conversation that may tell of these.
+
+        Some at a time, and to the end: what is missing in a part of it is not missing.
+        """
         offsets = watch.offsets
         for offer in (message.offer for message in watched):
             if offer is not None and offer.path not in offsets:
                 offsets[offer.path] = FileOffset(offer.offset)
         offsets.setdefault(self.path(agent), FileOffset())
         dialect = drivers.dialect(agent.driver)
-        lines: list[TranscriptLine] = []
+        below = self._context.folders.agent(agent.uid)
         for path in offsets:
-            # To its end: what is missing in a part of it is not missing.
             more = True
             while more:
-                part = line_reader.whole_lines(path, offsets[path])
-                texts = [line.text for line in part.lines]
-                lines += dialect.transcript_lines(texts, part.start)
-                offsets[path], more = part.place, bool(texts)
-        return lines
+                part = line_reader.whole_lines(path, offsets[path], below=below)
+                offsets[path], more = part.place, part.place != offsets[path]
+                yield dialect.transcript_lines([line.text for line in part.lines], part.start)
 
     def _note_results(
         self, watch: _OfferWatch, watched: list[Message], lines: list[TranscriptLine]

@@ -6,6 +6,7 @@ It is open until somebody answers or acknowledges it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,15 +14,28 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import AskReply, AskRequest, QuestionsRequest, QuestionView
 from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.events import QuestionRefused
 from windlass.core.ids import Uid
-from windlass.core.mail.messages import MailLimits, Message
-from windlass.daemon.kernel import lookup, settings
+from windlass.core.mail.messages import Message
+from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
-from windlass.daemon.mail import admission, inbox, notices, receipts, recipients
-from windlass.daemon.mail.receipts import PERSON, Party
+from windlass.daemon.mail import (
+    admission,
+    from_windlass,
+    inbox,
+    notices,
+    receipts,
+    recipients,
+)
+from windlass.daemon.mail.admission import QuestionRules
+from windlass.daemon.mail.receipts import Party
 from windlass.store import mailbox, rows
 from windlass.store.store import Writing
+
+_REFUSED = "question"
+"""The topic of what an agent is told of questions that were not passed on."""
 
 
 class Questions:
@@ -38,14 +52,10 @@ class Questions:
         """Records a question of the calling agent."""
         scope = lookup.scope(self._context, caller, request)
         agent = scope.require_caller()
-        text = admission.checked(request["text"].strip(), 'wl ask "what do you want to know?"')
-        repo = scope.require_repo()
-        config = settings.usable(self._context.folders.home, repo.root).config
-        to = self._context.store.read(lambda c: receipts.manager_or_person(c, agent))
-        if to == PERSON:
-            admission.refuse_question(allowed=config.allow_agent_questions)
-        limits = MailLimits(config.mail.rate, config.mail.inbox)
-        return IntentDraft(agent.repo, agent.uid, lambda w: record(w, agent, text, limits))
+        scope.require_repo()
+        rules = admission.question_rules(self._context, agent.repo)
+        text = request["text"]
+        return IntentDraft(agent.repo, agent.uid, lambda w: record(w, agent, text, rules))
 
     def view(self, caller: Caller, request: QuestionsRequest) -> list[QuestionView]:
         """What `listed` finds, for somebody who reads it: the person has then seen it."""
@@ -79,14 +89,11 @@ class Questions:
         return [_view(question, now) for question in questions]
 
 
-def record(
-    writing: Writing, agent: Agent, text: str, limits: MailLimits | None = None
-) -> dict[str, Any]:
-    """Keeps a question, and says whose it is to answer."""
+def record(writing: Writing, agent: Agent, text: str, rules: QuestionRules) -> dict[str, Any]:
+    """Keeps a question that may be asked, and says whose it is to answer."""
     to = receipts.manager_or_person(writing.connection, agent)
     asker = Party(agent.uid, agent.id)
-    if limits is not None:
-        admission.refuse_flood(writing, agent.repo, asker, [to], limits)
+    text = admission.admit_question(writing, agent.repo, asker, to, text=text, rules=rules)
     draft = receipts.draft(agent.repo, asker, to, text, kind="question", now=writing.now)
     question = receipts.post(writing, draft)
     notices.on_message(writing, question)
@@ -100,6 +107,27 @@ def record(
         "state": manager.state if manager else None,
         "asked": text,
     }
+
+
+def record_dialogs(
+    writing: Writing, agent: Agent, dialogs: Iterable[object], rules: QuestionRules
+) -> None:
+    """Keeps what dialogs would have asked that a session was denied, as far as it may be asked.
+
+    The session was told that its questions are passed on, so it is told of those that are not. The
+    lines that tell of dialogs are the agent's own: it may have forged any number of them.
+    """
+    refused: list[str] = []
+    for tool_input in dialogs:
+        try:
+            record(writing, agent, spelled(tool_input), rules)
+        except WindlassError as error:
+            refused.append(error.message)
+    if refused:
+        event = QuestionRefused(questions=len(refused), why=refused[0])
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
+        text = f"Your question was not passed on after all: {refused[0]}. Nobody will answer it."
+        from_windlass.say(writing, agent, text, topic=_REFUSED)
 
 
 def spelled(tool_input: object) -> str:

@@ -7,7 +7,8 @@ Judging is in `core/pricing.py`, counting in `costs`, pausing in `limit_pauses`.
 from __future__ import annotations
 
 import logging
-import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from windlass.core import pricing
 from windlass.core.config import BudgetSettings
 from windlass.core.crew import Agent
-from windlass.core.errors import ConfigError, Denied
+from windlass.core.errors import ConfigError, Denied, NotFound
 from windlass.core.events import BudgetExceeded, BudgetWarning
 from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Exceeded, Figures
@@ -26,8 +27,11 @@ from windlass.daemon.spend import costs
 from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.store import rows, spending
 from windlass.store.rows import Session
+from windlass.store.spending import AgentTotal
 from windlass.store.store import Writing
 
+LimitIn = Callable[[RepoId], float]
+"""Finds what an agent of a repository may spend, where it has no limit of its own."""
 log = logging.getLogger(__name__)
 
 MARK = "budgets"
@@ -49,8 +53,6 @@ class Budgets:
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
         self._pauses = LimitPauses(context, intents)
-        self._pausing: set[Uid] = set()
-        self._guard = threading.Lock()
 
     def judge(self, agent: Agent, session: Session) -> None:
         """Judges an agent after counting, and everybody else where the budget is a common one.
@@ -73,13 +75,14 @@ class Budgets:
                 if also is not None and also.metered and also.exceeded:
                     chosen.append(also)
         for judgement in chosen:
-            self._start_pausing(judgement)
+            self._pauses.begin(_overrun(judgement))
 
     def judge_time(self, agent: Agent, session: Session) -> None:
         """Pauses an agent whose sessions have taken all the time that it has."""
         over = self._context.store.read(lambda c: _overtime(c, agent, self._context.clock.now()))
         if over:
-            self._start_pausing(_Judgement(agent, session.number, True, over))  # noqa: FBT003 - a row
+            judged = _Judgement(agent, session.number, True, over)  # noqa: FBT003 - a row
+            self._pauses.begin(_overrun(judged))
 
     def _judgement(self, uid: Uid) -> _Judgement | None:
         """What an agent with a running session has exceeded; None for any other."""
@@ -111,23 +114,6 @@ class Budgets:
         if self._context.store.read(lambda c: _unwarned(c, judged, now)):
             self._context.store.write(partial(_warn, judged=judged))
 
-    def _start_pausing(self, judged: _Judgement) -> None:
-        with self._guard:
-            if judged.agent.uid in self._pausing:
-                return
-            self._pausing.add(judged.agent.uid)
-        self._context.pools.begin("budget", self._pause, judged)
-
-    def _pause(self, judged: _Judgement) -> None:
-        try:
-            self._pauses.perform(_overrun(judged))
-        except Exception:
-            # Nobody waits for this thread; the next look tries again.
-            log.exception("cannot pause %s", judged.agent.id)
-        finally:
-            with self._guard:
-                self._pausing.discard(judged.agent.uid)
-
 
 def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> None:
     """Refuses to start or to resume where a budget is spent; without an agent, a new one."""
@@ -150,8 +136,12 @@ def _judge(
     context: Context, repo: RepoId, agent: Agent | None, budget: BudgetSettings, *, notional: bool
 ) -> list[Exceeded]:
     today = costs.day_of(context.clock.now())
-    figures = context.store.read(
-        lambda c: _figures(c, budget, repo, agent, day=today, notional=notional)
+    spent = context.store.read(
+        lambda c: _spent(c, budget, repo, agent, notional=notional, day=today)
+    )
+    limit_in = _limits_in(context, repo, budget)
+    figures = Figures(
+        agent=spent.own, repo=_common(spent.repo, limit_in), day=_common(spent.day, limit_in)
     )
     return pricing.judge(
         figures,
@@ -162,7 +152,15 @@ def _judge(
     )
 
 
-def _figures(
+class _Spent(NamedTuple):
+    """What was spent, as far as there is a limit for it: by an agent, and of all agent by agent."""
+
+    own: float
+    repo: list[AgentTotal]
+    day: list[AgentTotal]
+
+
+def _spent(
     connection: Any,
     budget: BudgetSettings,
     repo: RepoId,
@@ -170,14 +168,35 @@ def _figures(
     *,
     day: str,
     notional: bool,
-) -> Figures:
-    """What was spent, summed up where there is a limit for it."""
-    total = partial(spending.total, connection, notional=notional)
-    return Figures(
-        agent=total(agent=agent.uid) if agent else 0.0,
-        repo=total(repo=repo) if budget.repo else 0.0,
-        day=total(day=day) if budget.day else 0.0,
+) -> _Spent:
+    totals = partial(spending.totals, connection, notional=notional)
+    return _Spent(
+        spending.total(connection, agent=agent.uid, notional=notional) if agent else 0.0,
+        totals(repo=repo) if budget.repo else [],
+        totals(day=day) if budget.day else [],
     )
+
+
+def _common(totals: list[AgentTotal], limit_in: LimitIn) -> float:
+    """What all of them spent, of each no more than the limit of its own or of its repository."""
+    return pricing.common(
+        (total.cost, limit_in(total.repo) if total.limits.usd is None else total.limits.usd)
+        for total in totals
+    )
+
+
+def _limits_in(context: Context, repo: RepoId, budget: BudgetSettings) -> LimitIn:
+    """Finds the limit of each agent of a repository, reading the files of another one once."""
+    known: dict[RepoId, float] = {repo: budget.agent}
+
+    def limit(of: RepoId) -> float:
+        if of not in known:
+            with suppress(NotFound):  # one that was removed: what it had set is not known any more
+                root = repos.by_id(context, of).root
+                known[of] = settings.usable(context.folders.home, root).config.budget.agent
+        return known.setdefault(of, budget.agent)
+
+    return limit
 
 
 def _overtime(connection: Any, agent: Agent, now: float) -> list[Exceeded]:

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.spend import CostRow, CostsReply, CostsRequest
-from windlass.core import ages, pricing, usage
+from windlass.core import ages, events, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
+from windlass.core.events import USAGE_REFUSED, LineSkipped, UsageRefused
 from windlass.core.ids import Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import CountedMessage, Usage
@@ -86,6 +87,13 @@ class Costs:
             anything = True
         return anything
 
+    def conversation(self, agent: Agent, session: Session) -> str | None:
+        """Where an agent's conversation is; None where its driver cannot tell."""
+        try:
+            return self._source(agent, session).transcript
+        except WindlassError:
+            return None
+
     def take_result(
         self, writing: Writing, agent: Agent, session: Session, result: Mapping[str, Any]
     ) -> None:
@@ -99,10 +107,17 @@ class Costs:
         if metered is None:
             metered = self._source(agent, session).metered
         before = spending.reported(writing.connection, agent.uid, session.number)
+        most = usage.most_usd(writing.now - (session.started_at or agent.created_at))
+        refused: list[str] = []
         for report in drivers.dialect(agent.driver).result_usage(result):
             known, paid = before.get(report.model, (Usage(), 0.0))
+            if report.flaw:
+                refused.append(report.flaw)
+            if (said := table.cost_reported(report)) > most:
+                refused.append(_too_fast(said))
+                continue
             used = _beyond(report.usage, known)
-            cost = max(0.0, table.cost_reported(report) - paid)
+            cost = max(0.0, said - paid)
             if used == Usage() and not cost:
                 continue
             spending.add(
@@ -116,6 +131,7 @@ class Costs:
                 cost=cost,
                 notional=not metered,
             )
+        _tell_of_refused(writing, agent, "result", refused)
 
     def view(self, caller: Caller, request: CostsRequest) -> CostsReply:
         """What was spent, grouped, with its sum; outside of any repository in all of them."""
@@ -126,18 +142,20 @@ class Costs:
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 
-        def read(connection: Any) -> tuple[list[Spent], list[Agent]]:
+        def read(connection: Any) -> tuple[list[Spent], list[Agent], dict[Uid, int]]:
             live = rows.agents(connection, repo=repo)
             ended = rows.agents(connection, repo=repo, ended=True)
-            return spending.spent(connection, repo=repo, since=since), [*live, *ended]
+            spent = spending.spent(connection, repo=repo, since=since)
+            return spent, [*live, *ended], _refused(connection)
 
-        spent, agents = self._context.store.read(read)
+        spent, agents, refused = self._context.store.read(read)
         return {
             "by": by,
             "since": since,
             "repo": repo,
             "rows": _grouped(spent, agents, by),
             "total": _summed("total", spent),
+            "refused": {agent.id: refused[agent.uid] for agent in agents if agent.uid in refused},
         }
 
     def prices(self) -> Table:
@@ -179,24 +197,27 @@ class Costs:
 
     def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
         uid, metered = agent.uid, source.metered
-        kept = self._context.store.read(lambda c: spending.mark(c, uid, MARK))
-        files, lines = line_reader.read(Path(source.transcript), kept.get("files", {}))
-        if not files and kept.get("metered") == metered:
+        kept, paid = self._context.store.read(lambda c: _so_far(c, uid))
+        below = self._context.folders.agent(uid)
+        new = line_reader.read(Path(source.transcript), kept.get("files", {}), below=below)
+        if not new.places and kept.get("metered") == metered:
             return False
         seen = dict.fromkeys(kept.get("seen", ()))
-        counted = _unseen(drivers.dialect(agent.driver), lines, seen)
+        counted = _unseen(drivers.dialect(agent.driver), new.lines, seen)
         messages = [message for message in counted if not _inherited(message, agent)]
         table = self._in_force()
+        most = usage.most_usd(self._context.clock.now() - agent.created_at) - paid
+        believed, refused = _believed(messages, table, most)
         fresh = {
             "metered": metered,
-            "files": {**kept.get("files", {}), **files},
+            "files": _latest(kept.get("files", {}), new.places),
             "seen": list(seen)[-_REMEMBERED:],
         }
 
         def change(writing: Writing) -> None:
             if spending.mark(writing.connection, uid, MARK) != kept:
                 return  # somebody else has read them meanwhile; the next round sees how far
-            for (day, model), parts in _by_day(messages, agent, writing.now).items():
+            for (day, model), parts in _by_day(believed, agent, writing.now).items():
                 spending.add(
                     writing,
                     uid,
@@ -208,15 +229,63 @@ class Costs:
                     cost=sum(table.cost(model, part) for part in parts),
                     notional=not metered,
                 )
+            _tell_of_refused(writing, agent, "conversation", refused)
+            for name in new.overlong:
+                _tell_of_overlong(writing, agent, new.places[name][0])
             spending.put_mark(writing, uid, session.number, MARK, fresh)
 
         self._context.store.write(change)
-        return bool(files)
+        return bool(new.places)
 
 
 def day_of(moment: float) -> str:
     """The day of a moment, as the person's calendar has it."""
     return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def _latest(known: dict[str, list[int]], read: dict[str, list[int]]) -> dict[str, list[int]]:
+    """How far each file was read; an agent may make and delete as many as it likes."""
+    places = {name: place for name, place in known.items() if name not in read} | read
+    return dict(list(places.items())[-_REMEMBERED:])
+
+
+def _so_far(connection: Any, uid: Uid) -> tuple[dict[str, Any], float]:
+    """How far an agent's conversations were read, and what all of that came to."""
+    paid = [spending.total(connection, agent=uid, notional=kind) for kind in (True, False)]
+    return spending.mark(connection, uid, MARK), sum(paid)
+
+
+def _believed(
+    messages: list[CountedMessage], table: Table, most: float
+) -> tuple[list[CountedMessage], list[str]]:
+    """The answers that may have been, up to so many USD, and what is wrong with the others."""
+    believed = []
+    refused = [message.flaw for message in messages if message.flaw]
+    for message in messages:
+        cost = table.cost(message.model, message.usage)
+        if cost > most:
+            refused.append(_too_fast(cost))
+            continue
+        most -= cost
+        believed.append(message)
+    return believed, refused
+
+
+def _too_fast(usd: float) -> str:
+    return f"{usd:.2f} USD in so short a time"
+
+
+def _tell_of_refused(writing: Writing, agent: Agent, source: str, flaws: list[str]) -> None:
+    """One event for all of it: who forges a million of them must not fill the log."""
+    if flaws:
+        event = UsageRefused(source=source, reports=len(flaws), why=flaws[0])
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
+
+
+def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
+    longest = line_reader.LONGEST_LINE
+    event = LineSkipped(file="conversation", offset=offset - longest - 1, longest=longest)
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 
 def _by_day(
@@ -241,7 +310,7 @@ def _unseen(dialect: Dialect, lines: list[bytes], seen: dict[str, None]) -> list
     messages = []
     for line in lines:
         message = dialect.message_usage(line)
-        if message is None or message.usage == Usage():
+        if message is None or (message.usage == Usage() and not message.flaw):
             continue
         if message.mark not in seen:
             seen[message.mark] = None
@@ -260,6 +329,16 @@ def _beyond(now: Usage, before: Usage) -> Usage:
             0, now.cache_read_input_tokens - before.cache_read_input_tokens
         ),
     )
+
+
+def _refused(connection: Any) -> dict[Uid, int]:
+    """How many reports of each agent were refused; of the latest, as somebody may forge many."""
+    counts: dict[Uid, int] = {}
+    for event in rows.events(connection, subject=USAGE_REFUSED, last=_REMEMBERED):
+        if event.agent is not None:
+            reports = events.read(UsageRefused, event).reports
+            counts[event.agent] = counts.get(event.agent, 0) + reports
+    return counts
 
 
 def _since(text: str | None, now: float) -> str | None:

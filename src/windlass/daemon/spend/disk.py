@@ -1,5 +1,7 @@
 """Disk: what a boxed agent's workspace and folder have grown to; who takes too much is paused.
 
+Deleted files that its processes hold open are part of that: they take room until they are closed.
+
 No file system of an ordinary user counts for us, so it is looked at now and then, while they run:
 one file may not grow beyond `box.file_mb` at any time, and all of them not for long.
 """
@@ -8,6 +10,8 @@ from __future__ import annotations
 
 import logging
 import subprocess
+from pathlib import Path
+from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -23,6 +27,13 @@ from windlass.store.rows import Session
 log = logging.getLogger(__name__)
 
 _PATIENCE = 60.0
+
+
+class _Taken(NamedTuple):
+    """MiB that an agent takes; some of it may be in files that no folder has any more."""
+
+    whole: int
+    nameless: int
 
 
 class Disk:
@@ -46,17 +57,25 @@ class Disk:
         except WindlassError as error:
             log.warning("no limit for the disk of %s: %s", agent.id, error.message)
             return
-        taken = self._taken(agent) if limit else None
-        if taken is None or taken <= limit:
+        taken = self._taken(agent, session) if limit else None
+        if taken is None or taken.whole <= limit:
             return
-        why = f"it takes {taken} MiB of disk, and box.disk_mb is {limit}"
+        deleted = f", {taken.nameless} of them in deleted files that it holds open"
+        why = (
+            f"it takes {taken.whole} MiB of disk{deleted if taken.nameless else ''},"
+            f" and box.disk_mb is {limit}"
+        )
         event = AgentOvergrown(id=agent.id, why=f"paused: {why}")
         self._pauses.perform(Overrun(agent, session.number, "box.disk_mb", why, (event,)))
 
-    def _taken(self, agent: Agent) -> int | None:
-        """MiB; None for what could not be counted, which is told once and tried again."""
+    def _taken(self, agent: Agent, session: Session) -> _Taken | None:
+        """None for what could not be counted, which is told once and tried again."""
+        folders = self._context.folders
+        places = [Path(agent.workspace), folders.agent(agent.uid)]
         try:
-            taken = _count(agent.workspace, str(self._context.folders.agent(agent.uid)))
+            folder = folders.session(agent.uid, session.number)
+            nameless = self._context.sessions.nameless(folder, on=places) >> 20
+            taken = _Taken(_count(*map(str, places)) + nameless, nameless)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             if agent.uid not in self._uncounted:
                 log.warning("not known how much disk %s takes: %s", agent.id, error)

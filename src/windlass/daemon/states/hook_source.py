@@ -16,22 +16,31 @@ from windlass import drivers
 from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, HookMoment
-from windlass.core.events import AgentConversation, Hook, HookGarbage, PolicyDecision
+from windlass.core.events import (
+    AgentConversation,
+    Hook,
+    HookGarbage,
+    LineSkipped,
+    PolicyDecision,
+)
 from windlass.core.policy import tool_policy
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
-from windlass.daemon.mail import questions
+from windlass.daemon.mail import admission, questions
 from windlass.daemon.states.observations import TOOLS, observe, settle
 from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
 _READ_AT_ONCE = 256 << 10
+_LONGEST_LINE = (8 << 20) + (64 << 10)
+"""What a hook was told is kept up to 8 MiB, by the programs that our hooks are."""
 _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
+_KEPT_OF_A_DENIAL = 64 << 10
 _LATEST = 32503680000.0
 """The year 3000: what is later, or no number, was written by no hook, and no face could show it."""
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
@@ -44,11 +53,19 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
     """
     path = context.folders.events(agent.uid, session.number)
     known = FileOffset(session.events_offset)
-    part = line_reader.plain_lines(path, known, most=_READ_AT_ONCE)
+    part = line_reader.plain_lines(
+        path,
+        known,
+        most=_READ_AT_ONCE,
+        longest=_LONGEST_LINE,
+        below=context.folders.agent(agent.uid),
+    )
     batch = _batch(part.lines, part.place.offset)
     if batch.end == session.events_offset:
         return False
     dialect = drivers.dialect(agent.driver)
+    asked = [record.event["asked"].get("tool_input") for record in batch.records if _asks(record)]
+    rules = admission.question_rules(context, agent.repo) if asked else None
 
     def change(writing: Writing) -> None:
         taken = rows.session(writing.connection, agent.uid, session.number)
@@ -57,8 +74,12 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
         before = taken.marks.get(TOOLS)
         for record in batch.records:
             taken = _take(writing, dialect, agent, taken, record)
+        if rules is not None:
+            questions.record_dialogs(writing, agent, asked, rules)
         if batch.garbage:
             _tell_of_garbage(writing, agent, batch.garbage)
+        if part.overlong:
+            _tell_of_overlong(writing, agent, part.start)
         if (tools := taken.marks.get(TOOLS)) != before:
             rows.set_mark(writing, agent.uid, taken.number, TOOLS, tools)
         rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
@@ -117,8 +138,6 @@ def _take(
     kept: Hook | PolicyDecision
     if name == "PolicyDecision":
         kept = _denial(dialect, event)
-        if kept.tool_name == tool_policy.QUESTION:
-            questions.record(writing, agent, questions.spelled(kept.tool_input))
     else:
         shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
         kept = Hook(name=name, **shown)
@@ -144,6 +163,12 @@ def _take(
     return session
 
 
+def _asks(record: _Record) -> bool:
+    """Whether a line tells of a dialog that was denied, in which the person was to be asked."""
+    asked = record.event.get("asked") if record.name == "PolicyDecision" else None
+    return isinstance(asked, Mapping) and asked.get("tool_name") == tool_policy.QUESTION
+
+
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None:
     """One event for all of it: who writes a million of them must not fill the log."""
     shown = lines[0][:_KEPT_OF_A_FIELD].decode(errors="replace")
@@ -151,14 +176,22 @@ def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[bytes]) -> None
     writing.emit(event, repo=agent.repo, agent=agent.uid)
 
 
+def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
+    event = LineSkipped(file="hook events", offset=offset, longest=_LONGEST_LINE)
+    writing.emit(event, repo=agent.repo, agent=agent.uid)
+
+
 def _denial(dialect: Dialect, event: Mapping[str, Any]) -> PolicyDecision:
-    """What was denied, whole: a person may want to allow exactly that."""
+    """What was denied, whole if it is not very long: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), dialect.read_answer(event.get("answered"))
     shown = {"by": event.get("by"), "hook": answered.hook, "reason": answered.reason}
+    shown = {name: _cut(value, _KEPT_OF_A_DENIAL) for name, value in shown.items()}
     if not isinstance(asked, Mapping):
-        return PolicyDecision(**shown, asked=asked)
-    called = {name: asked.get(name) for name in ("tool_name", "tool_input", "cwd")}
-    return PolicyDecision(**shown, **called)
+        return PolicyDecision(**shown, asked=_cut(asked, _KEPT_OF_A_DENIAL))
+    names = ("tool_name", "tool_input", "cwd")
+    return PolicyDecision(
+        **shown, **{name: _cut(asked.get(name), _KEPT_OF_A_DENIAL) for name in names}
+    )
 
 
 def _follow_conversation(writing: Writing, agent: Agent, conversation: str | None) -> None:
@@ -173,6 +206,6 @@ def _follow_conversation(writing: Writing, agent: Agent, conversation: str | Non
         writing.emit(AgentConversation(now=conversation), repo=agent.repo, agent=agent.uid)
 
 
-def _cut(value: Any) -> Any:
+def _cut(value: Any, most: int = _KEPT_OF_A_FIELD) -> Any:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return value if len(text) <= _KEPT_OF_A_FIELD else text[:_KEPT_OF_A_FIELD] + "…"
+    return value if len(text) <= most else text[:most] + "…"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -20,12 +19,14 @@ from windlass.core import states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
-from windlass.core.events import OutputGarbage
+from windlass.core.events import LineSkipped, OutputGarbage
 from windlass.core.policy import tool_calls
 from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.sessions import OUTPUT
 from windlass.core.states import Observation
+from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.line_reader import FileOffset, Part
 from windlass.daemon.states import observations
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -33,6 +34,7 @@ from windlass.store.store import Writing
 
 MARK = "output"
 _READ_AT_ONCE = 1 << 20
+_KEPT_OF_A_LINE = 4096
 _MOMENT = 1e-6
 _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
@@ -72,7 +74,7 @@ class OutputSource:
         """How much there is to be read; costs a look at a file."""
         path = self._context.folders.session(agent.uid, session.number) / OUTPUT
         try:
-            status = os.stat(path)  # noqa: PTH116 - one call, no object
+            status = os.lstat(path)  # one call, no object
         except FileNotFoundError:
             return Printed(0, 0.0)
         return Printed(status.st_size, min(self._context.clock.now(), status.st_mtime))
@@ -83,19 +85,24 @@ class OutputSource:
 
     def read(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads what was printed by then; returns the session with its marks moved."""
-        folder = self._context.folders.session(agent.uid, session.number)
         dialect = drivers.dialect(agent.driver)
         while True:
-            offset = session.marks.get(MARK, 0)
-            lines, end = self._read(folder, offset, printed)
-            if end == offset:
+            part = self._read(agent, session, printed)
+            if part.place.offset == session.marks.get(MARK, 0):
                 return session
-            said = [_decoded(line) for line in lines if line.strip()]
+            said = [_decoded(line.text) for line in part.lines if line.text.strip()]
             unanswered = self._context.clock.now()
             for line in said:
                 self._answer(dialect, agent, session, line)
             session = self._keep(
-                dialect, agent, session, said, at=printed.at, end=end, unanswered=unanswered
+                dialect,
+                agent,
+                session,
+                said,
+                at=printed.at,
+                end=part.place.offset,
+                unanswered=unanswered,
+                skipped=_skipped(part),
             )
 
     def read_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
@@ -103,14 +110,13 @@ class OutputSource:
 
         A model that answers again after it refused is told of by no hook but the last of the turn.
         """
-        folder = self._context.folders.session(agent.uid, session.number)
         dialect = drivers.dialect(agent.driver)
-        offset = session.marks.get(MARK, 0)
-        lines, _ = self._read(folder, offset, printed)
-        ahead = [_decoded(line) for line in lines]
+        lines = self._read(agent, session, printed).lines
+        ahead = [_decoded(line.text) for line in lines]
         kinds = map(dialect.line_kind, ahead)
         ends = next((n for n, kind in enumerate(kinds) if kind in _BOUNDARIES), len(ahead))
-        end = offset + sum(len(line) + 1 for line in lines[:ends])
+        if ends == 0:
+            return session
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
         # Of what is not the last of the output is known only that it came after what we know.
         known = max(
@@ -119,15 +125,17 @@ class OutputSource:
         )
         at = max(known + _MOMENT, printed.at if ends == len(ahead) else 0.0)
         said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
-        if end == offset:
-            return session
-        return self._keep(dialect, agent, session, said, at=at, end=end)
+        return self._keep(dialect, agent, session, said, at=at, end=lines[ends - 1].end)
 
-    def _read(self, folder: Path, offset: int, printed: Printed) -> tuple[list[bytes], int]:
-        left = printed.size - offset
+    def _read(self, agent: Agent, session: Session, printed: Printed) -> Part:
+        """Reads some lines of what was printed by then; no line is ever torn."""
+        known = FileOffset(session.marks.get(MARK, 0))
+        left = printed.size - known.offset
         if left <= 0:
-            return [], offset
-        return self._context.sessions.read_lines(folder, offset, min(_READ_AT_ONCE, left))
+            return Part(known.offset, [], known)
+        path = self._context.folders.session(agent.uid, session.number) / OUTPUT
+        below = self._context.folders.agent(agent.uid)
+        return line_reader.plain_lines(path, known, most=min(_READ_AT_ONCE, left), below=below)
 
     def _keep(
         self,
@@ -139,6 +147,7 @@ class OutputSource:
         at: float,
         end: int,
         unanswered: float = 0.0,
+        skipped: LineSkipped | None = None,
     ) -> Session:
         def change(writing: Writing) -> Session:
             marks = rows.session(writing.connection, agent.uid, session.number).marks
@@ -159,6 +168,9 @@ class OutputSource:
                     seen = msgspec.structs.replace(seen, at=since + _COARSE)
                 if seen is not None:
                     rows.put_observation(writing, agent.uid, states.claimed(seen, tools=tools))
+            _tell_of_garbage(writing, agent, [line for line in said if not isinstance(line, dict)])
+            if skipped is not None:
+                writing.emit(skipped, repo=agent.repo, agent=agent.uid)
             kept = rows.set_mark(writing, agent.uid, session.number, MARK, end)
             observations.settle(writing, agent.uid)
             return kept
@@ -168,11 +180,7 @@ class OutputSource:
     def _take(
         self, writing: Writing, dialect: Dialect, agent: Agent, session: Session, line: Any
     ) -> None:
-        if not isinstance(line, dict):
-            event = OutputGarbage(line=str(line)[:4096])
-            writing.emit(event, repo=agent.repo, agent=agent.uid)
-            return
-        if dialect.line_kind(line) is LineKind.RESULT:
+        if isinstance(line, dict) and dialect.line_kind(line) is LineKind.RESULT:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)
 
@@ -185,6 +193,20 @@ class OutputSource:
         folder = self._context.folders.session(agent.uid, session.number)
         with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer
             self._context.sessions.write(folder, answer.encode())
+
+
+def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[Any]) -> None:
+    """One event for all of it: who prints a million of them must not fill the log."""
+    if lines:
+        event = OutputGarbage(line=str(lines[0])[:_KEPT_OF_A_LINE], lines=len(lines))
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
+
+
+def _skipped(part: Part) -> LineSkipped | None:
+    """What is told of a line that was too long, once it is found to be."""
+    if not part.overlong:
+        return None
+    return LineSkipped(file="output", offset=part.start, longest=line_reader.LONGEST_LINE)
 
 
 def _observed(dialect: Dialect, session: Session, line: Any, *, at: float) -> Observation | None:

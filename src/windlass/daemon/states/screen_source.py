@@ -9,6 +9,7 @@ second apart agree.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from windlass.store.rows import Session
 SETTLES = 1.0
 SELDOM = 5.0
 OFTEN = 1.0
-_LARGEST_STATUS = 1 << 16
+LARGEST_STATUS = 1 << 16
 _KEPT = 450
 """Characters of what decided on a screen."""
 
@@ -70,10 +71,17 @@ class ScreenSource:
         now = self._context.clock.now()
         dialect = drivers.dialect(agent.driver)
         observations = [
-            _read_status(dialect, memory, session, now),
+            _read_status(
+                dialect, memory, session, now, below=self._context.folders.agent(agent.uid)
+            ),
             self._picture(dialect, memory, agent, folder=str(folder), now=now),
         ]
         return [seen for seen in observations if seen is not None]
+
+    def status_file(self, agent: Agent, session: Session) -> str | None:
+        """Where a session tells its status, as far as that is known by now."""
+        memory = self._memories.get(agent.uid)
+        return memory.status_file if memory and memory.number == session.number else None
 
     def _picture(
         self, dialect: Dialect, memory: ScreenMemory, agent: Agent, *, folder: str, now: float
@@ -113,16 +121,17 @@ def _judge(memory: ScreenMemory, reading: ScreenReading, now: float) -> Observat
 
 
 def _read_status(
-    dialect: Dialect, memory: ScreenMemory, session: Session, now: float
+    dialect: Dialect, memory: ScreenMemory, session: Session, now: float, *, below: Path
 ) -> Observation | None:
     if memory.status_file is None:
         return None
     try:
-        file = os.stat(memory.status_file)  # noqa: PTH116 - a thousand times a second
+        file = os.lstat(memory.status_file)  # a thousand times a second
         stamp = (file.st_mtime_ns, file.st_size)
-        if stamp == memory.status_stamp or file.st_size > _LARGEST_STATUS:
+        if stamp == memory.status_stamp or file.st_size > LARGEST_STATUS:
             return None
-        status = msgspec.json.decode(untrusted_files.read(memory.status_file, most=_LARGEST_STATUS))
+        text = untrusted_files.read(memory.status_file, most=LARGEST_STATUS, below=below)
+        status = msgspec.json.decode(text)
     except (OSError, ValueError, RecursionError):
         return None  # not there yet, gone, or half written: the next glance sees
     seen = dialect.from_status(status, session=session.number) if isinstance(status, dict) else None
@@ -136,6 +145,8 @@ def _read_status(
 def _tail(path: str, before: int, now: int) -> bytes:
     if now <= before:
         return b""
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        file.seek(max(before, now - _LARGEST_STATUS))
-        return file.read()
+    descriptor = untrusted_files.descriptor(path)
+    try:
+        return os.pread(descriptor, LARGEST_STATUS, max(before, now - LARGEST_STATUS))
+    finally:
+        os.close(descriptor)

@@ -18,6 +18,7 @@ from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.policy import decisions
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
+from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.output_source import OutputSource, Printed
 from windlass.daemon.states.screen_source import ScreenSource
 from windlass.store import rows
@@ -32,18 +33,33 @@ class Sources:
         context: Context,
         costs: Costs,
         budgets: Budgets,
+        *,
+        evidence: Evidence,
         fetcher: CommitFetcher,
         delivery: Delivery,
     ) -> None:
         self._context = context
         self._costs = costs
         self._budgets = budgets
+        self._evidence = evidence
         self._fetcher = fetcher
         self._delivery = delivery
         self._output_source = OutputSource(
             context, costs, partial(decisions.decide_for_agent, context)
         )
         self._screen_source = ScreenSource(context)
+
+    def are_sound(self, agent: Agent, session: Session) -> bool:
+        """Returns whether what a session writes of itself can be read; has its agent paused if not.
+
+        That is: its hook events, its output, its conversation and its status file.
+        """
+        return self._evidence.is_sound(
+            agent,
+            session,
+            conversation=self._costs.conversation(agent, session),
+            status=self._screen_source.status_file(agent, session),
+        )
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """Returns how much a headless session has printed by now."""

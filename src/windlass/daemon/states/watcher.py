@@ -45,10 +45,14 @@ class AgentWatcher:
             if live is None:
                 return
             agent, session = live
+            if not self._sources.are_sound(agent, session):
+                self._take_facts(agent, session, read=lambda: session)
+                return
             session = self._drain(agent, session)
             if session.runs:
                 self._glance(agent, session)
-                self._take_facts(agent, session)
+                # The last hooks may have written between our read and the end.
+                self._take_facts(agent, session, read=partial(self._drain, agent, session))
         self._sources.fetch_commits(agent)
         self._sources.deliver_mail(agent)
         self._sources.count(agent, session)
@@ -147,12 +151,14 @@ class AgentWatcher:
             session = self._context.store.read(lambda c: rows.session(c, agent.uid, number))
         return session
 
-    def _take_facts(self, agent: Agent, session: Session) -> None:
+    def _take_facts(self, agent: Agent, session: Session, *, read: Callable[[], Session]) -> None:
+        """Records the end of a session that is over, after whatever is to be read before that."""
+        if not session.runs:
+            return
         folder = self._context.folders.session(agent.uid, session.number)
         facts = self._context.sessions.facts(folder, session_name(agent))
         if not facts.alive:
-            # The last hooks may have written between our read and the end.
-            latest = self._drain(agent, session)
+            latest = read()
             self._context.store.write(lambda w: observations.record_end(w, agent, latest, facts))
 
 

@@ -31,7 +31,7 @@ from windlass.api.wire.views import (
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import AgentState
+from windlass.core.events import AgentState, UsageRefused
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
 from windlass.core.states import State
@@ -44,6 +44,7 @@ from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
 
+_REFUSED_SHOWN = 3
 _DOING = "look into"
 """What an agent does to itself and those below it alone, as a refusal says it."""
 
@@ -200,6 +201,7 @@ class AgentViews:
             self._fetcher.try_to_fetch(agent)
         now = self._context.clock.now()
         seen = self._context.store.read(lambda c: rows.observations(c, agent.uid))
+        refused = self._context.store.read(lambda c: _refused(c, agent.uid))
         verdict = states.fold(seen, now=now)
         reply: WhyReply = {
             "id": agent.id,
@@ -207,6 +209,7 @@ class AgentViews:
             "ended_by": agent.ended_by,
             "winner": _observation(verdict.winner, now) if verdict.winner else None,
             "losers": [_observation(loser, now) for loser in verdict.losers],
+            "refused": refused,
         }
         if request.get("history"):
             reply["history"] = self._history(agent)
@@ -232,6 +235,16 @@ class AgentViews:
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
         return _agent_view(agent, said, live=live, names=names, now=self._context.clock.now())
+
+
+def _refused(connection: sa.Connection, uid: Uid) -> list[str]:
+    """The latest that an agent reported of itself and no agent CLI could have."""
+    told = rows.events(connection, agent=uid, kind=UsageRefused.kind, last=_REFUSED_SHOWN)
+    reports = [events.read(UsageRefused, event) for event in told]
+    return [
+        f"{report.reports} in its {report.source}, of what it spent: {printable(report.why)}"
+        for report in reports
+    ]
 
 
 def _session(session: rows.Session) -> SessionView:

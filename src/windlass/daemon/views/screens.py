@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from windlass import drivers
@@ -14,12 +15,13 @@ from windlass.core.errors import Conflict
 from windlass.core.printable import keep_colour, without_escapes
 from windlass.core.session_launch import COLUMNS, LINES
 from windlass.core.sessions import OUTPUT, SCREEN
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.store import rows
 
 _DOING = "look into"
 _TAIL_BYTES = 1 << 20
+_LARGEST = 1 << 40
 _LEAST_LINES = 40
 
 
@@ -109,7 +111,9 @@ def _last(lines: list[str], wanted: int | None) -> list[str]:
 
 def _end_of(path: Path) -> tuple[str, bool]:
     """The end of a file, and whether there is more before it."""
-    with path.open("rb") as file:
-        start = max(0, path.stat().st_size - _TAIL_BYTES)
+    if flaw := untrusted_files.flaw(path, most=_LARGEST):
+        return f"({path} {flaw})\n", False
+    with os.fdopen(untrusted_files.descriptor(path), "rb") as file:
+        start = max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES)
         file.seek(start)
-        return file.read().decode(errors="replace"), start > 0
+        return file.read(_TAIL_BYTES).decode(errors="replace"), start > 0

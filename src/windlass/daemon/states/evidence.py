@@ -1,0 +1,78 @@
+"""The files that an agent can write and its state and costs are read from: whether they are sound.
+
+Each is a plain file of a size that could be, or not there yet. Whoever makes a link, a pipe or
+terabytes of one hides what it does and spends; nothing of it is read, and the agent is paused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from windlass.core.crew import Agent
+from windlass.core.events import AgentUnsound
+from windlass.core.sessions import OUTPUT
+from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
+from windlass.daemon.states.screen_source import LARGEST_STATUS
+from windlass.store.rows import Session
+
+LIMIT = "evidence"
+LARGEST = 4 << 30
+"""Bytes of what grows as long as an agent works; the longest of real ones had some hundred MiB."""
+
+
+class _File(NamedTuple):
+    """One of those files: what people call it, where it is, and how large it may be."""
+
+    name: str
+    path: str | Path
+    most: int = LARGEST
+
+
+class Evidence:
+    """Looks at what agents leave behind before it is read, and has those paused who forge it."""
+
+    def __init__(self, context: Context, pauses: LimitPauses) -> None:
+        self._context = context
+        self._pauses = pauses
+
+    def is_sound(
+        self, agent: Agent, session: Session, *, conversation: str | None, status: str | None
+    ) -> bool:
+        """Whether all of it can be read; who has a session that runs is paused where it cannot.
+
+        Does not wait for the pause: whoever looks may hold a lock that it needs.
+        """
+        below = self._context.folders.agent(agent.uid)
+        for file in self._files(agent, session, conversation, status):
+            flaw = untrusted_files.flaw(file.path, most=file.most, below=below)
+            if flaw:
+                if session.runs:
+                    self._pauses.begin(_overrun(agent, session, file, flaw))
+                return False
+        return True
+
+    def _files(
+        self, agent: Agent, session: Session, conversation: str | None, status: str | None
+    ) -> list[_File]:
+        folders = self._context.folders
+        files = [_File("hook events", folders.events(agent.uid, session.number))]
+        if agent.mode == "headless":
+            files.append(_File("output", folders.session(agent.uid, session.number) / OUTPUT))
+        if conversation is not None:
+            files.append(_File("conversation", conversation))
+        if status is not None:
+            files.append(_File("status file", status, LARGEST_STATUS))
+        return files
+
+
+def _overrun(agent: Agent, session: Session, file: _File, flaw: str) -> Overrun:
+    why = f"its {file.name} {flaw}: {file.path}"
+    event = AgentUnsound(id=agent.id, file=file.name, path=str(file.path), why=flaw)
+    notice = (
+        f"Agent {agent.id} was paused: {why}. Nothing of that is read. See what it did (wl diff"
+        f" {agent.id}, wl log {agent.id}); to go on, take that file away, then wl resume {agent.id}"
+    )
+    return Overrun(agent, session.number, LIMIT, why, (event,), notice)
