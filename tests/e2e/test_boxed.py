@@ -206,7 +206,7 @@ def test_what_edits_protected_paths_is_marked_and_no_agent_merges_it_into_main(
         flags=["--manager"],
     )
     ground.wait("lead", states="waiting")
-    assert "edits protected paths" in _text(workspace / "merged.txt")
+    assert "lead may not merge into main" in _text(workspace / "merged.txt")
     assert _text(workspace / "merged.txt").endswith("7\n")
     assert "y.txt" not in ground.git("ls-tree", "main")
     checked = ground.wl("merge-check", "hand", "--json").ok().json()
