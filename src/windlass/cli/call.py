@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
 
 from windlass.api import calls
+from windlass.core import texts
 from windlass.core.errors import UserError, WindlassError
 
 
@@ -134,8 +135,8 @@ def worded(words: Sequence[str]) -> str:
     Where there are words stdin is left alone: who runs a command may never close it.
     """
     if list(words) == ["-"]:
-        return read_text("-")
-    return " ".join(words) if words else piped()
+        return texts.require_short(read_text("-"))
+    return texts.require_short(" ".join(words) if words else piped())
 
 
 def piped() -> str:

@@ -12,7 +12,7 @@ import msgspec
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
-from windlass.core import crew, ids, names, roles, shapes
+from windlass.core import crew, ids, names, roles, shapes, texts
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.config import Config, WorkspaceCommands, confinement, role_settings
 from windlass.core.crew import Agent, Spawn
@@ -90,6 +90,8 @@ class Spawns:
         goal = request["goal"].strip()
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
+        if scope.caller is not None:
+            texts.require_short(goal)
         role, withheld = role_files.find(config, repo.root, request.get("role") or roles.USUAL)
         instructions.require_readable(repo.root, role.name)
         own = role_settings(config, role.name)
