@@ -80,7 +80,6 @@ class DiffRequest(AgentRequest):
     """Shows what an agent changed."""
 
     stat: NotRequired[bool]
-    colour: NotRequired[bool]
     folders: NotRequired[bool]
 
 
