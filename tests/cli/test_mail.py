@@ -26,6 +26,7 @@ from windlass.cli.commands import (
 )
 from windlass.cli.index import NAMES
 from windlass.cli.main import parsed, parser_of
+from windlass.core import texts
 from windlass.core.errors import Conflict, UserError
 from windlass.core.mail import messages
 
@@ -169,9 +170,12 @@ def test_as_much_text_is_read_as_the_daemon_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert calling.LARGEST == server._LARGEST  # noqa: SLF001 - a limit that both have
-    (tmp_path / "most").write_bytes(b"x" * calling.LARGEST)
+    (tmp_path / "most").write_text("é" * texts.LONGEST)
     asked = sent("fox", "--file", str(tmp_path / "most"), monkeypatch=monkeypatch)
-    assert len(asked["text"]) == calling.LARGEST
+    assert len(asked["text"]) == texts.LONGEST
+    (tmp_path / "more").write_bytes(b"x" * (texts.LONGEST + 1))
+    with pytest.raises(UserError, match="100001 characters, and 100000 is the most"):
+        sent("fox", "--file", str(tmp_path / "more"), monkeypatch=monkeypatch)
 
 
 SAYING: dict[Any, tuple[list[str], Any]] = {

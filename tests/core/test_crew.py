@@ -102,6 +102,22 @@ def test_nobody_gives_what_neither_they_nor_the_role_were_given(
             crew.check_spawn(wanted, live=[lead], max_agents=None)
 
 
+def test_nobody_gives_below_another_what_that_one_was_not_given() -> None:
+    lead = msgspec.structs.replace(LEAD, policy=Policy(yolo=True))
+    tied = agent("tied", role="manager", parent="lead")
+    wanted = spawn(caller=lead, parent=tied, policy=Policy(yolo=True))
+    with pytest.raises(Denied, match="tied cannot give"):
+        crew.check_spawn(wanted, live=[lead, tied], max_agents=None)
+
+
+def test_who_reaches_further_than_a_boxed_manager_is_not_given_to_it() -> None:
+    lead = msgspec.structs.replace(LEAD, isolation="box", network="none")
+    hand = msgspec.structs.replace(HAND, isolation="box", network="proxy")
+    with pytest.raises(Denied, match="lead has network none and hand proxy"):
+        crew.check_parent(hand, lead, live=[lead, hand])
+    crew.check_parent(msgspec.structs.replace(hand, network="none"), lead, live=[lead, hand])
+
+
 def test_agents_in_a_ring_are_listed_and_not_hidden() -> None:
     one, two = agent("one", parent="two"), agent("two", parent="one")
     assert {a.id for _, a in crew.forest([one, two])} == {"one", "two"}

@@ -46,6 +46,8 @@ def test_colours_are_kept_and_end_with_the_text() -> None:
     assert keep_colour("plain\x1b[2J") == "plain"
     assert keep_colour("a\x1b]52;c;x\x07\x1b[31mb\x1b[?25l\x07") == "a\x1b[31mb\x1b[0m"
     assert keep_colour("\x1b[>4;1mx\x1b[?1mx") == "xx"
+    assert keep_colour("a\x1b[8mb\x1b[31;08mc") == "ab\x1b[31mc\x1b[0m", "nothing is concealed"
+    assert keep_colour("\x1b[38;5;8mx\x1b[48;2;8;8;8my") == "\x1b[38;5;8mx\x1b[48;2;8;8;8my\x1b[0m"
 
 
 @given(st.text(alphabet=st.sampled_from("\x1b[]0;m31P\\\x07\x9b\x9c\n?h a\u202e")))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from tests.support.replies import ROUTES
 from tests.support.serving import Served, served
 
 from windlass.api.verbs import Caller, Verb, Wait
+from windlass.api.wire.hooks import HookInput
 from windlass.api.wire.request import Whole
 from windlass.core.errors import Denied, UserError
 from windlass.daemon.kernel.requests import IntentVerb
@@ -226,6 +227,69 @@ def test_every_whole_number_of_a_request_is_one_that_the_store_can_hold() -> Non
 def test_a_number_that_makes_no_sense_is_refused_as_such(field: str, number: int) -> None:
     with served(ROUTES) as real, pytest.raises(UserError, match=rf"malformed request.*{field}"):
         real.ask("person", "log", {field: number})
+
+
+def endless(kind: Any) -> Iterator[Any]:
+    """Every type of texts and lists in a type that takes any length."""
+    if get_origin(kind) is Annotated:
+        inner, *limits = get_args(kind)
+        if not any(getattr(limit, "max_length", None) for limit in limits):
+            yield from endless(inner)
+        elif get_origin(inner) is list:
+            yield from endless(get_args(inner)[0])
+        return
+    if kind is str or kind is bytes or get_origin(kind) in (list, dict):
+        yield kind
+        return
+    if get_origin(kind) is Literal:
+        return
+    for part in get_args(kind):
+        yield from endless(part)
+
+
+TEXTS = [
+    (name, field)
+    for name, verb in ROUTES.items()
+    if verb.callers != "person" and verb.request is not HookInput
+    for field, hint in get_type_hints(verb.request, include_extras=True).items()
+    for _ in endless(hint)
+]
+
+
+def test_all_that_agents_may_say_in_a_request_has_an_end() -> None:
+    """But for hook inputs, of which nothing is kept and no type is trusted."""
+    assert set(TEXTS) <= {("receipts", "messages")}
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_"),
+    [
+        ("note", {"text": "x" * 100_001}),
+        ("note", {"text": "x", "key": "k" * 1_001}),
+        ("send", {"agent": "a", "text": "x" * 100_001}),
+        ("send", {"agent": "a," * 30_000, "text": "x"}),
+        ("send", {"agent": "a", "text": "x", "topic": "t" * 1_001}),
+        ("ask", {"text": "x" * (15 << 20)}),
+        ("answer", {"question": "q", "text": "x" * 100_001}),
+        ("notify", {"text": "x" * 100_001}),
+        ("spawn", {"goal": "x" * 1_000_001}),
+        ("spawn", {"goal": "x", "deny": ["Bash"] * 201}),
+        ("spawn", {"goal": "x", "allow": ["B" * 1_001]}),
+        ("spawn", {"goal": "x", "script": "s", "script_text": "x" * 1_000_001}),
+        ("end", {"agents": ["a"] * 1_001}),
+        ("ack", {"messages": ["m"] * 1_001}),
+    ],
+)
+def test_what_has_no_end_is_refused_before_the_verb_runs(
+    verb: str, request_: dict[str, Any]
+) -> None:
+    watched = Watched()
+    table = {
+        name: made._replace(request=ROUTES[name].request) for name, made in watched.table().items()
+    }
+    with served(table) as real, pytest.raises(UserError, match=r"malformed request.*length <="):
+        real.ask("agent", verb, request_)
+    assert watched.came == []
 
 
 def answering(answer: Any) -> tuple[Any, Any]:

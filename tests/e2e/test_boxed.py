@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.redteam.terminal import terminal, told
 from tests.support.ground import Ground, until
 
 pytestmark = pytest.mark.slow
@@ -206,7 +207,7 @@ def test_what_edits_protected_paths_is_marked_and_no_agent_merges_it_into_main(
         flags=["--manager"],
     )
     ground.wait("lead", states="waiting")
-    assert "edits protected paths" in _text(workspace / "merged.txt")
+    assert "lead may not merge into main" in _text(workspace / "merged.txt")
     assert _text(workspace / "merged.txt").endswith("7\n")
     assert "y.txt" not in ground.git("ls-tree", "main")
     checked = ground.wl("merge-check", "hand", "--json").ok().json()
@@ -223,6 +224,16 @@ def test_a_command_of_the_persons_runs_in_the_agents_box(ground: Ground) -> None
     assert str(ground.home) not in inside.out.splitlines()
     outside = ground.wl("exec", "--outside", "fox", "--", "cat", str(secret)).ok()
     assert outside.out == "mine"
+
+
+def test_a_command_in_a_box_is_on_a_terminal_that_only_draws(ground: Ground) -> None:
+    ground.new("fox", STAY)
+    line = r"test -t 0 && test -t 1 && printf '\033]52;c;aGk=\007spoken\n'; read word; echo =$word="
+    with terminal(ground, "exec", "fox", "--", "sh", "-c", line) as person:
+        shown = told(person, until=b"spoken")
+        os.write(person, b"typed\r")
+        shown += told(person, until=b"=typed=")
+    assert b"\x1b]52" not in shown
 
 
 def test_setup_and_teardown_run_in_the_box(ground: Ground) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.redteam.terminal import terminal, told
 from tests.support.ground import WL, Ground, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unboxed")]
@@ -106,6 +107,22 @@ def test_a_question_on_a_terminal_names_the_agent(ground: Ground) -> None:
 def test_a_command_of_an_agent_gets_its_own_options(ground: Ground) -> None:
     workspace = ground.new("a1", STAY)
     assert ground.wl("exec", "a1", "--json", "--", "pwd").ok().out.strip() == str(workspace)
+
+
+_EVIL = r"printf '\033]52;c;aGk=\007\033[?1049h\033[31mspoken\033[8m\033[0m'; exit 9"
+
+
+@pytest.mark.parametrize(("flags", "left"), [([], b"\x1b[31mspoken\x1b[0m"), (["--raw"], None)])
+def test_what_a_command_prints_on_a_terminal_draws_and_does_nothing_else(
+    ground: Ground, flags: list[str], left: bytes | None
+) -> None:
+    ground.new("a1", STAY)
+    plain = ground.wl("exec", *flags, "a1", "--", "sh", "-c", _EVIL)
+    assert plain.code == 9
+    assert "\x1b]52;c;aGk=\x07\x1b[?1049h" in plain.out, "a program gets it as it is"
+    with terminal(ground, "exec", *flags, "a1", "--", "sh", "-c", _EVIL) as person:
+        shown = told(person)
+    assert shown == (left or plain.out.encode())
 
 
 def test_a_headless_agent_is_looked_at_like_a_terminal(ground: Ground) -> None:

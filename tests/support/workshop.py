@@ -55,6 +55,10 @@ class Workshop:
         """Asks as the person."""
         return self._table[verb].answer(Caller(None), {"cwd": str(self.repo), **request})
 
+    def ask_as(self, caller: Agent, verb: str, /, **request: Any) -> Any:
+        """Asks as an agent does, from its workspace."""
+        return self._table[verb].answer(Caller(caller.uid), {"cwd": caller.workspace, **request})
+
     def agent(self, uid: str) -> Agent:
         """An agent as it is kept now."""
         agent = self.context.store.read(lambda c: rows.agent(c, Uid(uid)))

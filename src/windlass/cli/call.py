@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, BinaryIO, TextIO
+from collections.abc import Sequence
+from typing import Any, BinaryIO
 
 from windlass.api import calls
-from windlass.core.errors import UserError, WindlassError
+from windlass.cli import output
+from windlass.core import texts
+from windlass.core.errors import UserError
 
 
 class Call:
@@ -24,7 +24,7 @@ class Call:
         self.quiet: bool = getattr(args, "quiet", False)
         self.verbose: bool = getattr(args, "verbose", False)
         self.terminal = sys.stdout.isatty()
-        self.colour = coloured(sys.stdout)
+        self.colour = output.coloured(sys.stdout)
 
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
@@ -35,12 +35,17 @@ class Call:
             return calls.ask(verb, **request)
         finally:
             took = (time.monotonic() - began) * 1000
-            sys.stderr.write(f"wl: asked {verb}, {took:.0f} ms\n")
+            output.write_error(f"wl: asked {verb}, {took:.0f} ms\n")
 
     def say(self, text: str = "") -> None:
         """Prints a line for people."""
         if not self.json:
-            write(text + "\n")
+            output.write(text + "\n")
+
+    def show_screen(self, text: str, *, again: bool = False) -> None:
+        """Prints what an agent has on its screen, in its colours; again, in place of the last."""
+        if not self.json:
+            output.write_screen(text + "\n", colour=self.colour, clear=again)
 
     def tell(self, text: str) -> None:
         """Prints a line that --quiet silences."""
@@ -50,16 +55,16 @@ class Call:
     def progress(self, text: str) -> None:
         """Says on a terminal what takes long; never part of the output."""
         if sys.stderr.isatty() and not self.quiet and not self.json:
-            sys.stderr.write(text + "\n")
+            output.write_error(text + "\n")
 
     def data(self, value: Any) -> None:
         """Prints JSON if that was asked for."""
         if self.json:
-            write(json.dumps(value, indent=2) + "\n")
+            output.write_json(value, indent=2)
 
     def paint(self, text: str, colour: str) -> str:
         """Colours text on a terminal."""
-        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.colour else text
+        return output.paint(text, colour) if self.colour else text
 
     @property
     def sure(self) -> bool:
@@ -74,53 +79,9 @@ class Call:
         """Asks the person before something ends."""
         if not sys.stdin.isatty():
             raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
+        output.write_error(f"{question} [y/N] ")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise UserError("nothing was done", "answer y, or add --force")
-
-
-_COLOURS = {
-    "bold": "1",
-    "dim": "2",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "blue": "34",
-    "magenta": "35",
-    "cyan": "36",
-}
-
-
-def coloured(stream: TextIO) -> bool:
-    """Whether to colour what goes there."""
-    return stream.isatty() and not os.environ.get("NO_COLOR")
-
-
-def write(text: str) -> None:
-    """Writes what may hold half a character: a name that is not UTF-8 is no reason to fail."""
-    flush()
-    with _clearly_failing():
-        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
-        sys.stdout.buffer.flush()
-
-
-def flush() -> None:
-    """Writes what was kept back."""
-    with _clearly_failing():
-        sys.stdout.flush()
-
-
-@contextmanager
-def _clearly_failing() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise WindlassError(
-            f"cannot write the output: {error.strerror}", "what was asked for may have been done"
-        ) from None
 
 
 _MEBIBYTES = 16
@@ -134,8 +95,8 @@ def worded(words: Sequence[str]) -> str:
     Where there are words stdin is left alone: who runs a command may never close it.
     """
     if list(words) == ["-"]:
-        return read_text("-")
-    return " ".join(words) if words else piped()
+        return texts.require_short(read_text("-"))
+    return texts.require_short(" ".join(words) if words else piped())
 
 
 def piped() -> str:

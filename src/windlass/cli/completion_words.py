@@ -14,9 +14,9 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from windlass.api import client
-from windlass.cli.call import write
 from windlass.cli.commands.message import OPEN
 from windlass.cli.index import ALL, NAMES
+from windlass.cli.output import write
 from windlass.core.errors import WindlassError
 
 

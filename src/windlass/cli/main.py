@@ -17,8 +17,9 @@ from argparse import (
 from importlib import import_module
 from typing import Any, NoReturn
 
-from windlass.cli.call import Call, coloured, flush, write
+from windlass.cli.call import Call
 from windlass.cli.index import HOME, NAMES, CommandEntry
+from windlass.cli.output import coloured, flush, paint, write, write_error
 from windlass.core.errors import Internal, UserError, WindlassError
 from windlass.core.printable import printable, printable_line
 
@@ -149,12 +150,12 @@ def _complain(error: WindlassError, words: list[str]) -> None:
             import json  # noqa: PLC0415 - the fast path has no use for it
 
             body = {"kind": error.kind, "message": error.message, "hint": error.hint}
-            sys.stderr.write(json.dumps({"error": body}) + "\n")
+            write_error(json.dumps({"error": body}).replace("\x7f", "\\u007f") + "\n")
             return
-        red, plain = ("\x1b[31m", "\x1b[0m") if coloured(sys.stderr) else ("", "")
-        sys.stderr.write(f"{red}wl: {printable(error.message)}{plain}\n")
+        said = f"wl: {printable(error.message)}"
+        write_error(f"{paint(said, 'red') if coloured(sys.stderr) else said}\n")
         if error.hint:
-            sys.stderr.write(f"    {printable(error.hint)}\n")
+            write_error(f"    {printable(error.hint)}\n")
 
 
 def _own_up(error: Exception, words: list[str]) -> int:
@@ -163,7 +164,7 @@ def _own_up(error: Exception, words: list[str]) -> int:
         import traceback  # noqa: PLC0415 - only defects need it
 
         with contextlib.suppress(OSError):
-            sys.stderr.write(printable(traceback.format_exc()))
+            write_error(printable(traceback.format_exc()))
     said = Internal(
         f"{type(error).__name__}: {printable_line(str(error))}",
         "nobody foresaw this: please report it, with what -v shows",

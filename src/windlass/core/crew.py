@@ -116,23 +116,26 @@ def check_spawn(spawn: Spawn, *, live: Sequence[Agent], max_agents: int | None) 
             f"{len(live)} agents live already and max_agents is {limit}",
             "end some with `wl kill`, or raise it: wl config set max_agents N",
         )
-    for above in {a.uid: a for a in (caller, parent) if a is not None}.values():
-        _check_confinement(spawn, above)
-    if caller is not None and not caller.policy.yolo:
-        beyond = set(spawn.policy.allow) - set(spawn.configured.allow) - set(caller.policy.allow)
-        if spawn.policy.yolo or beyond:
-            raise Denied(
-                f"{caller.id} cannot give what it was not given itself:"
-                f" {', '.join(sorted(beyond)) or 'every tool'}",
-                "leave out --yolo and the --allow-tools that it lacks",
-            )
+    for agent in above(caller, parent):
+        _check_confinement(spawn, agent)
+    for agent in givers(caller, parent):
+        _check_tools(spawn, agent)
 
 
-def narrowest(wanted: Network, caller: Agent | None) -> Network:
-    """The network that a new agent gets where nobody asked for one: never more than its caller."""
-    if caller is None or caller.isolation == "hooks":
-        return wanted
-    return min(wanted, caller.network, key=NETWORKS.index)
+def above(caller: Agent | None, parent: Agent | None) -> list[Agent]:
+    """The agents that a new one is started by and below, each once."""
+    return list({agent.uid: agent for agent in (caller, parent) if agent is not None}.values())
+
+
+def givers(caller: Agent | None, parent: Agent | None) -> list[Agent]:
+    """Those above a new agent that it has its rights from; a person may give it others."""
+    return above(caller, parent) if caller is not None else []
+
+
+def narrowest(wanted: Network, higher: Iterable[Agent]) -> Network:
+    """The network that a new agent gets where nobody asked for one: no more than those above it."""
+    boxed = [agent.network for agent in higher if agent.isolation == "box"]
+    return min((wanted, *boxed), key=NETWORKS.index)
 
 
 def granted(asked: Network, usual: Network, caller: Agent | None) -> Network:
@@ -142,6 +145,19 @@ def granted(asked: Network, usual: Network, caller: Agent | None) -> Network:
             f"{caller.id} cannot give network {asked}: here it is {usual}", "leave out --network"
         )
     return asked
+
+
+def _check_tools(spawn: Spawn, giver: Agent) -> None:
+    """Refuses tools that neither the role has by configuration nor the giver was given."""
+    if giver.policy.yolo:
+        return
+    beyond = set(spawn.policy.allow) - set(spawn.configured.allow) - set(giver.policy.allow)
+    if spawn.policy.yolo or beyond:
+        raise Denied(
+            f"{giver.id} cannot give what it was not given itself:"
+            f" {', '.join(sorted(beyond)) or 'every tool'}",
+            "leave out --yolo and the --allow-tools that it lacks",
+        )
 
 
 def _check_confinement(spawn: Spawn, caller: Agent) -> None:
@@ -168,6 +184,12 @@ def check_parent(agent: Agent, parent: Agent, *, live: Iterable[Agent]) -> None:
     if LEVELS.index(agent.isolation) < LEVELS.index(parent.isolation):
         raise Denied(
             f"{parent.id} is boxed and {agent.id} is not: it would do what its manager may not",
+            "name another manager",
+        )
+    if parent.isolation == "box" and NETWORKS.index(agent.network) > NETWORKS.index(parent.network):
+        raise Denied(
+            f"{parent.id} has network {parent.network} and {agent.id} {agent.network}: it would"
+            " reach what its manager may not",
             "name another manager",
         )
     if parent.uid == agent.uid or parent.uid in {a.uid for a in below(agent, live)}:

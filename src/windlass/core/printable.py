@@ -17,6 +17,8 @@ _ESCAPE = re.compile(
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _RESET = "\x1b[0m"
+_EXTENDED = ("38", "48", "58")
+"""What begins a colour of more than one number."""
 
 # Controls but for tab and line end, lone surrogates, and what reorders or breaks lines unseen.
 # Joiners (200c, 200d) stay: scripts and emoji need them.
@@ -44,17 +46,36 @@ def without_escapes(text: str) -> str:
 
 
 def keep_colour(text: str) -> str:
-    """Drops all but text and colours; a text that sets colours ends by resetting them."""
+    """Drops all but text and visible colours; a text that sets some ends by resetting them."""
     parts = []
     end = 0
     for sequence in _ESCAPE.finditer(text):
         parts.append(_CONTROL.sub("", text[end : sequence.start()]))
         if _COLOUR.fullmatch(sequence[0]):
-            parts.append(sequence[0])
+            parts.append(visible_colours(sequence[0]))
         end = sequence.end()
     parts.append(_CONTROL.sub("", text[end:]))
     kept = "".join(parts)
     return f"{kept}{_RESET}" if "\x1b" in kept and not kept.endswith(_RESET) else kept
+
+
+def visible_colours(sequence: str) -> str:
+    """A sequence that sets colours without what conceals text; nothing if that was all of it."""
+    words, kept = sequence[2:-1].split(";"), list[str]()
+    while words:
+        word = words.pop(0)
+        number, colon, _ = word.partition(":")
+        number = number.lstrip("0")
+        if number == "8" or (colon and number not in (*_EXTENDED, "4")):
+            continue
+        if number in _EXTENDED and not colon:  # 38;5;8 is a colour: its numbers are no words
+            taken = {"5": 2, "2": 4}.get(words[0].lstrip("0"), 0) if words else 0
+            if not taken or len(words) < taken:
+                break  # half a colour: terminals differ in what they make of the rest
+            word = ";".join([word, *words[:taken]])
+            del words[:taken]
+        kept.append(word)
+    return f"\x1b[{';'.join(kept)}m" if kept else ""
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -286,6 +286,16 @@ def change_intent(writing: Writing, key: str, **columns: Any) -> Intent:
     return records.change(writing, t.intents, Intent, {"id": key}, columns)
 
 
+def count_events(connection: sa.Connection, *, agent: Uid, kind: str, since: float) -> int:
+    """How many events of one kind an agent has had since a moment, among its last few thousand."""
+    c = t.events.c
+    last = sa.select(c.kind, c.at).where(c.agent == agent).order_by(c.id.desc()).limit(5000)
+    newest = last.subquery()
+    query = sa.select(sa.func.count()).select_from(newest)
+    query = query.where(newest.c.kind == kind, newest.c.at > since)
+    return int(connection.execute(query).scalar() or 0)
+
+
 def events(
     connection: sa.Connection,
     *,

@@ -57,3 +57,26 @@ def test_a_note_is_as_long_as_a_message_may_be(workshop: Workshop, text: str, wh
     with pytest.raises(UserError, match=why):
         workshop.ask("note", agent="fox", text=text)
     assert "agent.note" not in kinds(workshop)
+
+
+def test_an_agent_writes_no_more_notes_than_it_may_say(workshop: Workshop) -> None:
+    workshop.ask("config.set", config_key="mail.rate", value="3", user=True)
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    fox = workshop.agent(made["uid"])
+    for number in range(3):
+        workshop.ask_as(fox, "note", text=f"note {number}")
+    with pytest.raises(Conflict, match="3 notes within a minute, and 3 is the limit"):
+        workshop.ask_as(fox, "note", text="one more")
+    workshop.ask("note", agent="fox", text="the person may")
+    workshop.context.clock.time += 61  # type: ignore[attr-defined]
+    workshop.ask_as(fox, "note", text="a minute later")
+
+
+def test_an_agents_goal_for_another_is_as_long_as_a_message_may_be(workshop: Workshop) -> None:
+    made = workshop.ask(
+        "spawn", goal="g", name="lead", role="manager", driver="standin", isolation="hooks"
+    )
+    lead = workshop.agent(made["uid"])
+    with pytest.raises(UserError, match="100000 is the most"):
+        workshop.ask_as(lead, "spawn", goal="x" * 100_001, driver="standin", isolation="hooks")
+    assert kinds(workshop).count("agent.created") == 1

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
+from windlass.api.wire.request import (
+    AgentRequest,
+    AnyRequest,
+    File,
+    Patterns,
+    Place,
+    Text,
+    Whole,
+    Word,
+    Words,
+)
 from windlass.api.wire.trash import TrashLocation
 
 
 class SpawnRequest(AnyRequest):
     """Starts an agent."""
 
-    goal: str
-    name: NotRequired[str | None]
-    role: NotRequired[str | None]
-    parent: NotRequired[str | None]
-    model: NotRequired[str | None]
-    driver: NotRequired[str | None]
-    script: NotRequired[str | None]
-    script_text: NotRequired[str | None]
+    goal: File
+    """Of an agent that asks, no more than a message may have."""
+    name: NotRequired[Word | None]
+    role: NotRequired[Word | None]
+    parent: NotRequired[Word | None]
+    model: NotRequired[Word | None]
+    driver: NotRequired[Word | None]
+    script: NotRequired[Place | None]
+    script_text: NotRequired[File | None]
     """What stands in it, from who is in a box: it can only give away what it can read."""
     worktree: NotRequired[bool]
     mode: NotRequired[Literal["live", "headless"]]
-    allow: NotRequired[list[str]]
-    deny: NotRequired[list[str]]
+    allow: NotRequired[Patterns]
+    deny: NotRequired[Patterns]
     yolo: NotRequired[bool]
     isolation: NotRequired[Literal["auto", "required", "box", "hooks"] | None]
     network: NotRequired[Literal["host", "proxy", "none"] | None]
-    fork: NotRequired[str | None]
+    fork: NotRequired[Word | None]
     max_turns: NotRequired[Whole | None]
     max_usd: NotRequired[float | None]
     max_seconds: NotRequired[float | None]
@@ -36,7 +47,7 @@ class SpawnRequest(AnyRequest):
 class EndRequest(AnyRequest):
     """Ends agents; `tree` takes everything below them too; no agents with `tree` means all."""
 
-    agents: list[str]
+    agents: Words
     tree: NotRequired[bool]
     force: NotRequired[bool]
 
@@ -44,20 +55,20 @@ class EndRequest(AnyRequest):
 class MergeRequest(AgentRequest):
     """Merges an agent's branch and ends the agent."""
 
-    into: NotRequired[str | None]
+    into: NotRequired[Word | None]
 
 
 class NoteRequest(AgentRequest):
     """Writes a line into an agent's log."""
 
-    text: str
+    text: Text
 
 
 class ReassignRequest(AnyRequest):
     """Gives an agent another parent, or none."""
 
-    agent: str
-    parent: str | None
+    agent: Word
+    parent: Word | None
 
 
 class ResumeRequest(AgentRequest):

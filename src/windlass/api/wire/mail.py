@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypeAlias, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
+import msgspec
+
+from windlass.api.wire.request import AgentRequest, AnyRequest, Text, Whole, Word, Words
+
+Recipients: TypeAlias = Annotated[str, msgspec.Meta(max_length=50_000)]
+"""Names with commas between them: a thousand of the longest."""
 
 
 class SendRequest(AnyRequest):
     """Says something to an agent, to several (with commas), or to who is meant by a word."""
 
-    agent: str
-    text: str
+    agent: Recipients
+    text: Text
     urgent: NotRequired[bool]
     wake: NotRequired[bool]
-    reply_to: NotRequired[str | None]
-    topic: NotRequired[str | None]
+    reply_to: NotRequired[Word | None]
+    topic: NotRequired[Word | None]
     expires: NotRequired[float | None]
 
 
 class AnswerRequest(AnyRequest):
     """Answers a question, named by its id or by who asks."""
 
-    question: str
-    text: str
+    question: Word
+    text: Text
     wake: NotRequired[bool]
 
 
@@ -46,13 +51,13 @@ class InboxRequest(AgentRequest):
 class MessageRequest(AnyRequest):
     """Names a message."""
 
-    message: str
+    message: Word
 
 
 class MessagesRequest(AnyRequest):
     """Names messages, or `all` that wait for the caller."""
 
-    messages: NotRequired[list[str]]
+    messages: NotRequired[Words]
     all: NotRequired[bool]
 
 
@@ -67,28 +72,28 @@ class MailRequest(AnyRequest):
     """A waiting hook asks for mail; `arm` is its name, by which it asks again."""
 
     session: Whole
-    arm: str
+    arm: Word
 
 
 class AskRequest(AnyRequest):
     """Asks whoever is above the calling agent."""
 
-    text: str
+    text: Text
 
 
 class NotifyRequest(AnyRequest):
     """Posts a notice; an agent is its own sender, whatever `sender` says."""
 
-    text: str
+    text: Text
     type: NotRequired[Literal["complete", "waiting", "question"]]
-    sender: NotRequired[str | None]
+    sender: NotRequired[Word | None]
 
 
 class ListenRequest(AnyRequest):
     """Waits for notices; `listener` tells a waiter from others, `pid` is only shown to them."""
 
     route: Literal["listen", "rewake"]
-    listener: str
+    listener: Word
     timeout: NotRequired[float | None]
     pid: NotRequired[Whole | None]
 
@@ -97,7 +102,7 @@ class TakenRequest(AnyRequest):
     """Says that a waiter has what it was given."""
 
     numbers: list[Whole]
-    listener: str
+    listener: Word
     route: Literal["listen", "rewake"]
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest
+from windlass.api.wire.request import AgentRequest, AnyRequest, File, Word
 
 
 class ExplainToolRequest(AnyRequest):
     """Asks what would be decided about a call, given as a hook's input in JSON."""
 
-    input: str
-    agent: NotRequired[str | None]
-    role: NotRequired[str | None]
+    input: File
+    agent: NotRequired[Word | None]
+    role: NotRequired[Word | None]
     level: NotRequired[Literal["hooks", "box"] | None]
 
 
 class DenialsRequest(AgentRequest):
     """Asks what an agent was denied, by one hook or by any."""
 
-    hook: NotRequired[str | None]
+    hook: NotRequired[Word | None]
 
 
 class ExplainToolReply(TypedDict):

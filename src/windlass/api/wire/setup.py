@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.request import AnyRequest, Text, Word
 
 
 class InitRequest(AnyRequest):
@@ -16,7 +16,7 @@ class InitRequest(AnyRequest):
 class DriversRequest(AnyRequest):
     """Lists the drivers; `driver` is the one that the caller's environment names."""
 
-    driver: NotRequired[str | None]
+    driver: NotRequired[Word | None]
 
 
 class DriverRequest(AnyRequest):
@@ -34,8 +34,8 @@ class RepoRequest(AnyRequest):
 class ConfigRequest(AnyRequest):
     """Reads or changes configuration."""
 
-    config_key: NotRequired[str]
-    value: NotRequired[str]
+    config_key: NotRequired[Word]
+    value: NotRequired[Text]
     user: NotRequired[bool]
 
 

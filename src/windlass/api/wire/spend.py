@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.request import AnyRequest, Word
 
 
 class CostsRequest(AnyRequest):
     """Asks what was spent, grouped, from a day on."""
 
     by: NotRequired[Literal["agent", "role", "task", "day", "model"] | None]
-    since: NotRequired[str | None]
+    since: NotRequired[Word | None]
     all_repos: NotRequired[bool]
 
 

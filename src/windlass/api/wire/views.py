@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
+from windlass.api.wire.request import AgentRequest, AnyRequest, Whole, Word
 
 
 class ListRequest(AnyRequest):
     """Lists agents."""
 
-    manager: NotRequired[str | None]
+    manager: NotRequired[Word | None]
     all_repos: NotRequired[bool]
     ended: NotRequired[bool]
 
@@ -64,7 +64,7 @@ class WhyRequest(AnyRequest):
     With `home` the answer comes when what the agent has committed is on its branch.
     """
 
-    agent: NotRequired[str | None]
+    agent: NotRequired[Word | None]
     history: NotRequired[bool]
     home: NotRequired[bool]
 
@@ -80,7 +80,6 @@ class DiffRequest(AgentRequest):
     """Shows what an agent changed."""
 
     stat: NotRequired[bool]
-    colour: NotRequired[bool]
     folders: NotRequired[bool]
 
 

@@ -7,13 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli.call import Call, write
+from windlass.cli import patch
+from windlass.cli.call import Call
+from windlass.cli.output import shown, write, write_error, write_exactly
 from windlass.core.errors import ConfigError
-from windlass.core.printable import keep_colour, printable
 
 EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff api --tool meld")
 
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
     args = call.args
     if args.tool is not None:
         return _with_tool(call)
-    diff = call.ask("diff", agent=args.agent, stat=args.stat, colour=call.colour)
+    diff = call.ask("diff", agent=args.agent, stat=args.stat)
     _tell_if_gone(diff)
     text = base64.b64decode(diff["diff"]).decode(errors="surrogateescape")
     if call.json:
@@ -42,16 +42,16 @@ def run(call: Call) -> int:
         call.data({**about, "diff": clean})
         return 0
     if not call.terminal:
-        write(text)  # for programs: byte for byte, so that it can be applied
+        write_exactly(text)  # for programs: byte for byte, so that it can be applied
         return 0
-    _page(keep_colour(text) if call.colour else printable(text))
+    _page(patch.shown(text, call.paint))
     return 0
 
 
 def _tell_if_gone(diff: dict[str, Any]) -> None:
     """Says so beside the difference, which may be for a program."""
     if diff["gone"]:
-        sys.stderr.write(
+        write_error(
             f"wl: {diff['id']}'s workspace is gone; this is what it had committed or staged."
             f" `wl resume {diff['id']}` makes it again\n"
         )
@@ -64,7 +64,8 @@ def _page(text: str) -> None:
         write(text)
         return
     env = {"LESS": "FRX", **os.environ}
-    subprocess.run(pager, input=text.encode(errors="surrogateescape"), env=env, check=False)
+    safe = shown(text, terminal=True)
+    subprocess.run(pager, input=safe.encode(errors="surrogateescape"), env=env, check=False)
 
 
 def _with_tool(call: Call) -> int:

@@ -1,7 +1,9 @@
 """Runs a command in an agent's workspace, told the agent's ports and slot.
 
 In a boxed agent's box: what agents wrote runs with no more than they have. --outside, before the
-agent's name, runs it as yourself.
+agent's name, runs it as yourself. What it prints on a terminal is filtered: text, colours and
+moving the cursor pass, what would reach your clipboard, title, modes or keyboard does not. Programs
+that fill the screen need --raw, which gives them your terminal as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 from argparse import REMAINDER, SUPPRESS, Action, ArgumentParser, Namespace
 from typing import Any
 
+from windlass.cli import terminal_relay
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
 
@@ -22,11 +25,14 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--outside", action="store_true", help="run it as yourself, not in the agent's box"
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="filter nothing of what it prints on a terminal"
+    )
     parser.add_argument("command", nargs=REMAINDER, action=_Command, metavar="-- COMMAND ...")
 
 
 def run(call: Call) -> int:
-    """Becomes the command."""
+    """Becomes the command; where that prints on a terminal, stands between the two."""
     command = call.args.command
     if not command:
         raise UserError("which command?", "wl exec AGENT -- COMMAND ...")
@@ -37,6 +43,8 @@ def run(call: Call) -> int:
     # A box brings its own environment; what is the person's stays out of it.
     shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
     env = shown if boxed else os.environ | place["env"]
+    if terminal_relay.is_needed() and not call.args.raw:
+        return terminal_relay.run(argv, env)
     try:
         os.execvpe(argv[0], argv, env)  # noqa: S606 - what was asked for
     except OSError as error:

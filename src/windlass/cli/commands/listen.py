@@ -7,15 +7,14 @@ waiting and question. A line that was not printed to its end is printed by the n
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
 from argparse import ArgumentParser
 from typing import Any, NoReturn
 
 from windlass.api import notice_wait
-from windlass.cli.call import Call, write
+from windlass.cli.call import Call
+from windlass.cli.output import write, write_error, write_json
 from windlass.core import ages
 from windlass.core.errors import UserError
 
@@ -55,12 +54,12 @@ def run(call: Call) -> int:
 
 def _say_why(call: Call, answer: dict[str, Any], seconds: float) -> None:
     if call.json:
-        write(json.dumps({"why": answer["why"], "pid": answer.get("pid")}) + "\n")
+        write_json({"why": answer["why"], "pid": answer.get("pid")})
         return
     match answer["why"]:
         case "busy":
             who = f" (process {answer['pid']})" if answer.get("pid") else ""
-            sys.stderr.write(f"wl: somebody listens here already{who}; this one has ended\n")
+            write_error(f"wl: somebody listens here already{who}; this one has ended\n")
         case "ended":
             write("Everybody here was ended, and so was this listener. When there is a crew again:"
                   " wl listen\n")  # fmt: skip

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 
 from windlass.api import calls
 from windlass.cli import limits, render
-from windlass.cli.call import Call, write
+from windlass.cli.call import Call
+from windlass.cli.output import write_json
 
 EXAMPLES = ("wl log", "wl log api", "wl log api --follow", "wl log --lines 500 --json")
 
@@ -36,6 +36,6 @@ def run(call: Call) -> int:
 
 def _print(call: Call, item: dict[str, object], *, following: bool) -> None:
     if call.json and following:
-        write(json.dumps(item) + "\n")
+        write_json(item)
     else:
         call.say(render.event(call, item))

@@ -34,7 +34,7 @@ def run(call: Call) -> int:
     """Prints it, once or whenever it changes."""
     shown = _screen(call, call.args.agent)
     call.data(shown)
-    call.say(shown["screen"].rstrip())
+    call.show_screen(shown["screen"].rstrip())
     if call.args.follow and not call.json:
         _follow(call, shown)
     return 0
@@ -57,5 +57,4 @@ def _follow(call: Call, shown: dict[str, Any]) -> None:
         if shown["id"] != name:  # it has ended, and another begins with its name
             return
         if shown["screen"] != before["screen"]:
-            clear = "\x1b[H\x1b[2J" if call.terminal else "\n"
-            call.say(clear + shown["screen"].rstrip())
+            call.show_screen(shown["screen"].rstrip(), again=True)

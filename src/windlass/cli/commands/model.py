@@ -7,11 +7,11 @@ docs/scripts.md describes scripts.
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
-from windlass.cli.call import Call, bounded, write
+from windlass.cli.call import Call, bounded
+from windlass.cli.output import write_json
 from windlass.core.errors import UserError
 from windlass.core.printable import printable_line
 
@@ -73,7 +73,7 @@ def run(call: Call) -> int:
 def _line(call: Call, value: dict[str, Any]) -> None:
     """One object a line, because what follows never ends."""
     if call.json:
-        write(json.dumps(value) + "\n")
+        write_json(value)
 
 
 def _tell(call: Call, request: Request) -> None:

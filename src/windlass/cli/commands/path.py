@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli.call import Call
+from windlass.cli.output import write_exactly
 
 EXAMPLES = ('cd "$(wl path api)"',)
 
@@ -18,5 +19,6 @@ def run(call: Call) -> int:
     """Prints the folder."""
     place = call.ask("place", agent=call.args.agent)
     call.data(place)
-    call.say(place["path"])
+    if not call.json:
+        write_exactly(place["path"] + "\n")
     return 0

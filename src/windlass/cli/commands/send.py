@@ -16,7 +16,7 @@ from typing import Any
 
 from windlass.cli import receipts
 from windlass.cli.call import Call, read_text, worded
-from windlass.core import ages
+from windlass.core import ages, texts
 from windlass.core.errors import Conflict, UserError
 
 EXAMPLES = (
@@ -103,7 +103,7 @@ def _text(call: Call) -> str:
             "send one of them, or one after the other",
         )
     if args.file is not None:
-        return read_text(args.file)
+        return texts.require_short(read_text(args.file))
     text = worded(args.text)
     if not text:
         raise UserError("nothing to send", f"wl send {args.agent} 'text'")

@@ -11,7 +11,7 @@ import msgspec
 from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
-from windlass.core import shapes
+from windlass.core import crew, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import (
@@ -130,12 +130,21 @@ class Merges:
         }
 
     def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
-        """The branch to merge into: the one named, the parent's, or the checked-out one."""
+        """The branch to merge into, and that the caller may: a person may merge into any."""
+        live = lookup.live(self._context, scope)
+        into = self._target(scope, agent, named, cwd, live)
+        if scope.caller is not None:
+            self._refuse_stranger(scope.caller, into, live)
+        return into
+
+    def _target(
+        self, scope: Scope, agent: Agent, named: str | None, cwd: str, live: list[Agent]
+    ) -> str:
+        """The branch that is meant: the one named, the parent's, or the checked-out one."""
         repo = repos.by_id(self._context, agent.repo)
         git = repos.git(repo)
         if named is not None:
             return self._named(git, scope, agent, named)
-        live = lookup.live(self._context, scope)
         parent = next((a for a in live if a.uid == agent.parent), None)
         if parent is not None and parent.branch is not None:
             return parent.branch
@@ -146,6 +155,21 @@ class Merges:
                 "name one: wl merge AGENT --into BRANCH",
             )
         return branch
+
+    def _refuse_stranger(self, caller: Agent, into: str, live: list[Agent]) -> None:
+        """Refuses an agent every branch but its own and those of agents below it."""
+        own = caller.branch or repos.current_branch(
+            repos.by_id(self._context, caller.repo), caller.workspace
+        )
+        allowed = [a.branch for a in crew.below(caller, live) if a.branch is not None]
+        allowed = [own, *allowed] if own is not None else allowed
+        if into not in allowed:
+            raise Denied(
+                f"{caller.id} may not merge into {printable_line(into)}: agents merge into their"
+                " own branch and into those of agents below them",
+                f"merge into {' or '.join(allowed) or 'a branch of an agent below'},"
+                " or ask the person",
+            )
 
     def _named(self, git: Repository, scope: Scope, agent: Agent, named: str) -> str:
         if repository.branch_exists(git, named):

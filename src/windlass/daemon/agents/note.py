@@ -6,13 +6,17 @@ from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import NoteReply, NoteRequest
-from windlass.core.errors import Denied
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied
 from windlass.core.events import Note
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
 from windlass.daemon.mail import admission
+from windlass.store import rows
 from windlass.store.store import Writing
+
+_MINUTE = 60.0
 
 
 class Notes:
@@ -33,12 +37,27 @@ class Notes:
             raise Denied("an agent writes into its own log only", f"wl send {agent.id} '...'")
         by = scope.caller.id if scope.caller else "user"
         text = admission.checked(request["text"], f"wl note --agent {agent.id} 'text'")
+        root = repos.by_id(self._context, agent.repo).root
+        most = settings.usable(self._context.folders.home, root).config.mail.rate
 
         def prepare(writing: Writing) -> dict[str, Any]:
+            if scope.caller is not None:
+                _refuse_flood(writing, agent, most)
             writing.emit(Note(text=text, by=by), repo=agent.repo, agent=agent.uid)
             return {"id": agent.id, "text": text}
 
         return IntentDraft(agent.repo, scope.caller_uid, prepare)
+
+
+def _refuse_flood(writing: Writing, agent: Agent, most: int) -> None:
+    """Refuses an agent that writes more into its log in a minute than it may say."""
+    since = writing.now - _MINUTE
+    written = rows.count_events(writing.connection, agent=agent.uid, kind=Note.kind, since=since)
+    if written >= most:
+        raise Conflict(
+            f"{written} notes within a minute, and {most} is the limit",
+            "say more in one note, or wait; mail.rate is the limit",
+        )
 
 
 def _noted(work: RunningIntent) -> NoteReply:

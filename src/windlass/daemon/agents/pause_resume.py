@@ -12,12 +12,13 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.agents import ResumeRequest, SessionReply
 from windlass.api.wire.request import AgentRequest
 from windlass.core.crew import Agent, Limits
-from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.errors import Conflict, Denied, WindlassError
 from windlass.core.events import AgentLimited
 from windlass.core.ids import Uid
 from windlass.core.reasons import Kind, Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings
+from windlass.daemon.agents import limits as agent_limits
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
@@ -74,9 +75,7 @@ class PauseResume:
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=kind)
         if kind == "pause" and scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied("an agent cannot pause itself", "end your turn with WAITING instead")
-        limits = _limits(agent, request)
-        if limits != agent.limits and scope.caller is not None and scope.caller.uid == agent.uid:
-            raise Denied("an agent cannot raise its own limits", "ask the person, or its manager")
+        limits = agent_limits.of_resumed(self._context, agent, request, scope.caller)
         session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
         alive = session is not None and session.ended_at is None
         if agent.session == 0 and agent.state is State.CREATING:
@@ -149,16 +148,6 @@ class PauseResume:
     def _result(self, work: RunningIntent) -> SessionReply:
         agent = self._live(work)
         return {"id": agent.id, "uid": agent.uid, "state": agent.state, "session": agent.session}
-
-
-def _limits(agent: Agent, request: AgentRequest | ResumeRequest) -> Limits:
-    """The limits that an agent has, but for those that are asked for."""
-    asked = {"usd": request.get("max_usd"), "seconds": request.get("max_seconds")}
-    limits = {name: limit for name, limit in asked.items() if limit is not None}
-    for name, limit in limits.items():
-        if not isinstance(limit, int | float) or not 0 < limit < 1e9:
-            raise UserError(f"a limit of {limit} {name} makes no sense", "give more than 0")
-    return msgspec.structs.replace(agent.limits, **limits)
 
 
 def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:

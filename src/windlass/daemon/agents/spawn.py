@@ -12,17 +12,17 @@ import msgspec
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
-from windlass.core import crew, ids, names, roles, shapes
+from windlass.core import crew, ids, names, roles, shapes, texts
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.config import Config, WorkspaceCommands, confinement, role_settings
-from windlass.core.crew import Agent, Limits, Spawn
+from windlass.core.crew import Agent, Spawn
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.reasons import Reason
-from windlass.core.session_launch import Mode
 from windlass.core.states import Observation, Source, State
+from windlass.daemon.agents import limits as agent_limits
 from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
@@ -90,6 +90,8 @@ class Spawns:
         goal = request["goal"].strip()
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
+        if scope.caller is not None:
+            texts.require_short(goal)
         role, withheld = role_files.find(config, repo.root, request.get("role") or roles.USUAL)
         instructions.require_readable(repo.root, role.name)
         own = role_settings(config, role.name)
@@ -97,20 +99,22 @@ class Spawns:
         mode = request.get("mode", "live")
         root = str(context.folders.workspaces) if request.get("worktree", True) else repo.root
         draft = partial(session_request.draft, context, driver, mode=mode, root=root, config=config)
+        parent = self._parent(scope, repo, request.get("parent"))
         choice, network = self._confined(
-            request, confinement(config, role.name), scope, repo, driver=driver, draft=draft
+            request,
+            confinement(config, role.name),
+            scope.caller,
+            crew.above(scope.caller, parent),
+            repo,
+            driver=driver,
+            draft=draft,
         )
-        limits = _limits(request, driver, mode)
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
         configured = grants.configured_policy(config, role.name, choice.level)
-        policy = grants.granted_policy(request, configured, scope.caller)
-        parent = scope.caller
-        if named := request.get("parent"):
-            parent = lookup.agent(context, lookup.Scope(repo, scope.caller), named)
-            lookup.require_reachable(
-                scope, parent, lookup.live(context, scope), doing="start agents for"
-            )
+        policy = grants.granted_policy(request, configured, caller=scope.caller, parent=parent)
+        givers = crew.givers(scope.caller, parent)
+        limits = agent_limits.of_new(context, request, driver=driver, mode=mode, givers=givers)
         if parent is not None:
             self._fetcher.fetch(parent)
         fork_of = self._fork(scope, request.get("fork"), driver)
@@ -187,11 +191,21 @@ class Spawns:
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
 
+    def _parent(self, scope: lookup.Scope, repo: Repo, named: str | None) -> Agent | None:
+        """The agent below which the new one is to be: the one named, or the caller."""
+        if not named:
+            return scope.caller
+        parent = lookup.agent(self._context, lookup.Scope(repo, scope.caller), named)
+        live = lookup.live(self._context, scope)
+        lookup.require_reachable(scope, parent, live, doing="start agents for")
+        return parent
+
     def _confined(
         self,
         request: SpawnRequest,
         configured: tuple[Isolation, Network],
-        scope: lookup.Scope,
+        caller: Agent | None,
+        higher: list[Agent],
         repo: Repo,
         *,
         driver: str,
@@ -201,7 +215,6 @@ class Spawns:
 
         What is configured is a floor for what agents ask for: a person may go below it.
         """
-        caller = scope.caller
         if caller is not None and not request.get("worktree", True):
             raise Denied("agents start none in a person's own checkout", "leave --no-worktree out")
         usual, usual_network = configured
@@ -211,7 +224,7 @@ class Spawns:
             wanted = usual
         if boxed and wanted == "auto":
             wanted = "box"
-        network = crew.narrowest(usual_network, caller)
+        network = crew.narrowest(usual_network, higher)
         asked = request.get("network")
         if asked is not None:
             network = crew.granted(asked, network, caller)
@@ -359,25 +372,6 @@ def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
     name = request.get("driver") or context.env.get("WINDLASS_DRIVER") or configured
     drivers.get(name).check()
     return name
-
-
-def _limits(request: SpawnRequest, driver: str, mode: Mode) -> Limits:
-    limits = Limits(
-        turns=request.get("max_turns"),
-        usd=request.get("max_usd"),
-        seconds=request.get("max_seconds"),
-    )
-    for name, limit in (("turns", limits.turns), ("budget", limits.usd), ("time", limits.seconds)):
-        if limit is not None and not 0 < limit < 1e9:
-            raise UserError(f"a limit of {limit:g} for {name} makes no sense", "give more than 0")
-    if limits.turns is not None and (
-        mode != "headless" or not drivers.get(driver).abilities.limits
-    ):
-        raise UserError(
-            f"only a headless session can be limited in turns, and not every driver's ({driver})",
-            "add --print, or limit its time or budget: --time-limit 30m, --max-budget 2",
-        )
-    return limits
 
 
 def _person_branch(repo: Repo, scope: lookup.Scope, request: SpawnRequest) -> str | None:

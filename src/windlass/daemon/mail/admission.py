@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from windlass.core import texts
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages
@@ -14,7 +15,6 @@ from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.store import mailbox
 from windlass.store.store import Writing
 
-LONGEST = 100_000
 _MINUTE = 60.0
 
 
@@ -24,11 +24,7 @@ def checked(text: str, hint: str) -> str:
         raise UserError("the text is empty", hint)
     if "\0" in text:
         raise UserError("the text has a NUL in it", "send text; name files instead of sending them")
-    if len(text) > LONGEST:
-        raise UserError(
-            f"the text has {len(text)} characters, and {LONGEST} is the most",
-            "write it into a file and say where that is",
-        )
+    texts.require_short(text)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windlass.api.wire.agents import SpawnRequest
+from windlass.core import crew
 from windlass.core.box_spec import Level
 from windlass.core.config import Config, role_tools
 from windlass.core.crew import Agent, Policy
@@ -20,9 +21,14 @@ def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     )
 
 
-def granted_policy(request: SpawnRequest, configured: Policy, caller: Agent | None) -> Policy:
-    """What the role gives, what was asked for, and every limit of the agent that asks."""
-    limits = caller.policy.deny if caller is not None and not caller.policy.yolo else ()
+def granted_policy(
+    request: SpawnRequest, configured: Policy, *, caller: Agent | None, parent: Agent | None
+) -> Policy:
+    """What the role gives, what was asked for, and all that is denied to those above it.
+
+    Also to those that may use every other tool: a denial goes before that.
+    """
+    denied = [pattern for agent in crew.above(caller, parent) for pattern in agent.policy.deny]
     asked = request.get("allow", [])
     # What is denied to everybody by default a person may allow to one agent, by its name.
     lifted = set(asked) & set(tool_policy.DENIED) if caller is None else set()
@@ -30,7 +36,7 @@ def granted_policy(request: SpawnRequest, configured: Policy, caller: Agent | No
         allow=tuple(dict.fromkeys([*configured.allow, *asked])),
         deny=tuple(
             pattern
-            for pattern in dict.fromkeys([*configured.deny, *request.get("deny", []), *limits])
+            for pattern in dict.fromkeys([*configured.deny, *request.get("deny", []), *denied])
             if pattern not in lifted
         ),
         yolo=request.get("yolo", False),

@@ -199,16 +199,21 @@ def _limits_in(context: Context, repo: RepoId, budget: BudgetSettings) -> LimitI
     return limit
 
 
+def time_taken(connection: Any, agent: Agent, now: float) -> float:
+    """How many seconds the sessions of an agent took so far, all together."""
+    return sum(
+        (session.ended_at or now) - session.started_at
+        for session in rows.sessions(connection, agent.uid)
+        if session.started_at is not None
+    )
+
+
 def _overtime(connection: Any, agent: Agent, now: float) -> list[Exceeded]:
     """What there is to say when an agent's sessions took longer than it may take."""
     limit = agent.limits.seconds
     if limit is None:
         return []
-    taken = sum(
-        (session.ended_at or now) - session.started_at
-        for session in rows.sessions(connection, agent.uid)
-        if session.started_at is not None
-    )
+    taken = time_taken(connection, agent, now)
     if taken < limit:
         return []
     higher = limit

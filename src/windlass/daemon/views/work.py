@@ -56,7 +56,7 @@ class Work:
             agent.workspace,
             base,
             stat=request.get("stat", False),
-            color=request.get("colour", False),
+            color=False,  # nobody could tell git's colours from an agent's
             otherwise=tip or base,
             box=box,
         )

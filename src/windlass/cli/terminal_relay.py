@@ -1,0 +1,201 @@
+"""A program between which and the person's terminal stands a filter.
+
+What goes to a terminal passes `core.terminal_filter`, so that nothing that the program prints does
+anything there but draw; what goes elsewhere is left as it is. Where it prints to a terminal it has
+one of its own, on which it draws, asks and is interrupted as on the person's; only Ctrl-Z does
+nothing, as nobody would bring it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import struct
+import termios
+import tty
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from windlass.core.errors import UserError
+from windlass.core.terminal_filter import TerminalFilter
+
+_CHUNK = 1 << 16
+_TYPED = (signal.SIGINT, signal.SIGQUIT)
+_PASSED_ON = (*_TYPED, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Program(NamedTuple):
+    """A running program, and where we hear what it prints."""
+
+    pid: int
+    said: int
+
+
+def is_needed() -> bool:
+    """Whether anything that a program prints would reach a terminal."""
+    return os.isatty(1) or os.isatty(2)
+
+
+def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Runs a program to its end; returns its exit code as a shell would say it."""
+    if not os.isatty(1):
+        return _with_errors_filtered(argv, env)
+    ours, its = os.openpty()
+    _resize(ours)
+    kept = {number: os.dup(number) for number in (0, 2) if not os.isatty(number)}
+
+    def attach() -> None:
+        os.login_tty(its)
+        for number, stream in kept.items():
+            os.dup2(stream, number)
+
+    pid = _start(argv, env, attach)
+    for number in (its, *kept.values()):
+        os.close(number)
+    program = _Program(pid, ours)
+    with _signals(lambda number: _pass_on(program, number)) as woken, _typed() as keys:
+        _relay(program, 1, woken=woken, keys=keys)
+    return _ended(program)
+
+
+def _with_errors_filtered(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Runs a program that prints elsewhere, and complains on a terminal: that one it keeps."""
+    said, saying = os.pipe()
+
+    def attach() -> None:
+        os.dup2(saying, 2)
+
+    program = _Program(_start(argv, env, attach), said)
+    os.close(saying)
+
+    def pass_on(number: int) -> None:
+        if number not in _TYPED:  # those reach it without us: it is in our group
+            os.kill(program.pid, number)
+
+    with _signals(pass_on) as woken:
+        _relay(program, 2, woken=woken, keys=[])
+    return _ended(program)
+
+
+def _start(argv: Sequence[str], env: Mapping[str, str], attach: Callable[[], None]) -> int:
+    heard, told = os.pipe()  # closed by a program that begins; else it says why it does not
+    pid = os.fork()
+    if pid == 0:
+        try:
+            attach()
+            os.execvpe(argv[0], list(argv), dict(env))  # noqa: S606 - what was asked for
+        except OSError as error:
+            os.write(told, struct.pack("i", error.errno or 0))
+        os._exit(127)
+    os.close(told)
+    problem = os.read(heard, 4)
+    os.close(heard)
+    if problem:
+        os.waitpid(pid, 0)
+        why = os.strerror(struct.unpack("i", problem)[0])
+        raise UserError(f"cannot run {argv[0]}: {why}", "is it on PATH?")
+    return pid
+
+
+def _ended(program: _Program) -> int:
+    status = os.waitpid(program.pid, 0)[1]
+    os.close(program.said)
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _pass_on(program: _Program, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(os.tcgetpgrp(program.said), number)
+
+
+@contextlib.contextmanager
+def _signals(pass_on: Callable[[int], None]) -> Iterator[int]:
+    """Lets the program end by signals, not us; gives what can be read when there was one."""
+    heard, told = os.pipe()
+    for number in (heard, told):
+        os.set_blocking(number, False)
+    numbers = (*_PASSED_ON, signal.SIGCHLD, signal.SIGWINCH)
+
+    def take(number: int, _frame: object) -> None:
+        if number in _PASSED_ON:
+            pass_on(number)
+
+    before = {number: signal.signal(number, take) for number in numbers}
+    woken_before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    try:
+        yield heard
+    finally:
+        signal.set_wakeup_fd(woken_before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(heard)
+        os.close(told)
+
+
+@contextlib.contextmanager
+def _typed() -> Iterator[list[int]]:
+    """Gives what is typed on; nothing in the background, where taking keys would stop us."""
+    number = 0 if os.isatty(0) else 1
+    try:
+        before = termios.tcgetattr(number)
+        front = os.tcgetpgrp(number) == os.getpgrp()
+    except (OSError, termios.error):
+        front = False
+    if not front:
+        yield []
+        return
+    tty.setraw(number, termios.TCSADRAIN)
+    try:
+        yield [number]
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)
+
+
+def _resize(end: int) -> None:
+    """Makes a terminal as large as the person's."""
+    with contextlib.suppress(OSError):
+        size = fcntl.ioctl(1, termios.TIOCGWINSZ, bytes(8))
+        fcntl.ioctl(end, termios.TIOCSWINSZ, size)
+
+
+def _relay(program: _Program, shown_on: int, *, woken: int, keys: list[int]) -> None:
+    """Carries keys there and output back, until the program has ended and all of it is shown."""
+    screen, ended = TerminalFilter(), _has_ended(program)
+    while True:
+        heard, _, _ = select.select([program.said, woken, *keys], [], [], 0 if ended else None)
+        if woken in heard:
+            os.read(woken, _CHUNK)
+            _resize(program.said)
+            ended = _has_ended(program)
+            continue  # what it said before it ended is not heard yet
+        for number in [key for key in keys if key in heard]:
+            typed = _read(number)
+            _write(program.said, typed)
+            if not typed:
+                keys.remove(number)
+        if program.said in heard:
+            said = _read(program.said)
+            if not said:
+                return
+            _write(shown_on, screen.feed(said))
+        elif ended:
+            return
+
+
+def _has_ended(program: _Program) -> bool:
+    return os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _read(number: int) -> bytes:
+    try:
+        return os.read(number, _CHUNK)
+    except OSError:  # how Linux says that nobody has the other end any more
+        return b""
+
+
+def _write(number: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(number, data) :]
