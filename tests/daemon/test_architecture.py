@@ -26,6 +26,13 @@ def test_the_pools_are_those_that_the_daemon_declares() -> None:
     assert table("| pool | at most | owner | what it does |") == declared
 
 
+def test_what_one_agent_may_have_of_the_pools_is_what_the_daemon_declares() -> None:
+    first, other = (pool for pool in POOLS if pool.share)
+    said = " ".join(PAGE.split())
+    assert f"Of `{first.name}` one agent has at most {first.share} threads at once" in said
+    assert f"at once, of `{other.name}` {other.share}:" in said
+
+
 def test_the_other_threads_are_those_that_the_daemon_declares() -> None:
     declared = [[thread.name, thread.owner, thread.work] for thread in THREADS]
     assert table("| thread | owner | what it does |") == declared

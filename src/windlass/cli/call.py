@@ -123,7 +123,7 @@ def _clearly_failing() -> Iterator[None]:
         ) from None
 
 
-_MEBIBYTES = 16
+_MEBIBYTES = 1
 LARGEST = _MEBIBYTES << 20
 """Bytes of text that are read: as much as the daemon takes. A device may have no end."""
 

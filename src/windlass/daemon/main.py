@@ -77,7 +77,7 @@ class Daemon:
         self._services.reports.open()
         self._events = EventStream(context, loop)
         table = routes(self._services)
-        self._server = Server(table, self._events, schema=SCHEMA, run=self._in_thread)
+        self._server = Server(table, self._events, schema=SCHEMA, run=context.pools.answer)
         self._wakes: dict[Uid, socket.socket] = {}
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -220,7 +220,7 @@ class Daemon:
             self._begin(self._in_thread(partial(self._services.intents.resume, intent)))
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return await self._context.pools.run("verb", work)
+        return await self._context.pools.run("resume", work)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)
