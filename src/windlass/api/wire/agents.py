@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
+from windlass.api.wire.request import AgentRequest, AnyRequest, Whole, Words
 from windlass.api.wire.trash import TrashLocation
 
 
@@ -22,8 +22,8 @@ class SpawnRequest(AnyRequest):
     """What stands in it, from who is in a box: it can only give away what it can read."""
     worktree: NotRequired[bool]
     mode: NotRequired[Literal["live", "headless"]]
-    allow: NotRequired[list[str]]
-    deny: NotRequired[list[str]]
+    allow: NotRequired[Words]
+    deny: NotRequired[Words]
     yolo: NotRequired[bool]
     isolation: NotRequired[Literal["auto", "required", "box", "hooks"] | None]
     network: NotRequired[Literal["host", "proxy", "none"] | None]
@@ -36,7 +36,7 @@ class SpawnRequest(AnyRequest):
 class EndRequest(AnyRequest):
     """Ends agents; `tree` takes everything below them too; no agents with `tree` means all."""
 
-    agents: list[str]
+    agents: Words
     tree: NotRequired[bool]
     force: NotRequired[bool]
 

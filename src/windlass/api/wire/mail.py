@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Whole
+from windlass.api.wire.request import AgentRequest, AnyRequest, Numbers, Whole, Words
 
 
 class SendRequest(AnyRequest):
@@ -52,14 +52,14 @@ class MessageRequest(AnyRequest):
 class MessagesRequest(AnyRequest):
     """Names messages, or `all` that wait for the caller."""
 
-    messages: NotRequired[list[str]]
+    messages: NotRequired[Words]
     all: NotRequired[bool]
 
 
 class ReceiptsRequest(AnyRequest):
     """Waits until messages are queued no more, or so many seconds."""
 
-    messages: list[str]
+    messages: Words
     timeout: float
 
 
@@ -96,7 +96,7 @@ class ListenRequest(AnyRequest):
 class TakenRequest(AnyRequest):
     """Says that a waiter has what it was given."""
 
-    numbers: list[Whole]
+    numbers: Numbers
     listener: str
     route: Literal["listen", "rewake"]
 
