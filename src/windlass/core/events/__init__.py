@@ -52,6 +52,7 @@ from windlass.core.events.intents import (
     IntentDone,
     IntentFailed,
     IntentOpen,
+    IntentSetAside,
     IntentUndoFailed,
 )
 from windlass.core.events.mail import (
@@ -127,6 +128,7 @@ __all__ = [
     "IntentDone",
     "IntentFailed",
     "IntentOpen",
+    "IntentSetAside",
     "IntentUndoFailed",
     "Logged",
     "MailStuck",

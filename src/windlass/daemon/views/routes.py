@@ -16,7 +16,7 @@ from windlass.api.wire.trash import (
 )
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.views import roles
+from windlass.daemon.views import roles, set_aside
 from windlass.daemon.views.agents import AgentViews
 from windlass.daemon.views.log import Log
 from windlass.daemon.views.screens import Screens
@@ -42,6 +42,9 @@ def routes(context: Context, agents: AgentViews, fetcher: CommitFetcher) -> dict
         "prompt": Verb(AgentRequest, wire.PromptReply, agents.prompt, callers="both"),
         "roles": Verb(
             AnyRequest, list[wire.RoleView], partial(roles.listed, context), callers="both"
+        ),
+        "set-aside": Verb(
+            AnyRequest, list[wire.SetAsideView], partial(set_aside.listed, context), refusal=_KEPT
         ),
         "status": Verb(AgentRequest, wire.StatusReply, agents.status, callers="both"),
         "trash": Verb(TrashRequest, list[TrashView], kept.trash, refusal=_KEPT),
