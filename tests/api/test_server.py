@@ -16,7 +16,7 @@ from tests.support.ground import until
 from windlass.api import client, places
 from windlass.api.server import Server
 from windlass.api.shares import MOST_OF_ONE
-from windlass.api.verbs import Caller, Verb, Wait
+from windlass.api.verbs import Caller, Needs, Verb, Wait
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
@@ -66,7 +66,7 @@ class Serving:
         self._thread.join()
         self.loop.close()
 
-    async def _run(self, _caller: Caller, work: Callable[[], bytes]) -> bytes:
+    async def _run(self, _caller: Caller, _needs: Needs, work: Callable[[], bytes]) -> bytes:
         self.begun += 1
         try:
             await self.gate.wait()

@@ -22,11 +22,19 @@ from windlass.api.shares import MOST_BYTES, MOST_OF_ONE, MOST_WAITS
 from windlass.api.verbs import LARGEST, Caller, Verb, Wait
 from windlass.core import shapes
 from windlass.core.errors import NotFound, Unavailable, UserError
+from windlass.daemon.kernel import pools
 from windlass.daemon.kernel.pools import POOLS, Pools
 
 CREW = [f"a{number}" for number in range(100)]
+FRESH: dict[str, int] = {pool.name: pool.fresh for pool in POOLS}
 SHARES: dict[str, int] = {pool.name: pool.share for pool in POOLS}
 BOUNDS: dict[str, int] = {pool.name: pool.bound for pool in POOLS}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What hangs is known to hang at once, and not after seconds."""
+    monkeypatch.setattr(pools, "FRESH", 0.001)
 
 
 class Shop:
@@ -44,6 +52,7 @@ class Shop:
             "hang": Verb(dict[str, Any], str, self._hang, callers="both"),
             "wait": Wait(dict[str, Any], str, self._wait, callers="both"),
             "stuck": Wait(dict[str, Any], str, self._stuck, callers="both"),
+            "reckon": Verb(dict[str, Any], str, self._hang, callers="both", needs="store"),
             "thread": Verb(Any, str, self._thread, callers="both"),
             "read": Wait(Any, str, self._read, callers="both"),
         }
@@ -114,6 +123,7 @@ def refused(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
+@pytest.mark.usefixtures("impatient")
 def test_two_agents_whose_requests_hang_keep_nobody_else_waiting(
     shop: Shop, doors: Served, held: ExitStack
 ) -> None:
@@ -126,6 +136,7 @@ def test_two_agents_whose_requests_hang_keep_nobody_else_waiting(
     assert sorted(shop.begun) == ["a1"] * SHARES["agent"] + ["a2"] * SHARES["agent"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_an_agent_left_waiting_when_it_hung_up_is_never_begun(
     shop: Shop, doors: Served
 ) -> None:
@@ -151,6 +162,7 @@ def lets_in(doors: Served, name: str) -> bool:
     raise AssertionError(name)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_thread_that_its_caller_left_counts_until_it_is_done(shop: Shop, doors: Served) -> None:
     for number in range(SHARES["agent"]):
         with doors.begin("a1", "hang"):
@@ -162,14 +174,18 @@ def test_a_thread_that_its_caller_left_counts_until_it_is_done(shop: Shop, doors
         settled(shop, SHARES["agent"] + 2)
 
 
-@pytest.mark.parametrize("verb", ["hang", "stuck"])
+WORST = {"hang": "agent", "reckon": "agent_store", "stuck": "agent_wait"}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("verb", WORST)
 def test_the_person_is_answered_while_a_hundred_agents_each_make_the_worst_request(
     shop: Shop, doors: Served, held: ExitStack, verb: str
 ) -> None:
     for name in CREW:
         for _ in range(4):
             held.enter_context(doors.begin(name, verb))
-    settled(shop, BOUNDS["agent" if verb == "hang" else "agent_wait"])
+    settled(shop, BOUNDS[WORST[verb]])
     for _ in range(20):
         assert doors.ask("person", "agents", {}) == ["ann"]
     events = client.stream(0, cwd="/", path=str(doors.sockets["person"]), timeout=10)
@@ -177,6 +193,7 @@ def test_the_person_is_answered_while_a_hundred_agents_each_make_the_worst_reque
     events.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_agent_whose_waits_hang_leaves_the_events_of_others_alone(
     shop: Shop, doors: Served, held: ExitStack
 ) -> None:
@@ -188,6 +205,20 @@ def test_an_agent_whose_waits_hang_leaves_the_events_of_others_alone(
         assert next(events) == {"id": 7}
         events.close()  # type: ignore[attr-defined]
     assert shop.begun == ["a1"] * SHARES["agent_wait"]
+
+
+@pytest.mark.parametrize("verb", WORST)
+def test_few_of_a_hundred_agents_begin_at_once_and_the_next_when_one_is_done(
+    shop: Shop, doors: Served, held: ExitStack, verb: str
+) -> None:
+    for name in CREW:
+        held.enter_context(doors.begin(name, verb))
+    settled(shop, FRESH[WORST[verb]])
+    # Asked after all of them, so they have had their chance.
+    assert doors.ask("person", "agents", {}) == ["ann"]
+    assert len(shop.begun) == FRESH[WORST[verb]]
+    shop.over.set()
+    settled(shop, len(CREW))
 
 
 def test_an_agent_that_waits_for_too_much_is_told_so_until_it_lets_go(

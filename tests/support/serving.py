@@ -13,7 +13,7 @@ from typing import Any
 
 from windlass.api import client
 from windlass.api.server import Feed, Runner, Server
-from windlass.api.verbs import Caller, Verb, Wait
+from windlass.api.verbs import Caller, Needs, Verb, Wait
 from windlass.core.ids import Uid
 
 
@@ -41,7 +41,7 @@ class Served:
         return made
 
 
-async def _at_once(_caller: Caller, work: Callable[[], bytes]) -> bytes:
+async def _at_once(_caller: Caller, _needs: Needs, work: Callable[[], bytes]) -> bytes:
     return work()
 
 

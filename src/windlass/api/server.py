@@ -32,7 +32,7 @@ from windlass import __version__, disk_room
 from windlass.api import shares
 from windlass.api.identity import IDENTITY
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
-from windlass.api.verbs import Caller, Verb, Wait, refuse_stranger
+from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.core import shapes
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
 
@@ -48,7 +48,7 @@ _ARRIVES_WITHIN = 30.0
 
 Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
 """Refuses before it gives the stream: afterwards an error can only break it off."""
-Runner = Callable[[Caller, Callable[[], bytes]], Coroutine[Any, Any, bytes]]
+Runner = Callable[[Caller, Needs, Callable[[], bytes]], Coroutine[Any, Any, bytes]]
 """Does something for a caller in a thread; cancelled before it has begun, it never does."""
 
 
@@ -133,7 +133,7 @@ class Server:
             with share.request() as said:
                 body = await _body(request, said, verb.largest)
                 if isinstance(verb, Verb):
-                    answering = self._run(caller, _answering(verb, caller, body))
+                    answering = self._run(caller, verb.needs, _answering(verb, caller, body))
                     return _reply(await self._while_there(request, answering))
                 asked = await self._read(verb, caller, body)
                 with share.waiting():
@@ -152,7 +152,7 @@ class Server:
             asked.append(_decode(body, verb.request))
             return b""
 
-        await self._run(caller, read)
+        await self._run(caller, "store", read)
         return asked[0]
 
     async def _while_there(

@@ -12,6 +12,8 @@ from windlass.core.errors import Denied
 from windlass.core.ids import Uid
 
 Callers = Literal["person", "agent", "both"]
+Needs = Literal["programs", "store"]
+"""What answering takes: a git or a tmux that is waited for, or the interpreter and the store."""
 LARGEST = 1 << 20
 """The bytes of most requests, at most: the longest message is a tenth of it."""
 LARGEST_CALL = 2 << 20
@@ -51,6 +53,7 @@ class Verb(NamedTuple):
     callers: Callers = "person"
     refusal: Refusal = Refusal()
     largest: int = LARGEST
+    needs: Needs = "programs"
 
 
 class Wait(NamedTuple):

@@ -58,6 +58,9 @@ from windlass.store.store import Store
 log = logging.getLogger("windlass")
 
 _BETWEEN_LOOKS = 0.03
+_LONGEST_TURN = 0.001
+"""Seconds that a thread has the interpreter while others want it; a fifth of what is usual, because
+the event loop and every read of the store wait for those that compute."""
 _SUSPECT = 2
 """Daemons that died in an intent before it is thought to be the reason."""
 
@@ -278,6 +281,7 @@ def run() -> int:
 
 
 async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
+    sys.setswitchinterval(_LONGEST_TURN)
     loop = asyncio.get_running_loop()
     failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
     store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)

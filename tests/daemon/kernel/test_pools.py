@@ -134,3 +134,9 @@ def test_what_fails_in_a_pool_while_nobody_waits_is_logged(
     pools.begin("fetch", work)
     pools.join()
     assert "a clone is broken" in caplog.text
+
+
+def test_one_agent_alone_never_takes_what_all_agents_may_begin_at_once() -> None:
+    shared = [pool for pool in POOLS if pool.share]
+    assert {pool.name for pool in shared} == {"agent", "agent_store", "agent_wait"}
+    assert all(pool.share < pool.fresh <= pool.bound for pool in shared)

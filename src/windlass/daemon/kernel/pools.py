@@ -2,9 +2,10 @@
 
 Whatever blocks is done in a pool of this table. The person, agents and what the daemon does by
 itself have pools of their own, and in those of the agents each has a share: nobody waits for a
-thread because of somebody else. There is no other thread but those of `THREADS`, and no default
-executor: who forgets to name a pool is told so. docs/architecture.md shows both tables, and a test
-compares them.
+thread because of somebody else. Few of theirs compute at once, because the interpreter runs one
+thread at a time and starts one program at a time: the person would wait for all of them. There is
+no other thread but those of `THREADS`, and no default executor: who forgets to name a pool is told
+so. docs/architecture.md shows both tables, and a test compares them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from windlass.api.verbs import Caller
+from windlass.api.verbs import Caller, Needs
 from windlass.core.ids import Uid
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ T = TypeVar("T")
 PoolName = Literal[
     "person",
     "agent",
+    "agent_store",
     "resume",
     "wait",
     "agent_wait",
@@ -45,7 +47,8 @@ PoolName = Literal[
 class Pool(NamedTuple):
     """Threads of one kind: what they do, for whom, and how many there are at most.
 
-    `share` is how many of them one agent may have at once; 0 where no agent asks for them.
+    `share` is how many of them one agent may have at once; 0 where no agent asks for them. `fresh`
+    is how many may have begun within the last seconds: those that take longer wait for something.
     """
 
     name: PoolName
@@ -53,14 +56,18 @@ class Pool(NamedTuple):
     owner: str
     work: str
     share: int = 0
+    fresh: int = 0
 
 
+FRESH = 3.0
+"""Seconds after which what is done for an agent waits for a program, in all likelihood."""
 POOLS = (
     Pool("person", 32, "daemon.main", "a request of the person each"),
-    Pool("agent", 64, "daemon.main", "a request of an agent each; most wait for a git", 4),
+    Pool("agent", 64, "daemon.main", "a request of an agent each that waits for git or tmux", 3, 4),
+    Pool("agent_store", 8, "daemon.main", "a request of an agent each that needs neither", 1, 3),
     Pool("resume", 8, "daemon.main", "the start, and what an earlier daemon left open"),
     Pool("wait", 8, "api.server's waits", "reads of a person who waits, and whether tmux lives"),
-    Pool("agent_wait", 16, "api.server's waits", "reads of agents that wait", 2),
+    Pool("agent_wait", 8, "api.server's waits", "reads of agents that wait", 1, 2),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
     Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
@@ -104,11 +111,12 @@ class Pools:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executors[name], work, *arguments)
 
-    async def answer(self, caller: Caller, work: Callable[[], T]) -> T:
+    async def answer(self, caller: Caller, needs: Needs, work: Callable[[], T]) -> T:
         """Answers a request in a thread of its caller's pool, as `run` does."""
         if caller.agent is None:
             return await self.run("person", work)
-        return await self._in_turn("agent", caller.agent, work)
+        name: PoolName = "agent_store" if needs == "store" else "agent"
+        return await self._in_turn(name, caller.agent, work)
 
     async def look(self, caller: Caller, work: Callable[..., T], *arguments: Any) -> T:
         """Reads something for a caller who waits for it to change, as `run` does."""
@@ -123,16 +131,16 @@ class Pools:
         as the agent's until it is done: nobody can end it.
         """
         loop, turns = asyncio.get_running_loop(), self._shared[name]
-        await turns.take(agent)
+        turn = await turns.take(agent)
         try:
             begun = self._executors[name].submit(work)
         except RuntimeError:  # the daemon ends
-            turns.give_back(agent)
+            turn.close()
             raise
 
         def over(_: Future[T]) -> None:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(turns.give_back, agent)
+                loop.call_soon_threadsafe(turn.close)
 
         begun.add_done_callback(over)
         return await asyncio.wrap_future(begun)
@@ -182,29 +190,38 @@ class _Turns:
     def __init__(self, pool: Pool) -> None:
         self._share = pool.share
         self._threads = asyncio.Semaphore(pool.bound)
+        self._fresh = asyncio.Semaphore(pool.fresh)
         self._of_agents: dict[Uid, asyncio.Semaphore] = {}
         self._users: Counter[Uid] = Counter()
 
-    async def take(self, agent: Uid) -> None:
-        """Returns when a thread of an agent's share is free, and keeps that for it."""
+    async def take(self, agent: Uid) -> ExitStack:
+        """Returns when a thread of an agent's share is free; the agent has it until that is closed.
+
+        The agent's own comes first: what it has too much waits for itself, in nobody's way.
+        """
         own = self._of_agents.setdefault(agent, asyncio.Semaphore(self._share))
         self._users[agent] += 1
-        try:
-            await own.acquire()
-            try:
-                await self._threads.acquire()
-            except BaseException:
-                own.release()
-                raise
-        except BaseException:
-            self._forget(agent)
-            raise
+        with ExitStack() as turn:
+            turn.callback(self._forget, agent)
+            for wanted in (own, self._threads):
+                await wanted.acquire()
+                turn.callback(wanted.release)
+            await self._fresh.acquire()
+            turn.callback(self._no_longer_fresh())
+            return turn.pop_all()
 
-    def give_back(self, agent: Uid) -> None:
-        """Lets the next one have a thread that an agent had."""
-        self._threads.release()
-        self._of_agents[agent].release()
-        self._forget(agent)
+    def _no_longer_fresh(self) -> Callable[[], None]:
+        """Lets the next one begin when what is given back is called, or time has passed."""
+        is_fresh = [True]
+
+        def over() -> None:
+            if is_fresh:
+                is_fresh.clear()
+                self._fresh.release()
+                later.cancel()
+
+        later = asyncio.get_running_loop().call_later(FRESH, over)
+        return over
 
     def _forget(self, agent: Uid) -> None:
         self._users[agent] -= 1

@@ -23,9 +23,14 @@ def routes(context: Context, mail: Mail) -> dict[str, Verb | Wait]:
             callers="agent",
             refusal=_HOOKS,
             largest=LARGEST_CALL,
+            needs="store",
         ),
         "denials": Verb(
-            wire.DenialsRequest, list[wire.DenialView], Denials(context).view, callers="both"
+            wire.DenialsRequest,
+            list[wire.DenialView],
+            Denials(context).view,
+            callers="both",
+            needs="store",
         ),
         "explain.tool": Verb(
             wire.ExplainToolRequest,
@@ -33,5 +38,6 @@ def routes(context: Context, mail: Mail) -> dict[str, Verb | Wait]:
             Explanations(context).tool,
             callers="both",
             largest=LARGEST_CALL,
+            needs="store",
         ),
     }
