@@ -17,7 +17,7 @@ import pytest
 from tests.support.ground import until
 from tests.support.serving import Served, served
 
-from windlass.api import client
+from windlass.api import client, server, shares
 from windlass.api.shares import MOST_BYTES, MOST_OF_ONE, MOST_WAITS
 from windlass.api.verbs import LARGEST, Caller, Verb, Wait
 from windlass.core import shapes
@@ -252,12 +252,41 @@ def test_what_an_agent_says_at_once_is_limited_and_of_a_request_that_is_over_not
     almost = json.dumps({"text": "x" * (LARGEST - 100)}).encode()
     for _ in range(3 * MOST_BYTES // LARGEST):
         assert doors.ask("a1", "thread", json.loads(almost)).startswith("agent_")
-    connections = [
+    for _ in range(MOST_BYTES // LARGEST):
         held.enter_context(doors.begin("a1", "hang", almost))
-        for _ in range(MOST_BYTES // LARGEST + 1)
-    ]
-    assert b"say more than" in refused(connections[-1])
+
+    def says_too_much() -> bool:
+        try:
+            doors.ask("a1", "read", {"text": "x" * 1000})
+        except Unavailable as error:
+            return "requests of yours under way say more than" in error.message
+        return False
+
+    until(says_too_much, what="the end of its share")
     assert doors.ask("a2", "thread", json.loads(almost)).startswith("agent_")
+
+
+def test_a_request_that_does_not_come_to_its_end_is_refused(
+    doors: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_ARRIVES_WITHIN", 0.01)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(doors.sockets["a1"]))
+        connection.sendall(b"POST /v1/hang HTTP/1.0\r\nContent-Length: 10\r\n\r\n{")
+        assert b"was not whole" in refused(connection)
+
+
+def test_agents_that_together_hold_every_connection_leave_the_person_enough(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "most_connections", lambda: 6)
+    with served(shop.verbs(), others=CREW, run=shop.pools.answer) as doors, ExitStack() as held:
+        for name in CREW[:6]:
+            held.enter_context(doors.begin(name, "wait"))
+        settled(shop, 6)
+        with pytest.raises(Unavailable, match="as many connections of agents as it takes"):
+            doors.ask(CREW[7], "agents", {})
+        assert doors.ask("person", "agents", {}) == ["ann"]
 
 
 def test_a_request_beyond_what_its_verb_takes_is_refused(doors: Served) -> None:

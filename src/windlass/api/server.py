@@ -212,14 +212,18 @@ class _Bounded(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or refuses it."""
         super().connection_made(transport)
-        own = max(len(self.connections) - 1, len(self.tasks))
-        if own >= MOST_OF_ONE or self._is_crowded():
-            transport.write(_full())
-            transport.close()
+        if max(len(self.connections) - 1, len(self.tasks)) >= MOST_OF_ONE:
+            self._refuse(transport, shares.too_many_requests())
+        elif self._is_crowded():
+            self._refuse(transport, shares.too_many_connections())
+
+    def _refuse(self, transport: asyncio.Transport, said: Unavailable) -> None:
+        transport.write(_unread(said))
+        transport.close()
 
 
-def _full() -> bytes:
-    said = shares.too_many_requests()
+def _unread(said: Unavailable) -> bytes:
+    """The answer to a request that was not looked at."""
     body = _encode({"kind": said.kind, "message": said.message, "hint": said.hint})
     return (
         b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"

@@ -76,6 +76,11 @@ def too_many_requests() -> Unavailable:
     return Unavailable(f"{MOST_OF_ONE} requests of yours are under way already", _HINT)
 
 
+def too_many_connections() -> Unavailable:
+    """What an agent is told when all agents together have as many connections as are theirs."""
+    return Unavailable("the daemon has as many connections of agents as it takes", "try again soon")
+
+
 def most_connections() -> int:
     """How many connections all agents have at once: the other half is the person's and ours."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
