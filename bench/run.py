@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import answers, box, crew, hooks, mail, notices  # noqa: E402 - found through the line above
+from bench import answers, box, crew, hooks, mail, notices, worst  # noqa: E402 - found through the line above
 from bench.crew import command  # noqa: E402 - as above
 from bench.table import Row, show, timed  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
@@ -68,6 +68,7 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "notices": notices.measure,
     "mail": lambda _: mail.measure(),
     "answers": answers.measure,
+    "worst": worst.measure,
     "crew": crew.measure,
 }
 """The crew is last: its hundred agents stay, and would slow everything that followed."""

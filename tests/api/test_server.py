@@ -14,8 +14,9 @@ import pytest
 from tests.support.ground import until
 
 from windlass.api import client, places
-from windlass.api.server import MOST_OF_ONE, Server
-from windlass.api.verbs import Caller, Verb, Wait
+from windlass.api.server import Server
+from windlass.api.shares import MOST_OF_ONE
+from windlass.api.verbs import Caller, Needs, Verb, Wait
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
@@ -65,9 +66,13 @@ class Serving:
         self._thread.join()
         self.loop.close()
 
-    async def _run(self, work: Callable[[], Any]) -> Any:
+    async def _run(self, _caller: Caller, _needs: Needs, work: Callable[[], bytes]) -> bytes:
         self.begun += 1
-        await self.gate.wait()
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
         return work()
 
     def _fail(self, _caller: Caller, _asked: Any) -> None:
@@ -139,7 +144,7 @@ def test_an_agent_with_too_many_connections_is_told_so_and_nobody_else_notices(
     for each in (path, other):
         serving.do(serving.server.listen(each, Caller(Uid(each.name))))
     held = [connected(path) for _ in range(MOST_OF_ONE)]
-    with pytest.raises(Unavailable, match=f"{MOST_OF_ONE} requests under way"):
+    with pytest.raises(Unavailable, match=f"{MOST_OF_ONE} requests of yours are under way"):
         client.ask("echo", {"text": "x" * 1_000_000}, path=str(path))
     assert client.ask("echo", {"text": "x"}) == {"agent": None, "text": "x"}
     assert answers(other)
@@ -149,17 +154,19 @@ def test_an_agent_with_too_many_connections_is_told_so_and_nobody_else_notices(
         connection.close()
 
 
-def test_requests_whose_callers_have_hung_up_still_count(serving: Serving, short: Path) -> None:
+def test_a_request_whose_caller_hung_up_before_it_began_is_never_begun(
+    serving: Serving, short: Path
+) -> None:
     path = short / "rt" / "a1"
     serving.do(serving.server.listen(path, Caller(Uid("a1"))))
     serving.loop.call_soon_threadsafe(serving.gate.clear)
-    for number in range(MOST_OF_ONE):
+    for number in range(2 * MOST_OF_ONE):  # none of them counts once its caller is gone
         with connected(path) as client:
             client.sendall(b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}')
             until(lambda number=number: serving.begun > number, what="the request")  # type: ignore[misc]
-    assert not answers(path)
+        until(lambda number=number: serving.given_up > number, what="its end")  # type: ignore[misc]
     serving.loop.call_soon_threadsafe(serving.gate.set)
-    until(lambda: answers(path), what="room")
+    assert answers(path)
 
 
 def test_a_verb_that_does_not_exist_is_not_found(serving: Serving) -> None:

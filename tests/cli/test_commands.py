@@ -415,7 +415,9 @@ def test_doctor_says_once_what_stands_in_the_way(
     found = {"ok": ok, "needed": [], "driver": "claude", "drivers": probes, "home": "/h"}
     lacking = {"name": "bubblewrap", "works": False, "detail": "no bubblewrap", "fix": "install it"}
     isolation = {"agents": LEVELS, "probes": [lacking]}
-    call = Told(doctor, doctor=lambda _: {**found, "isolation": isolation, "sockets": "/s"})
+    report = {**found, "isolation": isolation, "sockets": "/s"}
+    aside = {"kind": "merge", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
+    call = Told(doctor, doctor=lambda _: report, **{"set-aside": lambda _: [aside]})
     assert doctor.run(call) == code
     above, _, below = capsysbinary.readouterr().out.decode().partition("isolation")
     assert above.count("claude (default)") == 1
@@ -423,6 +425,7 @@ def test_doctor_says_once_what_stands_in_the_way(
     assert "claude" not in below
     assert below.count("no bubblewrap") == 1, "once, where it was tried"
     assert "no login\n           for a box, make a token\n" in below
+    assert "merge             the daemon died 3 times in it\n      wl kill fox\n" in below
 
 
 def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:
@@ -482,11 +485,13 @@ def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
 ) -> None:
     nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
     empty = {**nothing, "isolation": {"agents": [], "probes": []}}
-    call = Told(command, drivers=lambda _: [], doctor=lambda _: empty)
+    aside: dict[str, Any] = {"set-aside": lambda _: []}
+    call = Told(command, drivers=lambda _: [], doctor=lambda _: empty, **aside)
     command.run(call)
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
     command.run(call)
-    assert [request["driver"] for _, request in call.asked] == [None, "standin"]
+    told = [request["driver"] for verb, request in call.asked if verb != "set-aside"]
+    assert told == [None, "standin"]
 
 
 def test_a_script_is_a_file_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

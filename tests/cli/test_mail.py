@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from windlass.api import server
+from windlass.api import verbs
 from windlass.cli import call as calling
 from windlass.cli.call import Call
 from windlass.cli.commands import (
@@ -142,8 +142,8 @@ def test_options_stand_before_between_and_after_the_words(
         (["fox"], b"", "nothing to send"),
         (["fox", "-"], b"", "nothing to send"),
         (["fox", ""], b"x", "nothing to send"),
-        (["fox", "--file", "endless"], b"", "endless has more than 16 MiB"),
-        (["fox"], b"x" * (calling.LARGEST + 1), "stdin has more than 16 MiB"),
+        (["fox", "--file", "endless"], b"", "endless has more than 1 MiB"),
+        (["fox"], b"x" * (calling.LARGEST + 1), "stdin has more than 1 MiB"),
         (["fox", "--wait", "soon", "x"], b"", "'soon' is not a duration"),
         (["fox", "--expires", "", "x"], b"", "'' is not a duration"),
     ],
@@ -169,7 +169,7 @@ def test_what_cannot_be_sent_is_a_mistake_in_the_command(
 def test_as_much_text_is_read_as_the_daemon_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert calling.LARGEST == server._LARGEST  # noqa: SLF001 - a limit that both have
+    assert calling.LARGEST == verbs.LARGEST
     (tmp_path / "most").write_text("é" * texts.LONGEST)
     asked = sent("fox", "--file", str(tmp_path / "most"), monkeypatch=monkeypatch)
     assert len(asked["text"]) == texts.LONGEST

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import windlass
-from windlass.daemon.kernel.pools import POOLS, THREADS
+from windlass.daemon.kernel.pools import FRESH, POOLS, THREADS
 from windlass.store import connections
 
 SOURCE = Path(windlass.__file__).parent
@@ -22,8 +22,14 @@ def table(heading: str) -> list[list[str]]:
 
 
 def test_the_pools_are_those_that_the_daemon_declares() -> None:
-    declared = [[pool.name, str(pool.bound), pool.owner, pool.work] for pool in POOLS]
-    assert table("| pool | at most | owner | what it does |") == declared
+    declared = [
+        [p.name, str(p.bound), str(p.share or ""), str(p.fresh or ""), p.owner, p.work]
+        for p in POOLS
+    ]
+    assert (
+        table("| pool | at most | of one agent | begun lately | owner | what it does |") == declared
+    )
+    assert f"begun within the last {FRESH:.0f} seconds" in PAGE
 
 
 def test_the_other_threads_are_those_that_the_daemon_declares() -> None:

@@ -10,9 +10,10 @@ import pytest
 from tests.support.replies import ROUTES
 from tests.support.serving import Served, served
 
-from windlass.api.verbs import Caller, Verb, Wait
+from windlass.api.shares import MOST_BYTES
+from windlass.api.verbs import LARGEST, LARGEST_CALL, Caller, Verb, Wait
 from windlass.api.wire.hooks import HookInput
-from windlass.api.wire.request import Whole
+from windlass.api.wire.request import Numbers, Whole, Words
 from windlass.core.errors import Denied, UserError
 from windlass.daemon.kernel.requests import IntentVerb
 
@@ -67,6 +68,7 @@ CALLERS = {
     "roles": "both",
     "resume": "both",
     "send": "both",
+    "set-aside": "person",
     "spawn": "both",
     "status": "both",
     "taken": "person",
@@ -105,6 +107,7 @@ SAID = {
     "repo.add": ("agents do not add repositories", ASK),
     "repo.remove": ("agents do not remove repositories", ASK),
     "repos": ("agents do not list repositories", ASK),
+    "set-aside": KEPT,
     "taken": ("notices are for the person", "agents do not take them"),
     "trash": KEPT,
     "trash.empty": ("agents do not empty the trash", ASK),
@@ -220,6 +223,42 @@ NUMBERS = [
 def test_every_whole_number_of_a_request_is_one_that_the_store_can_hold() -> None:
     assert ("log", "after", Whole) in NUMBERS
     assert [number for number in NUMBERS if number[2] != Whole] == []
+
+
+def lists(kind: Any) -> Iterator[Any]:
+    """Every type of lists in a type, as far as it says more than that it is one."""
+    if get_origin(kind) is list or (
+        get_origin(kind) is Annotated and get_origin(get_args(kind)[0]) is list
+    ):
+        yield kind
+        return
+    for part in get_args(kind):
+        yield from lists(part)
+
+
+LISTS = [
+    (name, field, kind)
+    for name, verb in ROUTES.items()
+    for field, hint in get_type_hints(verb.request, include_extras=True).items()
+    for kind in lists(hint)
+]
+
+
+def test_every_list_of_a_request_has_an_end() -> None:
+    assert ("receipts", "messages", Words) in LISTS
+    assert [listed for listed in LISTS if listed[2] not in (Words, Numbers)] == []
+
+
+@pytest.mark.parametrize("messages", [["m"] * 1001, ["m" * 1025]])
+def test_more_ids_than_anybody_names_are_refused(messages: list[str]) -> None:
+    with served(ROUTES) as real, pytest.raises(UserError, match=r"malformed request.*messages"):
+        real.ask("agent", "receipts", {"messages": messages, "timeout": 60})
+
+
+def test_hooks_may_tell_of_larger_calls_than_anybody_else_says() -> None:
+    larger = {name for name, verb in ROUTES.items() if verb.largest != LARGEST}
+    assert larger == {"decide", "explain.tool", "primary"}
+    assert max(verb.largest for verb in ROUTES.values()) == LARGEST_CALL <= MOST_BYTES
 
 
 @pytest.mark.parametrize("number", [10**30, 1 << 63, -1, -(10**30)])

@@ -1,7 +1,9 @@
 """The server: every verb as `POST /v1/<verb>`, and the event stream. Knows no service by name.
 
 Who is asking is decided by the socket that a request came in on, never by what it says; whether
-they may call a verb is decided here, by what its route declares, before the request is read.
+they may call a verb is decided here, by what its route declares, before the request is read. So is
+how much they may have under way (`shares`). What is large is read and written in the thread of its
+request; who hangs up before that has begun has never asked.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ import asyncio
 import json
 import logging
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__, disk_room
+from windlass.api import shares
 from windlass.api.identity import IDENTITY
-from windlass.api.verbs import Caller, Verb, Wait, refuse_stranger
+from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
+from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.core import shapes
 from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
 
@@ -34,14 +40,16 @@ log = logging.getLogger(__name__)
 
 _STATUS = {"usage": 400, "config": 409, "denied": 403, "not_found": 404, "conflict": 409}
 _KEEP_ALIVE = 15.0
-_LARGEST = 16 << 20
-MOST_OF_ONE = 64
-"""So many connections, and requests under way, one agent has at once: none shall exhaust us."""
+_READ_AT_ONCE = 64 << 10
+"""Bytes of a request that are read on the event loop: a tenth of a millisecond or so."""
+_ARRIVES_WITHIN = 30.0
+"""Seconds that a request may take to come in: who says it slowly holds what others need."""
 
 
 Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
 """Refuses before it gives the stream: afterwards an error can only break it off."""
-Runner = Callable[[Callable[[], Any]], Awaitable[Any]]
+Runner = Callable[[Caller, Needs, Callable[[], bytes]], Coroutine[Any, Any, bytes]]
+"""Does something for a caller in a thread; cancelled before it has begun, it never does."""
 
 
 class Server:
@@ -56,6 +64,8 @@ class Server:
         self._run = run
         self._waiting: set[asyncio.Future[Any]] = set()
         self._states: weakref.WeakSet[ServerState] = weakref.WeakSet()
+        self._of_agents: weakref.WeakSet[ServerState] = weakref.WeakSet()
+        self._most_connections = shares.most_connections()
         self._open: dict[Path, asyncio.AbstractServer] = {}
         self._app = Starlette(
             routes=[
@@ -74,9 +84,12 @@ class Server:
         )
         config.load()
         loop = asyncio.get_running_loop()
-        protocol = H11Protocol if caller.agent is None else _Bounded
         state = ServerState()
         self._states.add(state)
+        protocol: Callable[..., H11Protocol] = H11Protocol
+        if caller.agent is not None:
+            self._of_agents.add(state)
+            protocol = partial(_Bounded, self._is_crowded)
         listening = await loop.create_unix_server(
             lambda: protocol(config=config, server_state=state, app_state={}),
             path=str(path),
@@ -111,32 +124,64 @@ class Server:
         if theirs is not None and theirs != IDENTITY:
             return _json({"version": __version__, "schema": self._schema}, status=426)
         caller: Caller = request.scope["windlass.caller"]
+        share: Share = request.scope["windlass.share"]
         try:
             verb = self._verbs.get(request.path_params["verb"])
             if verb is None:
                 raise NotFound(f"no verb {request.path_params['verb']!r}", "see `wl help --all`")
             refuse_stranger(verb, caller)
-            asked = _decode(await _body(request), verb.request)
-            if isinstance(verb, Wait):
-                return _json(await self._awaited(request, verb.answer(caller, asked)))
-            return _json(await self._run(lambda: verb.answer(caller, asked)))
+            with share.request() as said:
+                body = await _body(request, said, verb.largest)
+                if isinstance(verb, Verb):
+                    answering = self._run(caller, verb.needs, _answering(verb, caller, body))
+                    return _reply(await self._while_there(request, answering))
+                asked = await self._read(verb, caller, body)
+                with share.waiting():
+                    answer = _encoded(verb.answer(caller, asked))
+                    return _reply(await self._while_there(request, answer, self._waiting))
         except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
             return _refusal(request, error)
 
-    async def _awaited(self, request: Request, answer: Awaitable[Any]) -> Any:
-        """Awaits an answer as long as there is somebody to have it, and we are there to give it."""
+    async def _read(self, verb: Wait, caller: Caller, body: bytes) -> Any:
+        """What is asked; in a thread where that takes long."""
+        if len(body) <= _READ_AT_ONCE:
+            return _decode(body, verb.request)
+        asked: list[Any] = []
+
+        def read() -> bytes:
+            asked.append(_decode(body, verb.request))
+            return b""
+
+        await self._run(caller, "store", read)
+        return asked[0]
+
+    async def _while_there(
+        self,
+        request: Request,
+        answer: Coroutine[Any, Any, bytes],
+        ended_by_us: set[asyncio.Future[Any]] | None = None,
+    ) -> bytes:
+        """Awaits an answer as long as there is somebody to have it.
+
+        Those among the last are given up when we stop.
+        """
         coming = asyncio.ensure_future(answer)
         gone = asyncio.ensure_future(_hung_up(request))
-        self._waiting.add(coming)
+        ours = set() if ended_by_us is None else ended_by_us
+        ours.add(coming)
         try:
             await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
             if coming.cancelled():
                 raise Unavailable("the daemon stops", "ask the next one")
-            return coming.result() if coming.done() else None
+            return coming.result() if coming.done() else b"null"
         finally:
-            self._waiting.discard(coming)
+            ours.discard(coming)
             coming.cancel()
             gone.cancel()
+
+    def _is_crowded(self) -> bool:
+        """Whether the agents together have as many connections as are theirs."""
+        return sum(len(state.connections) for state in self._of_agents) > self._most_connections
 
     async def _events(self, request: Request) -> Response:
         caller: Caller = request.scope["windlass.caller"]
@@ -144,31 +189,41 @@ class Server:
         resumed = request.headers.get("last-event-id")
         if resumed is not None:
             asked["after"] = resumed
+        share: Share = request.scope["windlass.share"]
         try:
-            feed = await self._feed(caller, asked)
+            with ExitStack() as counted:
+                counted.enter_context(share.waiting())
+                feed = await self._feed(caller, asked)
+                return _Stream(feed, counted.pop_all())
         except Exception as error:  # noqa: BLE001 - as above
             return _refusal(request, error)
-        return StreamingResponse(_framed(feed), media_type="text/event-stream")
 
 
 class _Bounded(H11Protocol):
     """A connection of an agent; one too many is told so and closed, unread.
 
-    Requests count as well as connections: who hangs up leaves its request to be done.
+    Requests count as well as connections: one may be left behind by who hung up.
     """
+
+    def __init__(self, is_crowded: Callable[[], bool], **given: Any) -> None:
+        super().__init__(**given)
+        self._is_crowded = is_crowded
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or refuses it."""
         super().connection_made(transport)
-        if len(self.connections) > MOST_OF_ONE or len(self.tasks) >= MOST_OF_ONE:
-            transport.write(_full())
-            transport.close()
+        if max(len(self.connections) - 1, len(self.tasks)) >= MOST_OF_ONE:
+            self._refuse(transport, shares.too_many_requests())
+        elif self._is_crowded():
+            self._refuse(transport, shares.too_many_connections())
+
+    def _refuse(self, transport: asyncio.Transport, said: Unavailable) -> None:
+        transport.write(_unread(said))
+        transport.close()
 
 
-def _full() -> bytes:
-    said = Unavailable(
-        f"this agent has {MOST_OF_ONE} requests under way already", "wait for some of them to end"
-    )
+def _unread(said: Unavailable) -> bytes:
+    """The answer to a request that was not looked at."""
     body = _encode({"kind": said.kind, "message": said.message, "hint": said.hint})
     return (
         b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
@@ -177,15 +232,29 @@ def _full() -> bytes:
 
 
 class _As:
-    """Marks every request with the identity of its socket."""
+    """Marks every request with the identity of its socket, and with that one's share."""
 
     def __init__(self, app: ASGIApp, caller: Caller) -> None:
         self._app = app
         self._caller = caller
+        self._share = Share(bounded=caller.agent is not None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["windlass.caller"] = self._caller
+        scope["windlass.share"] = self._share
         await self._app(scope, receive, send)
+
+
+class _Stream(StreamingResponse):
+    """A stream of events, counted as somebody who waits until it is over."""
+
+    def __init__(self, feed: AsyncIterator[dict[str, Any]], counted: ExitStack) -> None:
+        super().__init__(_framed(feed), media_type="text/event-stream")
+        self._counted = counted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._counted:
+            await super().__call__(scope, receive, send)
 
 
 async def _hung_up(request: Request) -> None:
@@ -214,15 +283,35 @@ async def _framed(feed: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
         coming.cancel()
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, said: SaidSoFar, largest: int) -> bytes:
     """The whole request; one that nobody would type is cut off before it fills the memory."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > _LARGEST:
-            raise UserError(f"the request is larger than {_LARGEST >> 20} MiB", "say less at once")
-        parts.append(part)
+    parts = []
+    try:
+        async with asyncio.timeout(_ARRIVES_WITHIN):
+            async for part in request.stream():
+                if said.size + len(part) > largest:
+                    raise UserError(
+                        f"the request is larger than {largest >> 20} MiB", "say less at once"
+                    )
+                said.add(len(part))
+                parts.append(part)
+    except TimeoutError:
+        raise Unavailable(
+            f"the request was not whole after {_ARRIVES_WITHIN:.0f} s", "say it again, faster"
+        ) from None
     return b"".join(parts)
+
+
+def _answering(verb: Verb, caller: Caller, body: bytes) -> Callable[[], bytes]:
+    """What is left to be done for a request; what is short is read now, and refused sooner."""
+    if len(body) > _READ_AT_ONCE:
+        return lambda: _encode(verb.answer(caller, _decode(body, verb.request)))
+    asked = _decode(body, verb.request)
+    return lambda: _encode(verb.answer(caller, asked))
+
+
+async def _encoded(answer: Awaitable[Any]) -> bytes:
+    return _encode(await answer)
 
 
 def _decode(body: bytes, kind: Any) -> Any:
@@ -241,7 +330,11 @@ def _encode(value: Any) -> bytes:
 
 
 def _json(value: Any, *, status: int = 200) -> Response:
-    return Response(_encode(value), status_code=status, media_type="application/json")
+    return _reply(_encode(value), status=status)
+
+
+def _reply(body: bytes, *, status: int = 200) -> Response:
+    return Response(body, status_code=status, media_type="application/json")
 
 
 def _explained(verb: str, error: Exception) -> WindlassError:

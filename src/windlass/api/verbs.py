@@ -12,6 +12,12 @@ from windlass.core.errors import Denied
 from windlass.core.ids import Uid
 
 Callers = Literal["person", "agent", "both"]
+Needs = Literal["programs", "store"]
+"""What answering takes: a git or a tmux that is waited for, or the interpreter and the store."""
+LARGEST = 1 << 20
+"""The bytes of most requests, at most: the longest message is a tenth of it."""
+LARGEST_CALL = 2 << 20
+"""The bytes of what an agent CLI tells a hook, at most: of a larger call the hook decides alone."""
 
 
 class Caller(NamedTuple):
@@ -46,6 +52,8 @@ class Verb(NamedTuple):
     answer: Callable[[Caller, Any], Any]
     callers: Callers = "person"
     refusal: Refusal = Refusal()
+    largest: int = LARGEST
+    needs: Needs = "programs"
 
 
 class Wait(NamedTuple):
@@ -56,6 +64,7 @@ class Wait(NamedTuple):
     answer: Callable[[Caller, Any], Awaitable[Any]]
     callers: Callers = "person"
     refusal: Refusal = Refusal()
+    largest: int = LARGEST
 
 
 def refuse_stranger(verb: Verb | Wait, caller: Caller) -> None:

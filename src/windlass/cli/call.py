@@ -84,7 +84,7 @@ class Call:
             raise UserError("nothing was done", "answer y, or add --force")
 
 
-_MEBIBYTES = 16
+_MEBIBYTES = 1
 LARGEST = _MEBIBYTES << 20
 """Bytes of text that are read: as much as the daemon takes. A device may have no end."""
 

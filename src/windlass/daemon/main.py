@@ -52,11 +52,17 @@ from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 from windlass.sessions.watch import Watcher
 from windlass.store import rows
+from windlass.store.rows import Intent
 from windlass.store.store import Store
 
 log = logging.getLogger("windlass")
 
 _BETWEEN_LOOKS = 0.03
+_LONGEST_TURN = 0.001
+"""Seconds that a thread has the interpreter while others want it; a fifth of what is usual, because
+the event loop and every read of the store wait for those that compute."""
+_SUSPECT = 2
+"""Daemons that died in an intent before it is thought to be the reason."""
 
 
 class Daemon:
@@ -77,7 +83,7 @@ class Daemon:
         self._services.reports.open()
         self._events = EventStream(context, loop)
         table = routes(self._services)
-        self._server = Server(table, self._events, schema=SCHEMA, run=self._in_thread)
+        self._server = Server(table, self._events, schema=SCHEMA, run=context.pools.answer)
         self._wakes: dict[Uid, socket.socket] = {}
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -132,6 +138,7 @@ class Daemon:
         self._services.delivery.close()
         self._services.reports.close()
         self._context.pools.close()
+        self._services.intents.close()
         self._leave_no_empty_server()  # on the loop, which has nothing else to do any more
 
     def _stop_without_lock(self) -> None:
@@ -213,14 +220,25 @@ class Daemon:
         await self._context.pools.run("look", self._watcher.look_at_all)
 
     async def _go_on(self) -> None:
-        """Completes or takes back what an earlier daemon began."""
+        """Completes or takes back what an earlier daemon began.
+
+        What two daemons died in comes last, and one after the other: the next death is then of one
+        of them, and not of those that happened to be under way beside it.
+        """
         left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
         for intent in left:
-            log.info("going on with %s %s after step %d", intent.kind, intent.id, intent.step)
-            self._begin(self._in_thread(partial(self._services.intents.resume, intent)))
+            if intent.tries < _SUSPECT:
+                self._begin(self._resume(intent))
+        for intent in left:
+            if intent.tries >= _SUSPECT:
+                await self._resume(intent)
+
+    async def _resume(self, intent: Intent) -> None:
+        log.info("going on with %s %s after step %d", intent.kind, intent.id, intent.step)
+        await self._in_thread(partial(self._services.intents.resume, intent))
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return await self._context.pools.run("verb", work)
+        return await self._context.pools.run("resume", work)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)
@@ -263,6 +281,7 @@ def run() -> int:
 
 
 async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
+    sys.setswitchinterval(_LONGEST_TURN)
     loop = asyncio.get_running_loop()
     failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
     store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)

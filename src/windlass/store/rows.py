@@ -53,6 +53,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """Something we set out to do, how far we are, and how it ended.
 
     `done` names the steps that are done so far, `version` is that of the operation they belong to.
+    One that is set aside is finished by nobody: `tries` says how many daemons died of it.
     """
 
     id: str
@@ -61,7 +62,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     caller: Uid | None
     data: dict[str, Any]
     step: int
-    status: Literal["open", "done", "failed"]
+    status: Literal["open", "done", "failed", "set aside"]
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     undone_by: str | None = None
@@ -69,6 +70,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float
     done: tuple[str, ...] = ()
     version: int = 1
+    tries: int = 0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,6 +263,13 @@ def open_intents(connection: sa.Connection) -> list[Intent]:
     return records.every(Intent, connection, query)
 
 
+def set_aside(connection: sa.Connection) -> list[Intent]:
+    """What was begun and is finished by nobody any more, oldest first."""
+    c = t.intents.c
+    query = sa.select(t.intents).where(c.status == "set aside").order_by(c.created_at)
+    return records.every(Intent, connection, query)
+
+
 def undoable(
     connection: sa.Connection, *, repo: RepoId, kinds: Iterable[str], caller: Uid | None
 ) -> list[Intent]:
@@ -294,6 +303,13 @@ def count_events(connection: sa.Connection, *, agent: Uid, kind: str, since: flo
     query = sa.select(sa.func.count()).select_from(newest)
     query = query.where(newest.c.kind == kind, newest.c.at > since)
     return int(connection.execute(query).scalar() or 0)
+
+
+def forget_tries(writing: Writing, keys: Iterable[str]) -> None:
+    """Has the last try of each of these intents not count, if it goes on."""
+    c = t.intents.c
+    condition = c.id.in_(list(keys)) & (c.status == "open") & (c.tries > 0)
+    writing.connection.execute(sa.update(t.intents).where(condition).values(tries=c.tries - 1))
 
 
 def events(

@@ -208,8 +208,10 @@ intents = sa.Table(
     sa.Column("updated_at", sa.Float, nullable=False),
     sa.Column("done", sa.JSON, nullable=False, server_default="[]"),
     sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("tries", sa.Integer, nullable=False, server_default="0"),
 )
 """How far an intent is: `done` names its steps so far, `step` counts them. `version` is that of the
 operation that it was begun with. An open one with an `error` is being taken back because of that:
-then `done` names the steps that were begun and are not undone yet."""
+then `done` names the steps that were begun and are not undone yet. `tries` counts the daemons that
+set to work on it and did not end in good order."""
 sa.Index("intents_by_status_and_age", intents.c.status, intents.c.updated_at)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.support.ground import until
 
-from windlass.daemon.kernel.keyed_locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks, StillHeld
 
 
 def test_many_threads_never_hold_the_same_key_at_once_and_leave_nothing_behind() -> None:
@@ -59,6 +59,26 @@ def test_who_tries_is_told_whether_it_holds_the_key() -> None:
     thread.join()
     assert answers == [False, False, True]
     assert len(locks) == 0
+
+
+def test_who_does_not_wait_for_ever_is_told_which_key_is_held_and_holds_none() -> None:
+    locks, refused = KeyedLocks(), []
+
+    def other() -> None:
+        try:
+            with locks.holding(["a", "b", "c"], within=0.01):
+                raise AssertionError
+        except StillHeld as held:
+            refused.append(held.key)
+
+    with locks.holding(["b"]):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert refused == ["b"]
+        assert len(locks) == 1
+    with locks.holding(["a", "b", "c"], within=0.01):
+        assert len(locks) == 3
 
 
 def test_a_key_that_somebody_waits_for_is_not_forgotten() -> None:

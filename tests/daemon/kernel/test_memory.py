@@ -29,6 +29,7 @@ EMPTIED_ELSEWHERE = {
     "mail/delivery.py _busy": "of mail that is watched",
     "spend/limit_pauses.py _under_way": "of pauses under way",
     "launch/commit_fetcher.py _under_way": "of fetches under way",
+    "kernel/pools.py _of_agents": "of requests under way",
 }
 
 

@@ -68,7 +68,7 @@ def test_a_daemon_at_work_has_no_thread_but_the_declared_ones(
         places.settle()
         kinds = asyncio.run(_kinds_at_work(context, others))
     assert kinds <= {*BOUNDS, *(thread.name for thread in THREADS)}
-    assert kinds >= {"MainThread", "writer", "verb", "wait", "timer", "notify"}
+    assert kinds >= {"MainThread", "writer", "person", "resume", "wait", "timer", "notify"}
 
 
 async def _kinds_at_work(context: Context, others: set[threading.Thread]) -> set[str]:
@@ -81,14 +81,14 @@ async def _kinds_at_work(context: Context, others: set[threading.Thread]) -> set
     shop = str(context.folders.home / "shop")
     run = context.pools.run
     listen = {"cwd": shop, "route": "listen", "listener": "a", "timeout": 0.1}
-    await run("verb", client.ask, "notify", {"cwd": shop, "text": "done"})
-    await run("verb", client.ask, "listen", listen)
+    await run("person", client.ask, "notify", {"cwd": shop, "text": "done"})
+    await run("person", client.ask, "listen", listen)
 
     def kinds() -> set[str]:
         ours = set(threading.enumerate()) - others
         return {re.sub(r"[-_]\d+$", "", thread.name) for thread in ours}
 
-    await run("verb", lambda: until(lambda: "timer" in kinds(), what="the first timer"))
+    await run("person", lambda: until(lambda: "timer" in kinds(), what="the first timer"))
     found = kinds()
     assert len(daemon.timers()) <= BOUNDS["timer"]
     with pytest.raises(AssertionError, match=r"give it to one of kernel\.pools"):
@@ -134,3 +134,9 @@ def test_what_fails_in_a_pool_while_nobody_waits_is_logged(
     pools.begin("fetch", work)
     pools.join()
     assert "a clone is broken" in caplog.text
+
+
+def test_one_agent_alone_never_takes_what_all_agents_may_begin_at_once() -> None:
+    shared = [pool for pool in POOLS if pool.share]
+    assert {pool.name for pool in shared} == {"agent", "agent_store", "agent_wait"}
+    assert all(pool.share < pool.fresh <= pool.bound for pool in shared)

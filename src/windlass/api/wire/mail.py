@@ -6,7 +6,15 @@ from typing import Annotated, Literal, NotRequired, TypeAlias, TypedDict
 
 import msgspec
 
-from windlass.api.wire.request import AgentRequest, AnyRequest, Text, Whole, Word, Words
+from windlass.api.wire.request import (
+    AgentRequest,
+    AnyRequest,
+    Numbers,
+    Text,
+    Whole,
+    Word,
+    Words,
+)
 
 Recipients: TypeAlias = Annotated[str, msgspec.Meta(max_length=50_000)]
 """Names with commas between them: a thousand of the longest."""
@@ -64,7 +72,7 @@ class MessagesRequest(AnyRequest):
 class ReceiptsRequest(AnyRequest):
     """Waits until messages are queued no more, or so many seconds."""
 
-    messages: list[str]
+    messages: Words
     timeout: float
 
 
@@ -101,7 +109,7 @@ class ListenRequest(AnyRequest):
 class TakenRequest(AnyRequest):
     """Says that a waiter has what it was given."""
 
-    numbers: list[Whole]
+    numbers: Numbers
     listener: Word
     route: Literal["listen", "rewake"]
 

@@ -20,8 +20,11 @@ File: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000_000)]
 """What stands in a file, such as a script."""
 Patterns: TypeAlias = Annotated[list[Word], msgspec.Meta(max_length=200)]
 """What somebody may use, or may not."""
-Words: TypeAlias = Annotated[list[Word], msgspec.Meta(max_length=1_000)]
-"""Several names or ids."""
+_MOST = 1000
+Words: TypeAlias = Annotated[list[Word], msgspec.Meta(max_length=_MOST)]
+"""Every list of names or ids in a request: each costs a look at the store."""
+Numbers: TypeAlias = Annotated[list[Whole], msgspec.Meta(max_length=_MOST)]
+"""Every list of whole numbers in a request."""
 
 
 class AnyRequest(TypedDict):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.request import AnyRequest, Words
 
 
 class TrashRequest(AnyRequest):
     """Names trash entries."""
 
-    entries: NotRequired[list[str]]
+    entries: NotRequired[Words]
     older_than: NotRequired[float | None]
     name: NotRequired[str | None]
 

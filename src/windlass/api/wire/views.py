@@ -211,6 +211,20 @@ class WorkView(AgentView):
     error: str | None
 
 
+class SetAsideView(TypedDict):
+    """What was begun and is finished by nobody: whom it is about, how far it is, and what helps."""
+
+    id: str
+    kind: str
+    repo: str
+    agents: list[str]
+    done: list[str]
+    tries: int
+    created_at: float
+    why: str
+    fix: str
+
+
 class StatusReply(TypedDict):
     """The work of one agent or of the crew."""
 

@@ -26,7 +26,8 @@ def run(call: Call) -> int:
     if call.args.matrix:
         return _matrix(call)
     report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
-    call.data(report)
+    unfinished = _unfinished(call)
+    call.data({**report, "set_aside": unfinished})
     for probe in report["needed"]:
         _print(call, probe)
     call.say(call.paint("agent CLIs", "bold"))
@@ -40,8 +41,20 @@ def run(call: Call) -> int:
         _level(call, agent, missing)
     for probe in isolation["probes"]:
         _print(call, probe)
+    if unfinished:
+        call.say(call.paint("set aside", "bold"))
+    for intent in unfinished:
+        _print(call, {**intent, "name": intent["kind"], "works": False, "detail": intent["why"]})
     call.say(f"state in {report['home']}, sockets in {report['sockets']}")
     return 0 if report["ok"] else 3
+
+
+def _unfinished(call: Call) -> list[dict[str, Any]]:
+    """What no daemon survived; agents are not told of it."""
+    if os.environ.get("WINDLASS_SOCKET"):
+        return []
+    unfinished: list[dict[str, Any]] = call.ask("set-aside")
+    return unfinished
 
 
 _LEVELS = {

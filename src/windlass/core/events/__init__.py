@@ -53,6 +53,7 @@ from windlass.core.events.intents import (
     IntentDone,
     IntentFailed,
     IntentOpen,
+    IntentSetAside,
     IntentUndoFailed,
 )
 from windlass.core.events.mail import (
@@ -134,6 +135,7 @@ __all__ = [
     "IntentDone",
     "IntentFailed",
     "IntentOpen",
+    "IntentSetAside",
     "IntentUndoFailed",
     "LineSkipped",
     "Logged",

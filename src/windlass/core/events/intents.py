@@ -1,4 +1,4 @@
-"""Events of what Windlass sets out to do: begun, done, failed."""
+"""Events of what Windlass sets out to do: begun, done, failed, set aside."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ class IntentFailed(EventData, kind="intent.failed"):
 
     intent: str
     what: str
+    error: dict[str, Any] | None
+
+
+class IntentSetAside(EventData, kind="intent.set_aside"):
+    """The daemon died in something so often that it is tried no more; it is left as it is."""
+
+    intent: str
+    what: str
+    tries: int
     error: dict[str, Any] | None
 
 

@@ -62,7 +62,7 @@ class Endings:
 
     def operation(self) -> Operation:
         """The operation behind `kill` and `nuke`."""
-        return Operation("end", self.steps(), uids_of, self.result, stops=uids_of)
+        return Operation("end", self.steps(), uids_of, self.result, stops=uids_of, ends=True)
 
     def begin(self, caller: Caller, request: EndRequest) -> IntentDraft:
         """Finds who is meant, and refuses what the caller may not end."""

@@ -23,6 +23,7 @@ from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import (
+    PATIENCE,
     IntentDraft,
     Intents,
     Operation,
@@ -112,7 +113,9 @@ class PauseResume:
         agent = endings.still_live(self._context, uid)
         root = repos.by_id(self._context, agent.repo).root
         request: AgentRequest = {"agent": agent.id, "cwd": root}
-        intents.perform("resume", key, lambda: self.begin("resume", Caller(by), request))
+        intents.perform(
+            "resume", key, lambda: self.begin("resume", Caller(by), request), patience=PATIENCE
+        )
 
     def _pause(self, work: RunningIntent) -> None:
         agent = self._live(work)

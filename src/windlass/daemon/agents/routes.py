@@ -56,7 +56,13 @@ def routes(
         "merge-check": Verb(
             wire.MergeRequest, wire.MergeCheckReply, merges.preview, callers="both"
         ),
-        "note": Verb(wire.NoteRequest, wire.NoteReply, does("note", notes.begin), callers="both"),
+        "note": Verb(
+            wire.NoteRequest,
+            wire.NoteReply,
+            does("note", notes.begin),
+            callers="both",
+            needs="store",
+        ),
         "pause": Verb(
             AgentRequest,
             wire.SessionReply,
@@ -68,6 +74,7 @@ def routes(
             wire.ReassignReply,
             does("reassign", reassignments.begin),
             callers="both",
+            needs="store",
         ),
         "resume": Verb(
             wire.ResumeRequest,

@@ -22,7 +22,7 @@ from windlass.daemon.agents.reassign import reassign
 from windlass.daemon.agents.restore import LostAgent, Restores, drop_dead_parent, mark_undone
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent
+from windlass.daemon.kernel.intents import PATIENCE, IntentDraft, Intents, Operation, RunningIntent
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.requests import own_key
 from windlass.git import trash
@@ -70,7 +70,7 @@ class Undos:
                 repo.id, scope.caller_uid, lambda w: self._take_back(w, last, key, kept, taken)
             )
 
-        return cast("RestoreReply", intents.perform("restore", key, begin))
+        return cast("RestoreReply", intents.perform("restore", key, begin, patience=PATIENCE))
 
     def _take_back(
         self,

@@ -7,7 +7,7 @@ so a daemon that dies meanwhile is followed by one that goes on undoing. What is
 is recorded is finished in that transaction. The key of an intent is its client's, so a request sent
 again after a crash finds its own outcome. Where the store cannot take a record, or a full disk does
 not let a step be taken back, the intent goes on as soon as it can, and nothing else is begun with
-its agents until then.
+its agents until then. One that no daemon survives is set aside (`set_aside`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,19 @@ import sqlalchemy as sa
 from windlass import disk_room
 from windlass.core import errors
 from windlass.core.errors import Conflict, Internal, Unavailable, WindlassError
-from windlass.core.events import IntentDone, IntentFailed, IntentOpen, IntentUndoFailed
+from windlass.core.events import (
+    IntentDone,
+    IntentFailed,
+    IntentOpen,
+    IntentSetAside,
+    IntentUndoFailed,
+)
 from windlass.core.ids import RepoId, Uid
-from windlass.daemon.kernel import intent_upgrades
+from windlass.daemon.kernel import intent_upgrades, set_aside
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import GivenUp, Progress, Upgrade
+from windlass.daemon.kernel.keyed_locks import StillHeld
+from windlass.daemon.kernel.unrecorded import Unrecorded, what_follows
 from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
@@ -40,6 +48,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _STOPS = "stops"
 """The agents whose sessions an intent ends or starts anew, in its data."""
+PATIENCE = 60.0
+"""Seconds that somebody who waits for an answer waits for what else is done with an agent."""
 
 
 class RunningIntent:
@@ -78,6 +88,10 @@ class RunningIntent:
         dies before the record has told nothing, and the next one, which does it again, tells once.
         """
         self._next_changes.append(change)
+
+    def count_try(self) -> None:
+        """Records that it is tried once more, before that is."""
+        self._put(tries=self.intent.tries + 1)
 
     def advance(self, step: str) -> None:
         """Records that a step is done."""
@@ -141,7 +155,8 @@ class Operation(NamedTuple):
     `upgrades` has the rule from the version before. Steps may be added and reordered without that.
     `counted` names the steps as the releases had them that only counted them, where that differs.
     Of the agents that it `stops` no session fails by itself meanwhile: their intents say so in
-    their data, for whoever sees one end.
+    their data, for whoever sees one end. What only `ends` its agents is begun whatever else was set
+    aside of them.
     """
 
     kind: str
@@ -152,6 +167,7 @@ class Operation(NamedTuple):
     upgrades: Mapping[int, Upgrade] = MappingProxyType({})
     counted: tuple[str, ...] = ()
     stops: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
+    ends: bool = False
 
     def progress(self, intent: Intent) -> Progress:
         """Returns how far an intent is; raises where this release cannot know, or gives it up."""
@@ -209,6 +225,7 @@ def set_out(writing: Writing, operation: Operation, key: str, begin: IntentDraft
         created_at=writing.now,
         updated_at=writing.now,
         version=operation.version,
+        tries=1,
     )
     rows.add_intent(writing, intent)
     writing.emit(IntentOpen(intent=key, what=operation.kind), repo=begin.repo)
@@ -233,21 +250,35 @@ class Intents:
         self._operations: dict[str, Operation] = {}
         self.add(operations)
         self._running: dict[str, Future[dict[str, Any]]] = {}
-        self._unrecorded: dict[str, _Unrecorded] = {}
-        """Intents of which something happened that the store did not take."""
+        self._unrecorded = Unrecorded()
+        self._tried: set[str] = set()
+        """Open intents whose try by this daemon is recorded."""
         self._guard = threading.Lock()
 
     def add(self, operations: Iterable[Operation]) -> None:
         """Makes more operations known: those of services that themselves perform intents."""
         self._operations |= {operation.kind: operation for operation in operations}
 
+    def close(self) -> None:
+        """Has tries not count that end with this daemon: it did not die of them."""
+        with self._guard:
+            under_way = list(self._tried)
+        if under_way:
+            self._context.store.write(partial(rows.forget_tries, keys=under_way))
+
     def perform(
-        self, kind: str, key: str | None, begin: Callable[[], IntentDraft]
+        self,
+        kind: str,
+        key: str | None,
+        begin: Callable[[], IntentDraft],
+        *,
+        patience: float | None = None,
     ) -> dict[str, Any]:
         """Does it, or waits for whoever does, or returns how it ended.
 
         `begin` is asked only where nothing was begun under the key: what it checks may well be
-        different after the fact.
+        different after the fact. What was not begun within the seconds of `patience`, because
+        something else is done with its agents, has failed; None waits for ever.
         """
         key = key or str(uuid.uuid4())
         with self._guard:
@@ -257,7 +288,7 @@ class Intents:
         if under_way is not None:
             return under_way.result()
         try:
-            result = self._outcome(kind, key, begin)
+            result = self._outcome(kind, key, begin, patience)
         except BaseException as error:
             mine.set_exception(error)
             mine.exception()  # nobody may be waiting
@@ -288,7 +319,7 @@ class Intents:
         That is tried with a record that changes nothing: the steps would be done once more each
         time, and a project's own command may be among them.
         """
-        for key in list(self._unrecorded):
+        for key in self._unrecorded.keys():  # noqa: SIM118 - no mapping
             try:
                 intent = self._context.store.write(partial(_touched, key))
             except Exception as error:  # noqa: BLE001 - told when it was asked for; tried again
@@ -296,20 +327,25 @@ class Intents:
             else:
                 self.resume(intent)
 
-    def _outcome(self, kind: str, key: str, begin: Callable[[], IntentDraft]) -> dict[str, Any]:
+    def _outcome(
+        self, kind: str, key: str, begin: Callable[[], IntentDraft], patience: float | None
+    ) -> dict[str, Any]:
         intent = self._context.store.read(lambda c: rows.intent(c, key))
         if intent is None:
             begun, operation = begin(), self._operations[kind]
             intent = self._context.store.write(lambda w: self._record(w, operation, key, begun))
             if intent.status == "done":
                 self._context.failpoints.reached(f"{kind}.finish.after")
+            else:
+                with self._guard:
+                    self._tried.add(key)
         if intent.status == "done":
             return intent.result or {}
-        if intent.status == "failed":
+        if intent.status in ("failed", "set aside"):
             raise _rebuilt(intent.error or {})
-        return self._taken_up(RunningIntent(self._context, intent))
+        return self._taken_up(RunningIntent(self._context, intent), patience)
 
-    def _taken_up(self, work: RunningIntent) -> dict[str, Any]:
+    def _taken_up(self, work: RunningIntent, patience: float | None) -> dict[str, Any]:
         """Does what is left of an intent, or of taking it back, or tells that it cannot."""
         operation = self._operations.get(work.intent.kind)
         try:
@@ -321,12 +357,14 @@ class Intents:
             self._report(work, error)
             raise
         except GivenUp:
+            self._count_try(work, ())
             raise self._give_up(self._operations[work.intent.kind], work) from None
         except Exception as error:
             failure = _defect("its data", error)
             self._report(work, failure)
             raise failure from error
-        with self._context.locks.holding(locks), self._unrecorded_if_open(work, locks):
+        with self._holding(work, locks, patience), self._unrecorded_if_open(work, locks):
+            self._count_try(work, locks)
             known = Progress(work.intent.data, work.intent.done)
             if (progress, operation.version) != (known, work.intent.version):
                 work.take_over(progress, operation.version)
@@ -335,38 +373,71 @@ class Intents:
             return self._go_on(operation, work)
 
     @contextlib.contextmanager
-    def _unrecorded_if_open(self, work: RunningIntent, agents: Iterable[Uid]) -> Iterator[None]:
-        """Remembers an intent that is left open, so that nothing else is begun with its agents.
+    def _holding(
+        self, work: RunningIntent, agents: Iterable[Uid], patience: float | None
+    ) -> Iterator[None]:
+        """Holds the locks of an intent's agents; what was not begun does not wait for ever."""
+        is_begun = work.intent.done or work.intent.error is not None
+        with contextlib.ExitStack() as held:
+            try:
+                within = None if is_begun else patience
+                held.enter_context(self._context.locks.holding(agents, within=within))
+            except StillHeld as busy:
+                raise self._give_way(work, Uid(busy.key), patience or 0.0) from None
+            yield
 
-        Whoever asked is told that it failed, but the store does not know: it goes on later, and
-        must not find that the agent whose work it kept has worked on meanwhile.
+    def _give_way(self, work: RunningIntent, agent: Uid, seconds: float) -> Unavailable:
+        """Has an intent fail that never got the locks of its agents; returns what to tell."""
+        row = self._context.store.read(lambda c: rows.agent(c, agent))
+        name = row.id if row is not None else agent
+        error = Unavailable(
+            f"something else has been done with {name} for {seconds:.0f} s, and goes on",
+            f"see what it is: wl log {name}; then try again",
+        )
+        work.finish(status="failed", error=_as_data(error))
+        self._forget_if_over(work)
+        return error
+
+    def _count_try(self, work: RunningIntent, agents: Iterable[Uid]) -> None:
+        """Records a try before it is made, or sets aside what was tried often enough.
+
+        What goes on after the store took a record again is still the same try.
         """
+        if work.intent.id in self._tried:
+            return
+        if work.intent.tries >= set_aside.MOST_TRIES:
+            raise self._set_aside(work, agents)
+        work.count_try()
+        with self._guard:
+            self._tried.add(work.intent.id)
+
+    def _set_aside(self, work: RunningIntent, agents: Iterable[Uid]) -> Conflict:
+        names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
+        error = set_aside.explained(work.intent, names)
+        attached = set_aside.attached(work.intent, agents)
+        self._report(work, error, status="set aside", data=attached)
+        return error
+
+    @contextlib.contextmanager
+    def _unrecorded_if_open(self, work: RunningIntent, agents: Iterable[Uid]) -> Iterator[None]:
+        """Remembers an intent that is left open, so that nothing else is begun with its agents."""
         try:
             yield
         except Exception as error:
             if work.intent.status != "open":
                 raise
-            with self._guard:
-                left = _Unrecorded(work.intent.kind, frozenset(agents))
-                self._unrecorded[work.intent.id] = left
+            self._unrecorded.add(work.intent, agents)
             if isinstance(error, Unavailable):
-                raise Unavailable(error.message, _what_follows(work.intent)) from error
+                raise Unavailable(error.message, what_follows(work.intent)) from error
             raise
         finally:
-            if work.intent.status != "open":
-                with self._guard:
-                    self._unrecorded.pop(work.intent.id, None)
+            self._forget_if_over(work)
 
-    def _refuse_unrecorded(self, agents: Iterable[Uid]) -> None:
-        wanted = frozenset(agents)
-        with self._guard:
-            kinds = {left.kind for left in self._unrecorded.values() if left.agents & wanted}
-        if kinds:
-            raise Unavailable(
-                f"{', '.join(sorted(kinds))} was begun here before, could not be recorded, and goes"
-                " on by itself",
-                "free some disk space, then look again: wl list",
-            )
+    def _forget_if_over(self, work: RunningIntent) -> None:
+        if work.intent.status != "open":
+            self._unrecorded.discard(work.intent.id)
+            with self._guard:
+                self._tried.discard(work.intent.id)
 
     def _give_up(self, operation: Operation, work: RunningIntent) -> Conflict:
         """Takes back what an older release had done; returns what to tell of that."""
@@ -379,19 +450,22 @@ class Intents:
         self._report(work, error)
         return error
 
-    def _report(self, work: RunningIntent, error: WindlassError) -> None:
+    def _report(self, work: RunningIntent, error: WindlassError, **more: Any) -> None:
         log.error("%s %s: %s", work.intent.kind, work.intent.id, error.message)
         why = f"{error.message}; {error.hint}"
-        work.finish(
-            lambda w: self._tell(w, work.intent, why), status="failed", error=_as_data(error)
-        )
+        ending = {"status": "failed", "error": _as_data(error), **more}
+        work.finish(lambda w: self._tell(w, work.intent, why), **ending)
+        self._forget_if_over(work)
 
     def _record(
         self, writing: Writing, operation: Operation, key: str, begin: IntentDraft
     ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
         intent = set_out(writing, operation, key, begin)
-        self._refuse_unrecorded(operation.locks(intent.data))
+        agents = operation.locks(intent.data)
+        self._unrecorded.refuse(agents)
+        if not operation.ends:
+            set_aside.refuse_attached(writing, agents)
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
         result = dict(operation.result(RunningIntent(self._context, intent, writing)))
@@ -416,7 +490,9 @@ class Intents:
             work.advance(step.name)
         result = dict(operation.result(work))
         reached(f"{operation.kind}.finish.before")
-        work.finish(status="done", result=result)
+        work.finish(
+            set_aside.settle if operation.ends else lambda _: None, status="done", result=result
+        )
         reached(f"{operation.kind}.finish.after")
         return result
 
@@ -460,31 +536,21 @@ class Intents:
             raise Unavailable(f"no room left on the disk of {where}: {failed}") from error
 
 
-class _Unrecorded(NamedTuple):
-    """What is known of an intent without asking the store."""
-
-    kind: str
-    agents: frozenset[Uid]
-
-
 def _touched(key: str, writing: Writing) -> Intent:
     return rows.change_intent(writing, key, updated_at=writing.now)
-
-
-def _what_follows(intent: Intent) -> str:
-    """Says what becomes of an intent that could not be recorded."""
-    if intent.error is not None:
-        return "put that right; what can be taken back is, by itself: then look, and do it again"
-    return "put that right, and it goes on by itself; it need not be asked for again"
 
 
 def _tell_of_failed_undo(intent: Intent, step: str, why: str, writing: Writing) -> None:
     writing.emit(IntentUndoFailed(intent=intent.id, step=step, error=why), repo=intent.repo)
 
 
-def _ended(intent: Intent) -> IntentDone | IntentFailed:
+def _ended(intent: Intent) -> IntentDone | IntentFailed | IntentSetAside:
     if intent.status == "done":
         return IntentDone(intent=intent.id, what=intent.kind, error=intent.error)
+    if intent.status == "set aside":
+        return IntentSetAside(
+            intent=intent.id, what=intent.kind, tries=intent.tries, error=intent.error
+        )
     return IntentFailed(intent=intent.id, what=intent.kind, error=intent.error)
 
 

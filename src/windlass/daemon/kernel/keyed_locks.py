@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+
+
+class StillHeld(Exception):
+    """Somebody held the lock of a key for longer than was to be waited."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class _Counted:
@@ -31,11 +40,19 @@ class KeyedLocks:
             return len(self._counted)
 
     @contextmanager
-    def holding(self, keys: Iterable[str]) -> Iterator[None]:
-        """Holds the locks of these keys, always taken in the same order."""
+    def holding(self, keys: Iterable[str], *, within: float | None = None) -> Iterator[None]:
+        """Holds the locks of these keys, always taken in the same order.
+
+        Raises StillHeld where they cannot be had within so many seconds; None waits for ever.
+        """
+        end = None if within is None else time.monotonic() + within
         with ExitStack() as held:
             for key in sorted(set(keys)):
-                held.enter_context(held.enter_context(self._using(key)))
+                lock = held.enter_context(self._using(key))
+                left = -1.0 if end is None else max(0.0, end - time.monotonic())
+                if not lock.acquire(timeout=left):
+                    raise StillHeld(key)
+                held.callback(lock.release)
             yield
 
     @contextmanager

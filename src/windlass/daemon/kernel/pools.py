@@ -1,8 +1,11 @@
 """The threads of the daemon: who owns each, how many there are, and the one place that ends them.
 
-Whatever blocks is done in a pool of this table. There is no other thread but those of `THREADS`,
-and no default executor: who forgets to name a pool is told so. docs/architecture.md shows both
-tables, and a test compares them.
+Whatever blocks is done in a pool of this table. The person, agents and what the daemon does by
+itself have pools of their own, and in those of the agents each has a share: nobody waits for a
+thread because of somebody else. Few of theirs compute at once, because the interpreter runs one
+thread at a time and starts one program at a time: the person would wait for all of them. There is
+no other thread but those of `THREADS`, and no default executor: who forgets to name a pool is told
+so. docs/architecture.md shows both tables, and a test compares them.
 """
 
 from __future__ import annotations
@@ -13,15 +16,23 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
+
+from windlass.api.verbs import Caller, Needs
+from windlass.core.ids import Uid
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PoolName = Literal[
-    "verb",
+    "person",
+    "agent",
+    "agent_store",
+    "resume",
     "wait",
+    "agent_wait",
     "look",
     "timer",
     "mail",
@@ -34,17 +45,29 @@ PoolName = Literal[
 
 
 class Pool(NamedTuple):
-    """Threads of one kind: what they do, for whom, and how many there are at most."""
+    """Threads of one kind: what they do, for whom, and how many there are at most.
+
+    `share` is how many of them one agent may have at once; 0 where no agent asks for them. `fresh`
+    is how many may have begun within the last seconds: those that take longer wait for something.
+    """
 
     name: PoolName
     bound: int
     owner: str
     work: str
+    share: int = 0
+    fresh: int = 0
 
 
+FRESH = 3.0
+"""Seconds after which what is done for an agent waits for a program, in all likelihood."""
 POOLS = (
-    Pool("verb", 96, "daemon.main", "a request each; most wait for a git or a tmux of their own"),
-    Pool("wait", 32, "api.server's waits", "reads of who waits, and whether tmux lives"),
+    Pool("person", 32, "daemon.main", "a request of the person each"),
+    Pool("agent", 64, "daemon.main", "a request of an agent each that waits for git or tmux", 3, 4),
+    Pool("agent_store", 8, "daemon.main", "a request of an agent each that needs neither", 1, 3),
+    Pool("resume", 8, "daemon.main", "the start, and what an earlier daemon left open"),
+    Pool("wait", 8, "api.server's waits", "reads of a person who waits, and whether tmux lives"),
+    Pool("agent_wait", 8, "api.server's waits", "reads of agents that wait", 1, 2),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
     Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
@@ -79,6 +102,7 @@ class Pools:
             pool.name: ThreadPoolExecutor(pool.bound, thread_name_prefix=pool.name)
             for pool in POOLS
         }
+        self._shared = {pool.name: _Turns(pool) for pool in POOLS if pool.share}
         self._begun: Counter[str] = Counter()
         self._guard = threading.Lock()
 
@@ -86,6 +110,40 @@ class Pools:
         """Does something in a thread of a pool and waits for its outcome, on an event loop."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executors[name], work, *arguments)
+
+    async def answer(self, caller: Caller, needs: Needs, work: Callable[[], T]) -> T:
+        """Answers a request in a thread of its caller's pool, as `run` does."""
+        if caller.agent is None:
+            return await self.run("person", work)
+        name: PoolName = "agent_store" if needs == "store" else "agent"
+        return await self._in_turn(name, caller.agent, work)
+
+    async def look(self, caller: Caller, work: Callable[..., T], *arguments: Any) -> T:
+        """Reads something for a caller who waits for it to change, as `run` does."""
+        if caller.agent is None:
+            return await self.run("wait", work, *arguments)
+        return await self._in_turn("agent_wait", caller.agent, partial(work, *arguments))
+
+    async def _in_turn(self, name: PoolName, agent: Uid, work: Callable[[], T]) -> T:
+        """Does something for an agent as soon as there is a thread of its share.
+
+        Who is cancelled before that has never asked. Afterwards the thread goes on, and counts
+        as the agent's until it is done: nobody can end it.
+        """
+        loop, turns = asyncio.get_running_loop(), self._shared[name]
+        turn = await turns.take(agent)
+        try:
+            begun = self._executors[name].submit(work)
+        except RuntimeError:  # the daemon ends
+            turn.close()
+            raise
+
+        def over(_: Future[T]) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(turn.close)
+
+        begun.add_done_callback(over)
+        return await asyncio.wrap_future(begun)
 
     def begin(self, name: PoolName, work: Callable[..., Any], *arguments: Any) -> bool:
         """Has something done that nobody waits for; False where the daemon is ending.
@@ -121,6 +179,54 @@ class Pools:
         """Waits until everything that was begun is over."""
         for executor in self._executors.values():
             executor.shutdown(wait=True)
+
+
+class _Turns:
+    """Who may have a thread of a pool that agents share; on the event loop alone.
+
+    Nothing waits inside of the pool: what waits here and is given up leaves nothing behind.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._share = pool.share
+        self._threads = asyncio.Semaphore(pool.bound)
+        self._fresh = asyncio.Semaphore(pool.fresh)
+        self._of_agents: dict[Uid, asyncio.Semaphore] = {}
+        self._users: Counter[Uid] = Counter()
+
+    async def take(self, agent: Uid) -> ExitStack:
+        """Returns when a thread of an agent's share is free; the agent has it until that is closed.
+
+        The agent's own comes first: what it has too much waits for itself, in nobody's way.
+        """
+        own = self._of_agents.setdefault(agent, asyncio.Semaphore(self._share))
+        self._users[agent] += 1
+        with ExitStack() as turn:
+            turn.callback(self._forget, agent)
+            for wanted in (own, self._threads):
+                await wanted.acquire()
+                turn.callback(wanted.release)
+            await self._fresh.acquire()
+            turn.callback(self._no_longer_fresh())
+            return turn.pop_all()
+
+    def _no_longer_fresh(self) -> Callable[[], None]:
+        """Lets the next one begin when what is given back is called, or time has passed."""
+        is_fresh = [True]
+
+        def over() -> None:
+            if is_fresh:
+                is_fresh.clear()
+                self._fresh.release()
+                later.cancel()
+
+        later = asyncio.get_running_loop().call_later(FRESH, over)
+        return over
+
+    def _forget(self, agent: Uid) -> None:
+        self._users[agent] -= 1
+        if not self._users[agent]:
+            del self._users[agent], self._of_agents[agent]
 
 
 class NoDefault(ThreadPoolExecutor):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from windlass.api.verbs import Caller
-from windlass.daemon.kernel.intents import IntentDraft, Intents
+from windlass.daemon.kernel.intents import PATIENCE, IntentDraft, Intents
 
 Asked = TypeVar("Asked", bound=Mapping[str, Any])
 
@@ -24,7 +24,9 @@ class IntentVerb(Generic[Asked]):
     def __call__(self, caller: Caller, request: Asked) -> Any:
         """Does what is asked, or returns what came of it when it was asked before."""
         key = own_key(caller, request)
-        return self.intents.perform(self.kind, key, lambda: self.begin(caller, request))
+        return self.intents.perform(
+            self.kind, key, lambda: self.begin(caller, request), patience=PATIENCE
+        )
 
 
 def own_key(caller: Caller, request: Mapping[str, Any]) -> str | None:

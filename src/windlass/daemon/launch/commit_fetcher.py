@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.crew import Agent
-from windlass.core.errors import WindlassError
+from windlass.core.errors import Unavailable, WindlassError
 from windlass.core.events import BranchMoved, BranchStuck
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.keyed_locks import KeyedLocks
+from windlass.daemon.kernel.keyed_locks import KeyedLocks, StillHeld
 from windlass.daemon.launch import boxes, clones
 from windlass.git import homecoming
 from windlass.store import rows
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 _LONGEST_PAUSE = 60.0
 _PATIENCE = 2.0
 """Seconds that somebody who has more to do waits for a fetch that is under way."""
+_LONGEST_WAIT = 60.0
+"""Seconds that somebody waits for it who cannot go on without."""
 
 
 class FailedFetch(NamedTuple):
@@ -105,7 +107,7 @@ class CommitFetcher:
         repo = repos.by_id(self._context, agent.repo)
         if repos.is_gone(repo):
             return
-        with self._locks.holding([agent.uid]):
+        with self._fetching(agent):
             # It may have been fetched, or its branch removed, while we waited.
             if seen == self._fetched.get(agent.uid) or not Path(agent.workspace).is_dir():
                 return
@@ -143,6 +145,19 @@ class CommitFetcher:
             self.failures[agent.uid] = FailedFetch(why, seen, self._context.clock.now(), pause)
             if before is None or before.why != why:
                 self._tell_of_failure(agent, why)
+
+    @contextlib.contextmanager
+    def _fetching(self, agent: Agent) -> Iterator[None]:
+        """Keeps others from fetching an agent's commits; does not wait for one for ever."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(self._locks.holding([agent.uid], within=_LONGEST_WAIT))
+            except StillHeld:
+                raise Unavailable(
+                    f"the commits of {agent.id} are being fetched, for {_LONGEST_WAIT:.0f} s now",
+                    "try again; `wl status` says what keeps them",
+                ) from None
+            yield
 
     @contextlib.contextmanager
     def halted(self, agent: Agent) -> Iterator[None]:

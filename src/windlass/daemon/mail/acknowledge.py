@@ -35,8 +35,7 @@ class Acknowledgements:
     def begin(self, caller: Caller, request: MessagesRequest) -> IntentDraft:
         """Marks the messages that are named as dealt with; with `all`, all that the caller has."""
         scope = lookup.scope(self._context, caller, request)
-        words = request.get("messages", [])
-        named = [message_lookup.find(self._context, scope, word) for word in words]
+        named = message_lookup.find_all(self._context, scope, request.get("messages", []))
         by = recipients.caller(scope)
         if not named and request.get("all"):
             named = self._open_messages(scope.require_repo().id, by)

@@ -149,7 +149,7 @@ class Delivery:
         """Answers a waiting hook when there is mail; at once where its session is over."""
         uid = caller.require_agent()
         session, arm = request["session"], request["arm"]
-        if not await self._context.pools.run("wait", self._may_wait, uid, session, arm):
+        if not await self._context.pools.look(caller, self._may_wait, uid, session, arm):
             return _END
         hook = _WaitingHook(session, arm, self._loop.create_future())
         self._release(uid)

@@ -62,8 +62,8 @@ class Listeners:
         limit = request.get("timeout")
         end = None if limit is None else self._context.clock.monotonic() + limit
         self._loop = asyncio.get_running_loop()
-        pools = self._context.pools
-        scope = await pools.run("wait", lookup.scope, self._context, caller, request)
+        look = self._context.pools.look
+        scope = await look(caller, lookup.scope, self._context, caller, request)
         repo = scope.require_repo().id
         queue = self._queues.setdefault(repo, NoticeQueue(self._context.clock))
         listener = NoticeListener(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import sqlalchemy as sa
@@ -16,12 +17,17 @@ from windlass.store import mailbox
 
 def find(context: Context, scope: Scope, wanted: str) -> Message:
     """By its whole id; else by how one begins that is the caller's."""
-    return _find(context, scope, wanted, what="message", hint="`wl inbox` shows them")
+    return find_all(context, scope, [wanted])[0]
+
+
+def find_all(context: Context, scope: Scope, words: Iterable[str]) -> list[Message]:
+    """As `find`, for each of these words; those that are there twice are looked for once."""
+    return _find(context, scope, words, what="message", hint="`wl inbox` shows them")
 
 
 def find_question(context: Context, scope: Scope, wanted: str) -> Message:
     """By its whole id, whatever it is; else by how a question begins that is the caller's."""
-    return _find(context, scope, wanted, what="question", hint="`wl questions` shows them")
+    return _find(context, scope, [wanted], what="question", hint="`wl questions` shows them")[0]
 
 
 def refuse_all_but_recipient(scope: Scope, message: Message) -> None:
@@ -39,24 +45,24 @@ def refuse_strangers(scope: Scope, message: Message) -> None:
 def _find(
     context: Context,
     scope: Scope,
-    wanted: str,
+    words: Iterable[str],
     *,
     what: Literal["message", "question"],
     hint: str,
-) -> Message:
+) -> list[Message]:
     party = scope.caller.uid if scope.caller else None
     kind = "question" if what == "question" else None
 
-    def read(connection: sa.Connection) -> Message | None:
-        if (exact := mailbox.find(connection, wanted)) is not None:
-            return exact
-        known = mailbox.ids(connection, wanted, party=party, kind=kind)
-        return mailbox.find(connection, match(wanted, known, what=what, hint=hint))
+    def read(connection: sa.Connection, wanted: str) -> Message:
+        message = mailbox.find(connection, wanted)
+        if message is None:
+            known = mailbox.ids(connection, wanted, party=party, kind=kind)
+            message = mailbox.find(connection, match(wanted, known, what=what, hint=hint))
+        if message is None or (scope.caller is not None and message.repo != scope.caller.repo):
+            raise NotFound(f"no {what} {wanted!r}", hint)
+        return message
 
-    message = context.store.read(read)
-    if message is None or (scope.caller is not None and message.repo != scope.caller.repo):
-        raise NotFound(f"no {what} {wanted!r}", hint)
-    return message
+    return context.store.read(lambda c: [read(c, wanted) for wanted in dict.fromkeys(words)])
 
 
 def _not_yours(message: Message) -> Denied:

@@ -36,7 +36,7 @@ class ReceiptWait:
         with self._context.store.listening(committed):
             while True:
                 news.clear()
-                noted = await self._context.pools.run("wait", look)
+                noted = await self._context.pools.look(caller, look)
                 left = end - clock.monotonic()
                 if left <= 0 or all(view["state"] != "queued" or view["note"] for view in noted):
                     return noted
@@ -46,8 +46,7 @@ class ReceiptWait:
 
     def _look(self, caller: Caller, request: ReceiptsRequest) -> list[NotedMessage]:
         scope = lookup.scope(self._context, caller, request)
-        words = request["messages"]
-        named = [message_lookup.find(self._context, scope, word) for word in words]
+        named = message_lookup.find_all(self._context, scope, request["messages"])
         for message in named:
             message_lookup.refuse_strangers(scope, message)
         return self._context.store.read(

@@ -46,6 +46,7 @@ def routes(
             wire.AckReply,
             IntentVerb(intents, "ack", acknowledgements.begin),
             callers="both",
+            needs="store",
         ),
         "answer": Verb(
             wire.AnswerRequest,
@@ -59,21 +60,39 @@ def routes(
             IntentVerb(intents, "ask", questions.begin),
             callers="agent",
             refusal=_ASK,
+            needs="store",
         ),
-        "inbox": Verb(wire.InboxRequest, list[wire.MessageView], inbox.view, callers="both"),
+        "inbox": Verb(
+            wire.InboxRequest,
+            list[wire.MessageView],
+            inbox.view,
+            callers="both",
+            needs="store",
+        ),
         "listen": Wait(wire.ListenRequest, wire.ListenReply, listeners.listen, refusal=_LISTEN),
         "mail.wait": Wait(
             wire.MailRequest, wire.MailReply, delivery.wait, callers="agent", refusal=_HOOKS
         ),
-        "message": Verb(wire.MessageRequest, wire.MessageReply, inbox.show, callers="both"),
+        "message": Verb(
+            wire.MessageRequest,
+            wire.MessageReply,
+            inbox.show,
+            callers="both",
+            needs="store",
+        ),
         "notify": Verb(
             wire.NotifyRequest,
             wire.NoticeView,
             IntentVerb(intents, "notify", notifications.begin),
             callers="both",
+            needs="store",
         ),
         "questions": Verb(
-            wire.QuestionsRequest, list[wire.QuestionView], questions.view, callers="both"
+            wire.QuestionsRequest,
+            list[wire.QuestionView],
+            questions.view,
+            callers="both",
+            needs="store",
         ),
         "receipts": Wait(
             wire.ReceiptsRequest, list[wire.NotedMessage], receipt_wait.wait, callers="both"
@@ -84,5 +103,11 @@ def routes(
             IntentVerb(intents, "send", sends.begin),
             callers="both",
         ),
-        "taken": Verb(wire.TakenRequest, wire.TakenReply, listeners.taken, refusal=_TAKE),
+        "taken": Verb(
+            wire.TakenRequest,
+            wire.TakenReply,
+            listeners.taken,
+            refusal=_TAKE,
+            needs="store",
+        ),
     }

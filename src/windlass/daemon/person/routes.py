@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from windlass.api.verbs import Refusal, Verb, Wait
+from windlass.api.verbs import LARGEST_CALL, Refusal, Verb, Wait
 from windlass.api.wire import person as wire
 from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.core.ids import RepoId
@@ -39,5 +39,6 @@ def routes(
             HookOutput,
             Primary(context, agents, questions, armed).answer,
             refusal=_SESSION,
+            largest=LARGEST_CALL,
         ),
     }

@@ -45,22 +45,22 @@ class EventStream:
         self, caller: Caller, asked: Mapping[str, str]
     ) -> AsyncIterator[dict[str, Any]]:
         """Finds out what somebody may see and asked for, or refuses; gives the stream of it."""
-        run = self._context.pools.run
-        repo, agent = await run("wait", self._meant, caller, asked)
-        after = await run("wait", self._first, asked)
+        look = self._context.pools.look
+        repo, agent = await look(caller, self._meant, caller, asked)
+        after = await look(caller, self._first, asked)
         return self._stream(caller, after, repo, agent)
 
     async def _stream(
         self, caller: Caller, after: int, repo: RepoId | None, agent: Uid | None
     ) -> AsyncIterator[dict[str, Any]]:
-        run = self._context.pools.run
+        look = self._context.pools.look
         while not self._closed:
             news = self._news
-            page = await run("wait", self._page, after, repo, agent)
+            page = await look(caller, self._page, after, repo, agent)
             if page:
                 after = page[-1].id
-                names = await run("wait", self._context.store.read, rows.names)
-                for event in await run("wait", self._shown, caller, page):
+                names = await look(caller, self._context.store.read, rows.names)
+                for event in await look(caller, self._shown, caller, page):
                     yield dict(event_view(event, names))
                 continue
             await news.wait()

@@ -44,7 +44,7 @@ class Log:
                 after=request.get("after", 0),
                 repo=repo,
                 agent=agent.uid if agent else None,
-                last=last,
+                last=None if last is None else min(last, _MOST),
                 limit=_MOST,
             )
         )

@@ -16,7 +16,7 @@ from windlass.api.wire.trash import (
 )
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.views import roles
+from windlass.daemon.views import roles, set_aside
 from windlass.daemon.views.agents import AgentViews
 from windlass.daemon.views.log import Log
 from windlass.daemon.views.screens import Screens
@@ -31,17 +31,45 @@ def routes(context: Context, agents: AgentViews, fetcher: CommitFetcher) -> dict
     """Returns what answers each verb, with its request, its reply and its callers."""
     screens, work, kept = Screens(context), Work(context, fetcher), TrashArchive(context)
     return {
-        "agents": Verb(wire.ListRequest, list[wire.AgentView], agents.agents, callers="both"),
+        "agents": Verb(
+            wire.ListRequest,
+            list[wire.AgentView],
+            agents.agents,
+            callers="both",
+            needs="store",
+        ),
         "archives": Verb(ArchiveRequest, list[ArchiveView], kept.archives, refusal=_KEPT),
         "attachment": Verb(AgentRequest, wire.AttachmentReply, screens.attachment, callers="both"),
         "diff": Verb(wire.DiffRequest, wire.DiffReply, work.diff, callers="both"),
         "info": Verb(AgentRequest, wire.InfoReply, agents.info, callers="both"),
-        "log": Verb(wire.LogRequest, list[wire.EventView], Log(context).view, callers="both"),
+        "log": Verb(
+            wire.LogRequest,
+            list[wire.EventView],
+            Log(context).view,
+            callers="both",
+            needs="store",
+        ),
         "look": Verb(wire.LookRequest, wire.LookReply, screens.look, callers="both"),
         "place": Verb(wire.PlaceRequest, wire.PlaceReply, work.place, callers="both"),
-        "prompt": Verb(AgentRequest, wire.PromptReply, agents.prompt, callers="both"),
+        "prompt": Verb(
+            AgentRequest,
+            wire.PromptReply,
+            agents.prompt,
+            callers="both",
+            needs="store",
+        ),
         "roles": Verb(
-            AnyRequest, list[wire.RoleView], partial(roles.listed, context), callers="both"
+            AnyRequest,
+            list[wire.RoleView],
+            partial(roles.listed, context),
+            callers="both",
+        ),
+        "set-aside": Verb(
+            AnyRequest,
+            list[wire.SetAsideView],
+            partial(set_aside.listed, context),
+            refusal=_KEPT,
+            needs="store",
         ),
         "status": Verb(AgentRequest, wire.StatusReply, agents.status, callers="both"),
         "trash": Verb(TrashRequest, list[TrashView], kept.trash, refusal=_KEPT),

@@ -18,6 +18,7 @@ from windlass.store.migrations import (
     m005_rooms,
     m006_reasons,
     m007_messages,
+    m008_tries,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -29,6 +30,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m005_rooms.migrate,
     m006_reasons.migrate,
     m007_messages.migrate,
+    m008_tries.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""
