@@ -210,6 +210,7 @@ MADE: dict[str, Any] = {
     "id": "a",
     "role": "worker",
     "withheld": [],
+    "waiting": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",

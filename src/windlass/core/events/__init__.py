@@ -74,6 +74,8 @@ from windlass.core.events.person import (
     StatusNodeSkipped,
 )
 from windlass.core.events.repositories import (
+    ConfigAccepted,
+    ConfigRevoked,
     RepoAdded,
     RepoMoved,
     RepoRemoved,
@@ -120,6 +122,8 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ConfigAccepted",
+    "ConfigRevoked",
     "EventData",
     "Hook",
     "HookGarbage",

@@ -19,18 +19,19 @@ class NotPlain(OSError):
     """What is there is no plain file."""
 
 
-def descriptor(path: str | Path) -> int:
-    """Opens a plain file for reading; the caller closes it."""
-    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def descriptor(path: str | Path, *, within: int | None = None) -> int:
+    """Opens a plain file for reading, `within` an open folder; the caller closes it."""
+    how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    opened = os.open(path, how, dir_fd=within)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
         raise NotPlain(f"{path} is no plain file")
     return opened
 
 
-def read(path: str | Path, *, most: int) -> bytes:
+def read(path: str | Path, *, most: int, within: int | None = None) -> bytes:
     """Reads a plain file, at most so much of it."""
-    with os.fdopen(descriptor(path), "rb") as file:
+    with os.fdopen(descriptor(path, within=within), "rb") as file:
         return file.read(most)
 
 
