@@ -39,10 +39,7 @@ def read(root: str) -> bytes | None:
     return held
 
 
-def require_own_place(root: str) -> Path:
-    """The path of the file, to be written; refuses a place that a link leads to."""
-    path = Path(root) / PROJECT_FILE
-    for place in (path.parent, path):
-        if place.is_symlink():
-            raise ConfigError(f"{place} is a link, and links are not followed", f"rm {place}")
-    return path
+def to_be_written(root: str) -> Path:
+    """The path of the file; refuses what is neither missing nor a plain file, links above all."""
+    read(root)
+    return Path(root) / PROJECT_FILE

@@ -81,7 +81,7 @@ def file(home: Path, root: str | None, *, user: bool) -> Path:
         return home / USER_FILE
     if root is None:
         raise UserError("not in a git repository", "use --global for your own configuration")
-    return project_file.require_own_place(root)
+    return project_file.to_be_written(root)
 
 
 def add(path: Path, key: str, value: str) -> list[str]:

@@ -23,7 +23,7 @@ from windlass.daemon.setup import project_trust
 def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     """Registers the repository; writes `.windlass/config.toml` unless there is one."""
     repo = repos.require(context, cwd)
-    path = project_file.require_own_place(repo.root)
+    path = project_file.to_be_written(repo.root)
     made = not path.exists()
     if made:
         path.parent.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def _allow(context: Context, root: str, role: RoleName, patterns: Sequence[str])
     """
     key = f"permissions.{role}.allow"
     in_force = config.role_tools(settings.load(context.folders.home, root), role).allow
-    path = project_file.require_own_place(root)
+    path = project_file.to_be_written(root)
     written: list[str] = []
     for pattern in patterns:
         written = settings.add(path, key, pattern)

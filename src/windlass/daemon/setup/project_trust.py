@@ -20,7 +20,7 @@ from windlass.api.wire.setup import (
 from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.events import ConfigAccepted, ConfigRevoked, EventData
 from windlass.core.project_config import Line
-from windlass.daemon.kernel import accepted_lines, lookup, settings
+from windlass.daemon.kernel import accepted_lines, lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 
@@ -37,6 +37,7 @@ class ProjectTrust:
 
     def accept(self, caller: Caller, request: AcceptRequest) -> ProjectTrustReply:
         """Accepts the lines of these digests; refuses all if one of them does not wait."""
+        repos.require(self._context, request.get("cwd", ""))
         root = self._root(caller, request)
         known = settings.usable(self._context.folders.home, root)
         waiting = {line.digest: line for line in known.waiting if not line.personal}
