@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -344,6 +345,13 @@ def test_what_is_the_persons_alone_waits_for_ever() -> None:
     project = {"notify": {"command": "x"}}
     (line,) = project_config.widening(project, Config())
     assert judged(project, Config(), (line.digest,)).waiting == [line]
+
+
+def test_the_page_about_it_names_every_key_that_counts_at_once() -> None:
+    page = Path(__file__).parents[2] / "docs" / "trust.md"
+    table, _, rest = page.read_text().partition("What a role leaves empty")
+    assert [key for key in config_rules.RULES if f"`{key}`" not in table] == []
+    assert [key for key in config_rules.IN_BOXES if f"`{key}`" not in rest] == []
 
 
 @pytest.mark.parametrize("named", [config_rules.RULES, config_rules.IN_BOXES])

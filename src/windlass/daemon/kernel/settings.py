@@ -24,6 +24,9 @@ from windlass.daemon.kernel import accepted_lines, project_file
 
 PROJECT_FILE = project_file.PROJECT_FILE
 USER_FILE = "config.toml"
+MOST_KEYS = 500
+"""All of them are looked at whenever a configuration is wanted, which is often."""
+_DEEPEST = 16
 Names: TypeAlias = tuple[str, ...]
 changing = threading.RLock()
 """Held from reading a file to replacing it: two changes at once would lose one."""
@@ -181,6 +184,8 @@ def _layer(path: Path, read: Callable[[Path], bytes | None]) -> tuple[Layer, lis
     try:
         held = read(path)
         table = {} if held is None else _parsed(path, held)
+        if len(config.flatten(table)) > MOST_KEYS:
+            raise ConfigError(f"{path} has more than {MOST_KEYS} keys", "write less into it")
     except ConfigError as error:
         return Layer(str(path), {}), [Problem(str(path), "", error)]
     wrong = config_layers.problems(table, str(path))
@@ -200,11 +205,28 @@ def _held(path: Path) -> bytes | None:
 
 def _parsed(path: Path, held: bytes) -> dict[str, Any]:
     try:
-        return tomllib.loads(held.decode())
+        table = tomllib.loads(held.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
     except RecursionError:
-        raise ConfigError(f"{path} is nested too deeply", "write it more plainly") from None
+        table = None
+    if table is None or _is_deep(table):
+        raise ConfigError(f"{path} is nested too deeply", "write it more plainly")
+    return table
+
+
+def _is_deep(table: Mapping[str, Any]) -> bool:
+    """Whether tables lie in tables so deep that walking through them could end us."""
+    level: list[Any] = [table]
+    for _ in range(_DEEPEST):
+        level = [item for held in level for item in _within(held)]
+    return bool(level)
+
+
+def _within(held: Any) -> list[Any]:
+    if isinstance(held, Mapping):
+        return list(held.values())
+    return held if isinstance(held, list) else []
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
