@@ -29,7 +29,9 @@ MOST_KEYS = 500
 _DEEPEST = 16
 Names: TypeAlias = tuple[str, ...]
 changing = threading.RLock()
-"""Held from reading a file to replacing it: two changes at once would lose one."""
+"""Held from reading a file to replacing it, and until what was typed is accepted.
+
+Two changes at once would lose one, or leave it waiting."""
 
 
 class Sourced(NamedTuple):

@@ -63,8 +63,9 @@ class Configuration:
         value = config.parse(key, request.get("value", ""))
         if key == "driver" or (value and config_roles.names_driver(key)):
             _require_driver(key, value)
-        settings.put(path, key, value)
-        self._accept(caller, request, key, value)
+        with settings.changing:
+            settings.put(path, key, value)
+            self._accept(caller, request, key, value)
         return self.view(caller, request)
 
     def add(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
@@ -73,8 +74,9 @@ class Configuration:
         if not config.is_list(key):
             raise UserError(f"{key} is not a list", f"wl config set {key} VALUE")
         word = request.get("value", "")
-        words = [*self._words(caller, request, key), word]
-        self._accept(caller, request, key, settings.add(path, key, word), words=words)
+        with settings.changing:
+            words = [*self._words(caller, request, key), word]
+            self._accept(caller, request, key, settings.add(path, key, word), words=words)
         return self.view(caller, request)
 
     def remove(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
@@ -82,8 +84,9 @@ class Configuration:
         value = request.get("value")
         if value is not None:
             key, path = self._target(caller, request)
-            words = self._words(caller, request, key)
-            self._accept(caller, request, key, settings.take(path, key, value), words=words)
+            with settings.changing:
+                words = self._words(caller, request, key)
+                self._accept(caller, request, key, settings.take(path, key, value), words=words)
             return self.view(caller, request)
         key, path = request.get("config_key", ""), self._file(caller, request)
         settings.remove(path, key)

@@ -35,8 +35,9 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     lists = [config.role_tools(configured, role).allow for role in SHIPPED]
     wanted = [pattern for pattern in proposal.allow if any(pattern not in allow for allow in lists)]
     if accept:
-        for role in SHIPPED:
-            _allow(context, repo.root, role, wanted)
+        with settings.changing:
+            for role in SHIPPED:
+                _allow(context, repo.root, role, wanted)
     waiting = settings.usable(context.folders.home, repo.root).waiting
     return {
         "id": repo.id,
