@@ -21,10 +21,10 @@ _STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 
 
 class Rule(NamedTuple):
-    """When a value is narrower than what is in force (asked for, in force), in code and words."""
+    """How a value of a key is judged."""
 
     narrower: Callable[[Any, Any], bool]
-    said: str
+    """Whether what is asked for is no more than what is in force, in this order."""
     added: bool = False
     """Whether the words of a list come on top of those in force, instead of in their place."""
 
@@ -63,27 +63,26 @@ def _takes(trait: str) -> Callable[[Any, Any], bool]:
     return lambda asked, _: asked is not WIDER[trait]
 
 
-_OFF = Rule(lambda asked, _: asked is False, "false")
-_LIMIT = Rule(_below, "lower, and not 0")
-_LOWER = Rule(_lower, "lower")
-_LATER = Rule(_higher, "higher")
-_PART = Rule(_part, "a part of the list")
-_ADDED = Rule(lambda *_: True, "anything: it is added to the list", added=True)
-_ISOLATION = Rule(_stronger, "as strong or stronger: hooks, auto, required or box")
-_NETWORK = Rule(_reaches_less, "as much or less: host, proxy, none")
+_OFF = Rule(lambda asked, _: asked is False)
+_LIMIT = Rule(_below)
+_LOWER = Rule(_lower)
+_LATER = Rule(_higher)
+_PART = Rule(_part)
+_ADDED = Rule(lambda *_: True, added=True)
+_ISOLATION = Rule(_stronger)
+_NETWORK = Rule(_reaches_less)
 
 RULES: dict[str, Rule] = {
-    "max_agents": Rule(_fewer_agents, f"lower; at most {DEFAULT_MAX_AGENTS} where it is unset"),
+    "max_agents": Rule(_fewer_agents),
     "isolation": _ISOLATION,
     "network": _NETWORK,
     "allow_agent_questions": _OFF,
-    "notices": Rule(lambda asked, _: asked == "roots", "roots"),
+    "notices": Rule(lambda asked, _: asked == "roots"),
     "status_file": _OFF,
     "workspace.timeout": _LIMIT,
     "roles.*.isolation": _ISOLATION,
     "roles.*.network": _NETWORK,
-    **{f"roles.*.{trait}": Rule(_takes(trait), str(not wider).lower())
-       for trait, wider in WIDER.items()},
+    **{f"roles.*.{trait}": Rule(_takes(trait)) for trait in WIDER},
     "permissions.*.allow": _PART,
     "permissions.*.deny": _ADDED,
     "box.domains": _PART,
@@ -108,7 +107,7 @@ RULES: dict[str, Rule] = {
     "status_node.update_interval": _LATER,
     "status_node.max_messages": _LOWER,
     "status_node.include_children_count": _OFF,
-}  # fmt: skip
+}
 """Every key that a repository may narrow at once; `*` is any role."""
 
 IN_BOXES = frozenset({"workspace.setup", "workspace.teardown", "gate.commands"})
@@ -127,12 +126,8 @@ def rule(key: str) -> Rule | None:
 
 
 def in_force(key: str, now: Config) -> Any:
-    """What a key means now; what a role leaves unsaid is said elsewhere."""
-    own = config.value(now, key)
-    if own or not config_roles.inherits(key):
-        return own
-    return next((said for place in config_roles.fallbacks(key)[1:]
-                 if (said := config.value(now, place))), own)  # fmt: skip
+    """What a key means now."""
+    return _meant(key, config.value(now, key), now)
 
 
 def narrows(key: str, asked: Any, now: Config) -> bool:
@@ -142,7 +137,12 @@ def narrows(key: str, asked: Any, now: Config) -> bool:
     judged = rule(key)
     if judged is None or key in config.PERSONAL:
         return False
-    if not asked and config_roles.inherits(key):
-        without = [place for place in config_roles.fallbacks(key) if place != key]
-        asked = next(said for place in without if (said := config.value(now, place)))
-    return judged.narrower(asked, in_force(key, now))
+    return judged.narrower(_meant(key, asked, now), in_force(key, now))
+
+
+def _meant(key: str, value: Any, now: Config) -> Any:
+    """What a value means; what a role leaves empty is said elsewhere."""
+    if value or not config_roles.inherits(key):
+        return value
+    places = config_roles.fallbacks(key)[1:]
+    return next((said for place in places if (said := config.value(now, place))), value)

@@ -93,7 +93,7 @@ def _read(home: Path) -> dict[str, list[Accepted]]:
     try:
         with (home / FILE).open("rb") as file:
             return shapes.decode(file.read(_LARGEST), dict[str, list[Accepted]])
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError):
         return {}
 
 
