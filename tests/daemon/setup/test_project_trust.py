@@ -210,6 +210,13 @@ def test_what_is_no_plain_file_of_a_fair_size_is_neither_read_nor_passed_over_in
             workshop.ask("config.set", config_key="isolation", value="hooks")
 
 
+def test_a_linked_folder_without_such_a_file_is_no_configuration(workshop: Workshop) -> None:
+    elsewhere = workshop.repo / "elsewhere"
+    elsewhere.mkdir()
+    (workshop.repo / ".windlass").symlink_to(elsewhere)
+    assert known(workshop).whole() == Config()
+
+
 def test_a_command_that_runs_in_a_box_needs_no_word_and_one_outside_does(
     workshop: Workshop,
 ) -> None:

@@ -29,6 +29,8 @@ def read(root: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
+        if not os.path.lexists(path):  # which is no problem, wherever its folder leads
+            return None
         why = next(
             (f"{place} is a link" for place in (path.parent, path) if place.is_symlink()), ""
         )
