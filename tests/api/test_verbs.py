@@ -38,6 +38,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "send": {"agent": "a", "text": "x"},
     "spawn": {"goal": "x"},
     "taken": {"numbers": [1], "listener": "x", "route": "listen"},
+    "trust.accept": {"digests": []},
 }
 """What a verb cannot do without; every other one takes an empty request."""
 

@@ -33,6 +33,7 @@ from windlass.cli.commands import (
     questions,
     resume,
     status,
+    trust,
     wait,
 )
 from windlass.cli.commands import exec as exec_
@@ -210,6 +211,7 @@ MADE: dict[str, Any] = {
     "id": "a",
     "role": "worker",
     "withheld": [],
+    "waiting": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -387,6 +389,59 @@ def test_who_starts_an_agent_is_told_what_only_a_person_gives_its_role(
     assert "started as an auditor" in said
     assert "wl config set --global roles.auditor.spawns true" in said
     assert "wl config set --global roles.auditor.readonly false" in said
+
+
+WAITS = {"value": "x", "instead_of": "", "in_boxes": False, "personal": False}
+LINES = [
+    {**WAITS, "key": "diff_tool", "digest": "d1", "value": "e\x1b[8mvil\n\u202e"},
+    {**WAITS, "key": "notify.command", "digest": "d2", "personal": True},
+    {**WAITS, "key": "workspace.setup", "digest": "d3", "in_boxes": True},
+]
+SHOWN = {"root": "/r", "config": "/r/c", "waiting": LINES, "accepted": [], "problems": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "sent"),
+    [
+        ((), "y\n", ["d1", "d3"]),
+        (("workspace.setup",), "yes\n", ["d3"]),
+        (("-y",), "", ["d1", "d3"]),
+        (("--json", "--yes"), "", ["d1", "d3"]),
+        ((), "n\n", None),
+        (("--json",), "", None),
+        (("notify.command", "-y"), "", None),
+    ],
+)
+def test_what_is_accepted_are_the_lines_that_were_shown(
+    words: tuple[str, ...],
+    typed: str,
+    sent: list[str] | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    call = Told(trust, *words, trust=lambda _: SHOWN, **{"trust.accept": lambda _: SHOWN})
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    if typed == "n\n":
+        with pytest.raises(UserError, match="nothing was done"):
+            trust.run(call)
+    else:
+        trust.run(call)
+    assert [request["digests"] for verb, request in call.asked if verb == "trust.accept"] == (
+        [] if sent is None else [sent]
+    )
+    said = capsysbinary.readouterr().out.decode()
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+def test_a_value_is_shown_in_full_with_nothing_hidden(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    trust.run(Told(trust, "-y", trust=lambda _: SHOWN, **{"trust.accept": lambda _: SHOWN}))
+    said = capsysbinary.readouterr().out.decode()
+    assert '  diff_tool = "e\\u001b[8mvil\\n\\u202e"\n      instead of ""\n' in said
+    assert "counts in your own configuration alone" in said
+    assert "agents in a box have it already" in said
 
 
 @pytest.mark.parametrize("option", ["--allow-tools", "--deny-tools"])

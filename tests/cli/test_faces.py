@@ -47,6 +47,7 @@ def test_no_two_commands_share_a_name() -> None:
         (["drivers", ""], ["list", "trust"]),
         (["drivers", "trust", "--f"], ["--force"]),
         (["drivers", "--j"], ["--json"]),
+        (["trust", "--re"], ["--revoke"]),
         (["model", ""], ["serve"]),
         (["model", "serve", "--p"], ["--port"]),
         (["explain", ""], ["screen", "tool"]),
@@ -79,6 +80,7 @@ _KNOWN = {
     "drivers": [{"name": "claude"}, {"name": "standin"}],
     "repos": [{"id": "here"}],
     "trash": [{"id": "fox-1"}],
+    "trust": {"waiting": [{"key": "isolation"}], "accepted": [{"key": "model"}]},
 }
 
 
@@ -101,6 +103,8 @@ _KNOWN = {
         (["drivers", "trust", "claude", ""], []),
         (["trash", "restore", ""], ["fox-1"]),
         (["archive", "show", ""], ["old"]),
+        (["trust", ""], ["isolation", "model"]),
+        (["trust", "isolation", "m"], ["model"]),
         (["repo", "remove", ""], ["here"]),
         (["config", "get", ""], ["driver", "permissions.worker.allow"]),
         (["config", "get", "driver", ""], []),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -29,29 +27,6 @@ def test_later_layers_win_key_by_key() -> None:
     assert merged.driver == "standin"
     assert merged.workspace.setup == "npm ci"
     assert merged.workspace.timeout == 5
-
-
-WORKER = {"worker": {"isolation": "auto"}}
-
-
-@pytest.mark.parametrize(
-    ("user", "project", "kept"),
-    [
-        ({"isolation": "required"}, {"isolation": "hooks"}, {}),
-        ({"isolation": "required"}, {"roles": WORKER}, {"roles": {"worker": {}}}),
-        ({"roles": {"worker": {"isolation": "box"}}}, {"roles": WORKER}, {"roles": {"worker": {}}}),
-        ({"network": "proxy"}, {"network": "host", "driver": "standin"}, {"driver": "standin"}),
-        ({"network": "proxy"}, {"network": "none"}, {"network": "none"}),
-        ({"isolation": "auto"}, {"isolation": "hooks"}, {"isolation": "hooks"}),
-        ({}, {"isolation": "hooks", "network": "host"}, {"isolation": "hooks", "network": "host"}),
-        ({"isolation": "required"}, {"isolation": "box"}, {"isolation": "box"}),
-        ({"network": "none"}, {"network": "bogus"}, {"network": "bogus"}),
-    ],
-)  # fmt: skip
-def test_a_project_may_confine_more_than_its_user_and_never_less(
-    user: dict[str, Any], project: dict[str, Any], kept: dict[str, Any]
-) -> None:
-    assert config_layers.no_weaker(project, user) == kept
 
 
 def test_an_unknown_key_is_refused_with_the_one_that_was_meant() -> None:

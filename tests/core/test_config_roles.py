@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core import config, config_layers
+from windlass.core import config, config_layers, project_config
 from windlass.core.box_spec import NETWORKS
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
@@ -19,7 +19,10 @@ REVIEWER = RoleName("reviewer")
 
 def in_force(user: dict[str, Any], project: dict[str, Any]) -> config.Config:
     """What a person and a repository have configured together."""
-    return config_layers.load([("user", user), ("project", config_layers.no_weaker(project, user))])
+    own = config_layers.load([("user", user)])
+    lines = project_config.widening(project, own)
+    judged = project_config.judge(project, own, lines, accepted=())
+    return config_layers.merged([user, judged.layer])
 
 
 def roles(**tables: dict[str, Any]) -> dict[str, Any]:
@@ -93,15 +96,16 @@ def test_a_value_of_the_wrong_kind_is_refused(layer: dict[str, Any]) -> None:
 def test_a_repository_takes_from_a_role_and_gives_nothing_to_it(
     name: str, user: dict[str, Any], project: dict[str, Any], kept: dict[str, Any]
 ) -> None:
-    assert config_layers.no_weaker({"roles": {name: project}}, {"roles": {name: user}}) == {
-        "roles": {name: kept}
-    }
+    own = config_layers.load([("user", roles(**{name: user}))])
+    layer = roles(**{name: project})
+    lines = project_config.widening(layer, own)
+    assert project_config.judge(layer, own, lines, accepted=()).layer == roles(**{name: kept})
 
 
 _LEVELS = st.sampled_from(["auto", "required", "box", "hooks", ""])
 _REACH = st.sampled_from([*NETWORKS, ""])
 _TABLE = st.fixed_dictionaries({}, optional={"isolation": _LEVELS, "network": _REACH})
-_STRICT = ("required", "box")
+_STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 
 
 @given(_TABLE, _TABLE, _TABLE)
@@ -112,10 +116,8 @@ def test_a_new_name_is_no_way_out_of_what_workers_are_confined_to(
     user = {**said, **roles(worker=worker)}
     isolation, network = config.confinement(in_force(user, roles(reviewer=theirs)), REVIEWER)
     usual, usual_network = config.confinement(in_force(user, {}), RoleName("worker"))
-    assert usual not in _STRICT or isolation in _STRICT
-    said_network = worker.get("network") or said.get("network")
-    if said_network:
-        assert NETWORKS.index(network) <= NETWORKS.index(usual_network)
+    assert _STRENGTH[isolation] >= _STRENGTH[usual]
+    assert NETWORKS.index(network) <= NETWORKS.index(usual_network)
 
 
 def test_what_a_new_role_leaves_unsaid_is_as_for_workers_and_not_as_for_managers() -> None:

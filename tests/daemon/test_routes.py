@@ -76,6 +76,9 @@ CALLERS = {
     "trash.empty": "person",
     "trash.restore": "person",
     "trash.show": "person",
+    "trust": "person",
+    "trust.accept": "person",
+    "trust.revoke": "person",
     "undo": "both",
     "whoami": "both",
     "why": "both",
@@ -113,6 +116,9 @@ SAID = {
     "trash.empty": ("agents do not empty the trash", ASK),
     "trash.restore": ("agents do not restore from the trash", ASK),
     "trash.show": KEPT,
+    "trust": TRUST,
+    "trust.accept": TRUST,
+    "trust.revoke": TRUST,
 }
 OTHER = {"person": "agent", "agent": "person"}
 

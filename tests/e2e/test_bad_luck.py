@@ -281,10 +281,8 @@ def test_many_spawns_at_once_all_succeed(ground: Ground, count: int) -> None:
 
 
 def test_a_setup_that_hangs_is_ended_with_everything_it_started(ground: Ground) -> None:
-    folder = ground.folder / "repo" / ".windlass"
-    folder.mkdir()
     lines = ["[workspace]", "timeout = 1.5", 'setup = "echo preparing; sleep 600 & sleep 601"']
-    (folder / "config.toml").write_text("\n".join(lines))
+    ground.configure("\n".join(lines))
     done = ground.wl(*NEW, "--name", "a1", "x").failed(5)
     assert "took longer than 1.5 s" in done.err
     assert "preparing" in done.err
@@ -295,11 +293,9 @@ def test_a_setup_that_hangs_is_ended_with_everything_it_started(ground: Ground) 
 
 
 def test_setup_and_teardown_run_in_the_workspace_and_know_the_agent(ground: Ground) -> None:
-    folder = ground.folder / "repo" / ".windlass"
-    folder.mkdir()
     ground.unbox()  # to see from outside what a teardown did
     kept = ground.folder / "teardown"
-    (folder / "config.toml").write_text(
+    ground.configure(
         "[workspace]\n"
         'setup = "env | grep ^WINDLASS_ | sort > told.txt"\n'
         f'teardown = "cp told.txt {kept}"\n'

@@ -20,11 +20,9 @@ def chosen(ground: Ground, *flags: str, env: dict[str, str] | None = None) -> st
 def test_flag_variable_role_project_and_user_name_the_driver_in_this_order(ground: Ground) -> None:
     (ground.state / "config.toml").write_text("driver = 'of-user'\n")
     assert chosen(ground) == "of-user"
-    project = ground.folder / "repo" / ".windlass" / "config.toml"
-    project.parent.mkdir()
-    project.write_text("driver = 'of-project'\n")
+    ground.configure("driver = 'of-project'\n")
     assert chosen(ground) == "of-project"
-    project.write_text("driver = 'of-project'\n[roles.worker]\ndriver = 'of-role'\n")
+    ground.configure("driver = 'of-project'\n[roles.worker]\ndriver = 'of-role'\n")
     assert chosen(ground) == "of-role"
     assert chosen(ground, "--manager") == "of-project"
     assert chosen(ground, env={"WINDLASS_DRIVER": "of-shell"}) == "of-shell"

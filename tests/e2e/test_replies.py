@@ -62,6 +62,10 @@ def set_up(ask: Asker, ground: Ground) -> None:
     ask("config.set", config_key="max_agents", value="9")
     ask("config.add", config_key="permissions.worker.allow", value="Bash(make:*)")
     ask("config.remove", config_key="permissions.worker.allow", value="Bash(make:*)")
+    ask("config.set", config_key="diff_tool", value="meld")
+    assert ask("trust")["accepted"]
+    assert ask("trust.revoke", keys=["diff_tool"])["waiting"][0]["key"] == "diff_tool"
+    ask("trust.accept", digests=[line["digest"] for line in ask("trust")["waiting"]])
     assert ask("roles")
     assert ask("drivers")
     ask("drivers.trusted", driver="standin")

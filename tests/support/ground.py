@@ -170,6 +170,13 @@ class Ground:
         lines = ['isolation = "hooks"', *(f"[permissions.{r}]\nallow = ['Bash']" for r in _ROLES)]
         (self.state / "config.toml").write_text("\n".join(lines) + f"\n{_TIDY}")
 
+    def configure(self, text: str) -> None:
+        """Writes the repository's own configuration, which the person accepts as a whole."""
+        file = self.folder / "repo" / ".windlass" / "config.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        self.wl("trust", "--yes").ok()
+
     def script(self, name: str, *turns: Mapping[str, Any], on: Sequence[Any] = ()) -> str:
         """Writes a script for a stand-in and returns its path."""
         path = self.shown / f"{name}.script.json"

@@ -52,6 +52,11 @@ class Call:
         if not self.quiet:
             self.say(text)
 
+    def remark(self, text: str) -> None:
+        """Says beside the output, which may be for a program, what a person should know of it."""
+        if not self.quiet and not self.json:
+            sys.stderr.write(f"wl: {text}\n")
+
     def progress(self, text: str) -> None:
         """Says on a terminal what takes long; never part of the output."""
         if sys.stderr.isatty() and not self.quiet and not self.json:

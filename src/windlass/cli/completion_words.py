@@ -205,6 +205,11 @@ def _keys(_: _Position) -> list[str]:
     return list(_configured())
 
 
+def _trusted_keys(_: _Position) -> list[str]:
+    known = dict(_asked("trust"))
+    return [line["key"] for which in ("waiting", "accepted") for line in known.get(which, [])]
+
+
 def _repos(_: _Position) -> list[str]:
     return [repo["id"] for repo in _asked("repos")]
 
@@ -234,6 +239,7 @@ def _literals(key: str) -> list[str]:
 
 _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "AGENT": _agents,
+    "KEY": _trusted_keys,
     "PARENT": _agents,
     "QUESTION": _questions,
     "SUBJECT": _subjects,

@@ -78,6 +78,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("trash", "list, show, restore and empty salvaged work"),
     CommandEntry("tree", "show the agents as a tree"),
+    CommandEntry("trust", "look at what a repository's configuration asks for, and accept it"),
     CommandEntry("version", "print the version"),
     CommandEntry("wait", "wait until agents reach a state"),
 )

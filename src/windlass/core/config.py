@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -251,11 +252,14 @@ def kind(key: str) -> Any:
     """The type of what a key, or a table of keys, holds."""
     owner: Any = Config
     for part in key.split("."):
-        if get_origin(owner) is dict:
-            owner = get_args(owner)[1]
-        else:
-            owner = get_type_hints(owner, include_extras=True)[part]
+        owner = get_args(owner)[1] if get_origin(owner) is dict else _types(owner)[part]
     return owner
+
+
+@cache
+def _types(table: Any) -> dict[str, Any]:
+    """The types of a table's keys; finding them out takes longer than reading a whole file."""
+    return get_type_hints(table, include_extras=True)
 
 
 def parse(key: str, text: str) -> Any:

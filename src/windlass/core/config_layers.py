@@ -1,7 +1,8 @@
 """Layers of configuration: each checked, and merged into one.
 
 Pure: reading and writing the files is done by the daemon. Layers are plain mappings as TOML gives
-them, weakest first: the user's, the project's. Which keys there are is `config`'s.
+them, weakest first: the user's, the project's. Which keys there are is `config`'s, what a project
+may say at once `project_config`'s.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
 from windlass.core import config, config_lists, config_roles, config_values, shapes
-from windlass.core.box_spec import NETWORKS
+from windlass.core.box_spec import Level
 from windlass.core.config import Config
 from windlass.core.errors import ConfigError
+from windlass.core.project_config import Line
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -37,6 +39,19 @@ class Usable(NamedTuple):
 
     config: Config
     problems: list[Problem]
+    in_box: Config | None = None
+    """The configuration of agents in a box, where that is another one."""
+    waiting: tuple[Line, ...] = ()
+    """What a repository's file asks for, and what is not in force until the person accepts it."""
+
+    def at(self, level: Level) -> Config:
+        """Returns what agents of a level are to have."""
+        return self.in_box if level == "box" and self.in_box is not None else self.config
+
+    def waiting_at(self, level: Level) -> list[Line]:
+        """What is not in force for agents of a level."""
+        boxed = level == "box"
+        return [line for line in self.waiting if not (boxed and line.counts_in_boxes)]
 
     def whole(self) -> Config:
         """Returns it where nothing is wrong with it; raises what is."""
@@ -60,45 +75,21 @@ def load(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Config:
 
 def usable(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Usable:
     """Merges layers without what is wrong in them: the value below holds, or the default."""
-    merged: dict[str, Any] = {}
+    right: list[Mapping[str, Any]] = []
     wrong: list[Problem] = []
     for origin, layer in layers:
         found = problems(layer, origin)
-        merged = _merge(merged, without(layer, {problem.key for problem in found}))
+        right.append(without(layer, {problem.key for problem in found}))
         wrong += found
-    return Usable(shapes.convert(merged, Config), wrong)
+    return Usable(merged(right), wrong)
 
 
-def no_weaker(layer: Mapping[str, Any], than: Mapping[str, Any]) -> dict[str, Any]:
-    """A project's layer without what would confine agents less than the user wants it.
-
-    A repository comes from anywhere: what it brings along may ask for more, never for less, and
-    has no say in what is the person's alone.
-    """
-    wanted = config.flatten(than)
-
-    def kept(key: str, item: Any) -> bool:
-        if key in config.PERSONAL:
-            return False
-        if config_roles.widens(key, item):
-            return wanted.get(key) is item
-        *_, name = key.split(".")
-        said = (wanted.get(place) for place in config_roles.fallbacks(key))
-        asked = next((value for value in said if value), None)
-        if name == "isolation" and asked in ("required", "box"):
-            return item in ("required", "box")
-        if name == "network" and asked in NETWORKS and item in NETWORKS:
-            return NETWORKS.index(item) <= NETWORKS.index(asked)
-        return True
-
-    def cut(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        return {
-            key: cut(item, f"{prefix}{key}.") if isinstance(item, Mapping) else item
-            for key, item in part.items()
-            if isinstance(item, Mapping) or kept(f"{prefix}{key}", item)
-        }
-
-    return cut(layer, "")
+def merged(tables: Iterable[Mapping[str, Any]]) -> Config:
+    """Merges what is right of layers, later ones winning key by key."""
+    whole: Mapping[str, Any] = {}
+    for table in tables:
+        whole = _merge(whole, table)
+    return shapes.convert(whole, Config)
 
 
 def problems(layer: Mapping[str, Any], origin: str) -> list[Problem]:

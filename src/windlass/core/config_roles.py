@@ -49,6 +49,8 @@ _ABOUT = {
         "deny": "tool patterns that {}s may not use",
     },
 }
+INHERITED = ("driver", "model", "isolation", "network")
+"""What a role has from elsewhere where its own table leaves it empty."""
 TABLES = tuple(_ABOUT)
 """The tables that have one table for each role."""
 
@@ -134,7 +136,7 @@ def settings(tables: Mapping[RoleName, RoleSettings], name: RoleName) -> RoleSet
     if name in SHIPPED:
         return own
     usual = tables.get(USUAL, RoleSettings())
-    unsaid = [key for key in ("driver", "model", "isolation", "network") if not getattr(own, key)]
+    unsaid = [key for key in INHERITED if not getattr(own, key)]
     return msgspec.structs.replace(own, **{key: getattr(usual, key) for key in unsaid})
 
 
@@ -157,13 +159,12 @@ def fallbacks(key: str) -> list[str]:
     return [key, *usual, *([] if last in WIDER else [last])]
 
 
+def inherits(key: str) -> bool:
+    """Whether a key of a role means what is said elsewhere where it is empty."""
+    return key.startswith("roles.") and key.rpartition(".")[2] in INHERITED
+
+
 def names_driver(key: str) -> bool:
     """Whether a key holds the agent CLI of a role."""
     table, _, rest = key.partition(".")
     return table == "roles" and rest.endswith(".driver")
-
-
-def widens(key: str, value: Any) -> bool:
-    """Whether this value of a key lets agents of a role do more, which only a person may say."""
-    last = key.rpartition(".")[2]
-    return key.startswith("roles.") and last in WIDER and value is WIDER[last]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.agents import an_agent
 
-from windlass.core import config, config_layers, reasons
+from windlass.core import reasons
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
 from windlass.core.mail import notices
@@ -120,9 +120,3 @@ def test_what_cannot_be_a_notice_is_refused(sender: str, text: str, problem: str
 
 def test_a_text_is_kept_but_for_the_space_around_it() -> None:
     assert notices.checked(sender="ci", text=" a\n b\n") == "a\n b"
-
-
-def test_a_repository_has_no_say_in_what_is_run_for_notices() -> None:
-    project = {"notices": "all", "notify": {"command": "curl evil"}}
-    assert config_layers.no_weaker(project, {}) == {"notices": "all", "notify": {}}
-    assert set(config.ABOUT) >= config.PERSONAL

@@ -10,7 +10,7 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
 from windlass.api.verbs import Caller
-from windlass.core.errors import ConfigError, NotFound, UserError
+from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName, Uid
 from windlass.core.roles import Role
 from windlass.daemon.kernel import role_files, settings
@@ -150,15 +150,15 @@ def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, 
     assert listed["roles.reviewer.model"]["value"] == "small"
     assert listed["permissions.reviewer.allow"]["value"] == ["Read"]
     assert "roles.reviewer.driver" not in listed
-    with pytest.raises(UserError, match="counts only in your own") as refused:
-        verbs.set(person, request("roles.reviewer.spawns", "true"))  # type: ignore[arg-type]
-    assert "--global" in refused.value.hint
     verbs.set(person, request("roles.reviewer.spawns", "true", user=True))  # type: ignore[arg-type]
     assert found(context, shop)[0].spawns
     verbs.set(person, request("roles.reviewer.spawns", "false"))  # type: ignore[arg-type]
     assert not found(context, shop)[0].spawns
     verbs.remove(person, request("roles.reviewer.spawns"))  # type: ignore[arg-type]
     assert found(context, shop)[0].spawns
+    verbs.remove(person, request("roles.reviewer.spawns", user=True))  # type: ignore[arg-type]
+    verbs.set(person, request("roles.reviewer.spawns", "true"))  # type: ignore[arg-type]
+    assert found(context, shop)[0].spawns, "who types it has seen it"
 
 
 def test_what_a_role_was_at_an_agents_start_stays_with_it(context: Context) -> None:

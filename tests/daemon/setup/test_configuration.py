@@ -46,9 +46,9 @@ def wrong_keys(reply: Any) -> list[str]:
 def test_what_is_in_force_beside_wrong_keys_is_shown_with_all_that_is_wrong(
     workshop: Workshop, file: Callable[[Workshop], Path]
 ) -> None:
-    file(workshop).write_text(f"model = 'm'\n{WRONG}")
+    file(workshop).write_text(f"budget.day = 3\n{WRONG}")
     reply = workshop.ask("config")
-    assert reply["settings"]["model"]["value"] == "m"
+    assert reply["settings"]["budget.day"]["value"] == 3
     assert reply["settings"]["max_agents"] == {
         "value": None,
         "origin": "default",
@@ -56,7 +56,8 @@ def test_what_is_in_force_beside_wrong_keys_is_shown_with_all_that_is_wrong(
     }
     assert wrong_keys(reply) == ["drvier", "max_agents", "box.memry_mb"]
     assert all(str(file(workshop)) in problem["message"] for problem in reply["problems"])
-    assert workshop.ask("config", config_key="model")["settings"]["model"]["value"] == "m"
+    shown = workshop.ask("config", config_key="budget.day")["settings"]
+    assert shown["budget.day"]["value"] == 3
 
 
 @FILES
@@ -102,12 +103,12 @@ def test_wrong_keys_are_mended_one_by_one_and_other_keys_changed_meanwhile(
 def test_whatever_stands_where_it_does_not_belong_is_named_and_can_be_removed(
     workshop: Workshop, text: str, key: str
 ) -> None:
-    projects(workshop).write_text(f"model = 'm'\n{text}")
+    projects(workshop).write_text(f"budget.day = 3\n{text}")
     reply = workshop.ask("config")
-    assert reply["settings"]["model"]["value"] == "m"
+    assert reply["settings"]["budget.day"]["value"] == 3
     assert wrong_keys(reply)
     assert change(workshop, projects, "remove", config_key=key)["problems"] == []
-    assert workshop.ask("config")["settings"]["model"]["value"] == "m"
+    assert workshop.ask("config")["settings"]["budget.day"]["value"] == 3
 
 
 @pytest.mark.parametrize("text", ["[box]\nmemory_mb = 1\nmemry_mb = 2\n", "[box]\nmemory_mb = 1\n"])

@@ -96,6 +96,8 @@ class SpawnReply(TypedDict):
     to_box: str
     withheld: list[str]
     """What the repository's file of its role asks for, and only the person gives."""
+    waiting: list[str]
+    """The keys of the repository's configuration that were not in force for it."""
 
 
 class EndedAgent(TypedDict):

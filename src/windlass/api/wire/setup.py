@@ -55,11 +55,57 @@ class ConfigProblem(TypedDict):
     hint: str
 
 
+class LineView(TypedDict):
+    """A line of a repository's configuration that is not in force until the person accepts it."""
+
+    key: str
+    value: Any
+    instead_of: Any
+    """What is in force meanwhile."""
+    digest: str
+    in_boxes: bool
+    """Whether agents in a box have it already."""
+    personal: bool
+    """Whether it counts in the person's own configuration alone, and cannot be accepted."""
+
+
+class AcceptedView(TypedDict):
+    """A line of a repository's configuration that the person accepted."""
+
+    key: str
+    value: Any
+    at: float
+
+
+class AcceptRequest(AnyRequest):
+    """Accepts lines of a repository's configuration, as they were shown."""
+
+    digests: list[str]
+
+
+class RevokeRequest(AnyRequest):
+    """Takes back what was accepted; without keys, all of it."""
+
+    keys: NotRequired[list[str]]
+
+
+class ProjectTrustReply(TypedDict):
+    """What a repository's configuration asks for beyond what it may, and what was accepted."""
+
+    root: str
+    config: str
+    waiting: list[LineView]
+    accepted: list[AcceptedView]
+    problems: list[str]
+
+
 class ConfigReply(TypedDict):
     """The keys that were asked for, by name, and everything that is wrong and passed over."""
 
     settings: dict[str, ConfigView]
     problems: list[ConfigProblem]
+    waiting: list[LineView]
+    """What the repository's file asks for that is not in force, of the keys asked for."""
 
 
 class WhoamiReply(TypedDict):
@@ -87,6 +133,8 @@ class InitReply(RepoReply):
     toolchains: list[str]
     proposed: list[str]
     accepted: bool
+    waiting: list[str]
+    """The keys of its configuration that are not in force until the person accepts them."""
 
 
 class DriverView(TypedDict):

@@ -8,6 +8,7 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.errors import ConfigError
+from windlass.core.printable import printable_line
 
 EXAMPLES = (
     "wl config list",
@@ -49,6 +50,7 @@ def run(call: Call) -> int:
         if not call.json:
             lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in settings.items()]
             render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
+        _tell_waiting(call, reply)
         _refuse_wrong(reply["problems"])
         return 0
     if args.verb == "get":
@@ -56,6 +58,7 @@ def run(call: Call) -> int:
         value = reply["settings"][args.key]["value"]
         call.data(value)
         call.say(_shown(value))
+        _tell_waiting(call, reply)
         _refuse_wrong(reply["problems"])
         return 0
     value = getattr(args, "value", None)
@@ -70,8 +73,17 @@ def _tell_changed(call: Call, reply: dict[str, Any]) -> None:
     setting = reply["settings"].get(key)
     call.data(setting and setting["value"])
     call.tell(f"{key} = {_shown(setting['value'])}" if setting else f"{key} is gone")
+    _tell_waiting(call, reply)
     for problem in reply["problems"]:
         call.tell(f"still wrong: {_worded(problem)}")
+
+
+def _tell_waiting(call: Call, reply: dict[str, Any]) -> None:
+    """Says which values are not in force, though the repository's file has them."""
+    for line in reply["waiting"]:
+        value = printable_line(_shown(line["value"]))
+        where = "never counts in a repository" if line["personal"] else "waits: wl trust"
+        call.remark(f"{line['key']} = {value} of .windlass/config.toml {where}")
 
 
 def _refuse_wrong(problems: list[dict[str, str]]) -> None:

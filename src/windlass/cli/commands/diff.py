@@ -76,9 +76,16 @@ def _with_tool(call: Call) -> int:
         if not tool or shutil.which(tool[0]) is None:
             raise ConfigError(
                 f"no diff tool{f' {tool[0]!r}' if tool else ''}",
-                "wl diff AGENT --tool PROGRAM, or wl config set diff_tool PROGRAM --global",
+                f"{_waiting_tool(call)}wl diff AGENT --tool PROGRAM,"
+                " or wl config set diff_tool PROGRAM --global",
             )
         folders = [os.path.join(diff["folder"], side) for side in ("before", "after")]
         return subprocess.run([*tool, *folders], check=False).returncode
     finally:
         shutil.rmtree(diff["folder"], ignore_errors=True)
+
+
+def _waiting_tool(call: Call) -> str:
+    """Says that the repository names one, which nobody has accepted."""
+    waits = call.ask("config", config_key="diff_tool")["waiting"]
+    return "the repository names one: wl trust; or " if waits else ""

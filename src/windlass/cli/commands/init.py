@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.cli import waiting
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
@@ -33,5 +34,7 @@ def run(call: Call) -> int:
             call.tell(f"    {pattern}")
         if not done["accepted"]:
             call.tell("  wl init --accept writes them into permissions.*.allow")
+    for line in waiting.lines(done["waiting"]):
+        call.tell(f"  {line}")
     call.tell('  wl new "what to do" starts an agent')
     return 0

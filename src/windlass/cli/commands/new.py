@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from windlass.api import calls
-from windlass.cli import limits
+from windlass.cli import limits, waiting
 from windlass.cli.call import Call, piped, read_text
 from windlass.core.errors import UserError
 from windlass.core.ids import with_article
@@ -118,7 +118,12 @@ def run(call: Call) -> int:
         call.say(f"  on {made['branch']}, from {made['base_from']} {made['base'][:10]}")
     else:
         call.say(f"  in your own checkout {made['workspace']}")
-    for line in (*_confinement(made), *_overridden(call, made), *_withheld(made)):
+    for line in (
+        *_confinement(made),
+        *_overridden(call, made),
+        *_withheld(made),
+        *waiting.lines(made["waiting"]),
+    ):
         call.say(f"  {line}")
     # A headless agent has no terminal to join.
     more = f"wl log {name} --follow" if args.print else f"wl attach {name}"

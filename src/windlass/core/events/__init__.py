@@ -77,6 +77,8 @@ from windlass.core.events.person import (
     StatusNodeSkipped,
 )
 from windlass.core.events.repositories import (
+    ConfigAccepted,
+    ConfigRevoked,
     RepoAdded,
     RepoMoved,
     RepoRemoved,
@@ -128,6 +130,8 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ConfigAccepted",
+    "ConfigRevoked",
     "EventData",
     "Hook",
     "HookGarbage",

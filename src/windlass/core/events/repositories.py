@@ -18,6 +18,20 @@ class RepoMoved(EventData, kind="repo.moved"):
     was: str
 
 
+class ConfigAccepted(EventData, kind="config.accepted"):
+    """The person accepted lines of a repository's own configuration: they count from now on."""
+
+    root: str
+    keys: list[str]
+
+
+class ConfigRevoked(EventData, kind="config.revoked"):
+    """The person took back what they had accepted of a repository's own configuration."""
+
+    root: str
+    keys: list[str]
+
+
 class RepoRemoved(EventData, kind="repo.removed"):
     """A repository is known no more; its history is kept."""
 

@@ -23,11 +23,13 @@ class EndingSettings(msgspec.Struct, frozen=True):
 
     workspace: WorkspaceCommands
     trash: TrashSettings
+    boxed: WorkspaceCommands | None = None
+    """The commands of agents in a box, where they were asked for."""
 
     @classmethod
-    def of(cls, config: Config) -> EndingSettings:
+    def of(cls, config: Config, *, boxed: Config | None = None) -> EndingSettings:
         """The part of a configuration that endings need."""
-        return cls(config.workspace, config.trash)
+        return cls(config.workspace, config.trash, boxed.workspace if boxed else None)
 
 
 def kept(work: RunningIntent, repo: Repo) -> EndingSettings:
@@ -35,7 +37,22 @@ def kept(work: RunningIntent, repo: Repo) -> EndingSettings:
     settled = work.data.get("settings", {}).get(repo.id)
     if settled is not None:
         return shapes.convert(settled, EndingSettings)
-    return EndingSettings.of(settings.usable(work.context.folders.home, repo.root).config)
+    return _of(settings.usable(work.context.folders.home, repo.root))
+
+
+def commands(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceCommands:
+    """The commands around the workspace of an agent that is ended.
+
+    A box runs a repository's own at once; outside of one they count once the person accepts them.
+    """
+    known = kept(work, repo)
+    if agent.isolation != "box":
+        return known.workspace
+    return known.boxed or settings.usable(work.context.folders.home, repo.root).at("box").workspace
+
+
+def _of(known: Usable) -> EndingSettings:
+    return EndingSettings.of(known.config, boxed=known.at("box"))
 
 
 def passed_over(known: Usable) -> list[str]:
@@ -51,6 +68,6 @@ def of_repos(
     notes: list[str] = []
     for repo in dict.fromkeys(agent.repo for agent in agents):
         known = settings.usable(context.folders.home, repos.by_id(context, repo).root)
-        configured[repo] = EndingSettings.of(known.config)
+        configured[repo] = _of(known)
         notes += passed_over(known)
     return configured, list(dict.fromkeys(notes))

@@ -108,7 +108,8 @@ class Endings:
         for agent, repo in self._live(work):
             if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
                 continue
-            project_commands.teardown(work, agent, repo, ending_settings.kept(work, repo).workspace)
+            commands = ending_settings.commands(work, agent, repo)
+            project_commands.teardown(work, agent, repo, commands)
             kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 

@@ -86,7 +86,7 @@ class Spawns:
         repo = scope.repo or repos.add(context, request.get("cwd", ""))
         git = repos.git(repo)
         head = repository.require_commit(git)
-        config = settings.load(context.folders.home, repo.root)
+        config = (known := settings.usable(context.folders.home, repo.root)).whole()
         goal = request["goal"].strip()
         if not goal:
             raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
@@ -111,7 +111,7 @@ class Spawns:
         )
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
-        configured = grants.configured_policy(config, role.name, choice.level)
+        configured = grants.configured_policy(known.at(choice.level), role.name, choice.level)
         policy = grants.granted_policy(request, configured, caller=scope.caller, parent=parent)
         givers = crew.givers(scope.caller, parent)
         limits = agent_limits.of_new(context, request, driver=driver, mode=mode, givers=givers)
@@ -181,11 +181,16 @@ class Spawns:
             )
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
-            answer = {"unboxed": choice.why, "to_box": choice.fix, "script": script.text}
+            answer = {
+                "unboxed": choice.why,
+                "to_box": choice.fix,
+                "script": script.text,
+                "waiting": [line.key for line in known.waiting_at(choice.level)],
+            }
             return {
                 "uid": agent.uid,
                 "withheld": withheld,
-                "workspace": msgspec.to_builtins(config.workspace),
+                "workspace": msgspec.to_builtins(known.at(choice.level).workspace),
                 **answer,
             }
 
@@ -301,7 +306,7 @@ class Spawns:
 
     def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._live(work)
-        commands = _commands(work, repo)
+        commands = _commands(work, agent, repo)
         if not commands.setup or agent.branch is None:
             return
         project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
@@ -334,14 +339,15 @@ class Spawns:
             "unboxed": work.data.get("unboxed", ""),
             "to_box": work.data.get("to_box", ""),
             "withheld": work.data.get("withheld", []),
+            "waiting": work.data.get("waiting", []),
         }
 
 
-def _commands(work: RunningIntent, repo: Repo) -> WorkspaceCommands:
+def _commands(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceCommands:
     """The project's commands when the spawn began; older releases did not keep them."""
     if "workspace" in work.data:
         return shapes.convert(work.data["workspace"], WorkspaceCommands)
-    return settings.usable(work.context.folders.home, repo.root).config.workspace
+    return settings.usable(work.context.folders.home, repo.root).at(agent.isolation).workspace
 
 
 def _created(agent: Agent, parent: Agent | None) -> AgentCreated:

@@ -12,15 +12,13 @@ from windlass.core import ids
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
 from windlass.core.events import RepoAdded, RepoMoved, RepoRemoved
 from windlass.core.ids import RepoId
+from windlass.daemon.kernel.accepted_lines import REPO_ID_FILE
 from windlass.daemon.kernel.context import Context
 from windlass.git import repository, workspace_state, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
-
-_ID_FILE = "windlass-id"
-"""Kept in the git folder, so that a clone that is moved stays the same repository."""
 
 
 def known(context: Context, cwd: str) -> Repo | None:
@@ -57,7 +55,7 @@ def _moved(context: Context, git_repo: Repository, by_id: Mapping[RepoId, Repo])
 
 def _kept_id(context: Context, git_repo: Repository) -> RepoId:
     """The id that a repository says it has; empty where an agent may have written that."""
-    id_file = Path(git_repo.git_dir) / _ID_FILE
+    id_file = Path(git_repo.git_dir) / REPO_ID_FILE
     if id_file.is_relative_to(context.folders.home) or not id_file.is_file():
         return RepoId("")
     return RepoId(id_file.read_text().strip())
@@ -167,7 +165,7 @@ def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
             id=repo.id, root=repo.root, git_dir=repo.git_dir, added_at=repo.added_at
         )
     )
-    (Path(git_repo.git_dir) / _ID_FILE).write_text(repo.id + "\n")
+    (Path(git_repo.git_dir) / REPO_ID_FILE).write_text(repo.id + "\n")
     writing.emit(RepoAdded(root=repo.root), repo=repo.id)
     return repo
 

@@ -1,26 +1,44 @@
-"""Configuration files: read whole, written with their comments kept."""
+"""Configuration files: read whole, written with their comments kept.
+
+The person's own rules. Of a repository's counts what narrows it, and what the person has accepted
+(`accepted_lines`); it is read once, judged, and used as it was judged.
+"""
 
 from __future__ import annotations
 
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from windlass import whole_file
-from windlass.core import config, config_layers
+from windlass.core import config, config_layers, project_config
 from windlass.core.config import Config
 from windlass.core.config_layers import Layer, Problem, Usable
 from windlass.core.errors import ConfigError, NotFound, UserError
+from windlass.daemon.kernel import accepted_lines, project_file
 
-PROJECT_FILE = ".windlass/config.toml"
+PROJECT_FILE = project_file.PROJECT_FILE
+USER_FILE = "config.toml"
+MOST_KEYS = 500
+"""All of them are looked at whenever a configuration is wanted, which is often."""
+_DEEPEST = 16
 Names: TypeAlias = tuple[str, ...]
 changing = threading.RLock()
-"""Held from reading a file to replacing it: two changes at once would lose one."""
+"""Held from reading a file to replacing it, and until what was typed is accepted.
+
+Two changes at once would lose one, or leave it waiting."""
+
+
+class Sourced(NamedTuple):
+    """A configuration, and which file each set key in force comes from; unset keys are missing."""
+
+    usable: Usable
+    origins: dict[str, str]
 
 
 def load(home: Path, root: str | None) -> Config:
@@ -30,44 +48,66 @@ def load(home: Path, root: str | None) -> Config:
 
 def usable(home: Path, root: str | None) -> Usable:
     """The configuration as far as it can be used: for what must go on whatever a file says."""
-    layers, unread = _read(home, root)
-    known = config_layers.usable(layers)
-    return Usable(known.config, [*unread, *known.problems])
+    return sourced(home, root).usable
 
 
-def origins(home: Path, root: str | None) -> dict[str, str]:
-    """Which file each set key in force comes from; unset keys are missing."""
-    origin_of: dict[str, str] = {}
-    for origin, layer in _read(home, root)[0]:
-        for key in config.flatten(_valid(layer, origin)):
-            origin_of[key] = origin
-    return origin_of
+def sourced(home: Path, root: str | None) -> Sourced:
+    """The configuration as far as it can be used, and which file each set key comes from."""
+    users, wrong = _layer(home / USER_FILE, _held)
+    own = config_layers.merged([users.table])
+    if root is None:
+        return Sourced(Usable(own, wrong), _origins(users))
+    projects, more = _layer(Path(root) / PROJECT_FILE, lambda _: project_file.read(root))
+    lines = project_config.widening(projects.table, own)
+    accepted = accepted_lines.digests(home, root) if lines else frozenset()
+    judged = project_config.judge(projects.table, own, lines, accepted=accepted)
+    in_force = Layer(projects.origin, judged.layer)
+    known = Usable(
+        config_layers.merged([users.table, judged.layer]),
+        [*wrong, *more],
+        in_box=config_layers.merged([users.table, judged.boxed]),
+        waiting=tuple(judged.waiting),
+    )
+    return Sourced(known, {**_origins(users), **_origins(in_force)})
+
+
+def _origins(layer: Layer) -> dict[str, str]:
+    return dict.fromkeys(config.flatten(layer.table), layer.origin)
+
+
+def own_files(home: Path) -> tuple[Path, ...]:
+    """The files of the person's that a configuration depends on."""
+    return home / USER_FILE, home / accepted_lines.FILE
 
 
 def file(home: Path, root: str | None, *, user: bool) -> Path:
     """The file that a change goes to."""
     if user:
-        return home / "config.toml"
+        return home / USER_FILE
     if root is None:
         raise UserError("not in a git repository", "use --global for your own configuration")
-    return Path(root) / PROJECT_FILE
+    return project_file.to_be_written(root)
 
 
-def add(path: Path, key: str, value: str) -> None:
-    """Adds to a list, unless it is there."""
+def add(path: Path, key: str, value: str) -> list[str]:
+    """Adds to a list, unless it is there; returns the list."""
     with changing:
         listed = _listed(path, key)
-        if value not in listed:
-            put(path, key, [*listed, value])
+        if value in listed:
+            return listed
+        put(path, key, [*listed, value])
+        return [*listed, value]
 
 
-def take(path: Path, key: str, value: str) -> None:
-    """Takes a value from a list."""
+def take(path: Path, key: str, value: str) -> list[str]:
+    """Takes a value from a list; returns what is left."""
     with changing:
         listed = _listed(path, key)
         if value not in listed:
             raise NotFound(f"{value!r} is not in {key} of {path}", f"wl config get {key}")
-        put(path, key, [other for other in listed if other != value])
+        left = [other for other in listed if other != value]
+        put(path, key, left)
+        return left
 
 
 def put(path: Path, key: str, value: Any) -> None:
@@ -141,52 +181,66 @@ def _listed(path: Path, key: str) -> list[str]:
     return listed if isinstance(listed, list) else []
 
 
-def _read(home: Path, root: str | None) -> tuple[list[Layer], list[Problem]]:
-    """The layers that there are, and what is wrong with files that cannot be read as such."""
-    layers: list[Layer] = []
-    unread: list[Problem] = []
-    users = home / "config.toml"
-    for path in (users, *((Path(root) / PROJECT_FILE,) if root else ())):
-        if not _is_plain(path):
-            continue
-        try:
-            table = _parsed(path)
-        except ConfigError as error:
-            unread.append(Problem(str(path), "", error))
-            continue
-        than = _valid(layers[0].table, layers[0].origin) if layers else {}
-        kept = table if path is users else config_layers.no_weaker(table, than)
-        layers.append(Layer(str(path), kept))
-    return layers, unread
-
-
-def _valid(layer: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    wrong = {problem.key for problem in config_layers.problems(layer, origin)}
-    return config_layers.without(layer, wrong)
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether it is a file itself, in a folder itself: links come with merges of agents' work."""
-    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
-
-
-def _parsed(path: Path) -> dict[str, Any]:
+def _layer(path: Path, read: Callable[[Path], bytes | None]) -> tuple[Layer, list[Problem]]:
+    """What of a file is right, and what is wrong with the rest."""
     try:
-        return tomllib.loads(path.read_text())
+        held = read(path)
+        table = {} if held is None else _parsed(path, held)
+        if len(config.flatten(table)) > MOST_KEYS:
+            raise ConfigError(f"{path} has more than {MOST_KEYS} keys", "write less into it")
+    except ConfigError as error:
+        return Layer(str(path), {}), [Problem(str(path), "", error)]
+    wrong = config_layers.problems(table, str(path))
+    right = config_layers.without(table, {problem.key for problem in wrong})
+    return Layer(str(path), right), wrong
+
+
+def _held(path: Path) -> bytes | None:
+    """What the person's own file holds."""
+    if not path.is_file() or path.is_symlink():
+        return None
+    try:
+        return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", "mend that") from None
+
+
+def _parsed(path: Path, held: bytes) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(held.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
     except RecursionError:
-        raise ConfigError(f"{path} is nested too deeply", "write it more plainly") from None
+        table = None
+    if table is None or _is_deep(table):
+        raise ConfigError(f"{path} is nested too deeply", "write it more plainly")
+    return table
+
+
+def _is_deep(table: Mapping[str, Any]) -> bool:
+    """Whether tables lie in tables so deep that walking through them could end us."""
+    level: list[Any] = [table]
+    for _ in range(_DEEPEST):
+        level = [item for held in level for item in _within(held)]
+    return bool(level)
+
+
+def _within(held: Any) -> list[Any]:
+    if isinstance(held, Mapping):
+        return list(held.values())
+    return held if isinstance(held, list) else []
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     if not path.is_file():
         return tomlkit.document()
-    _parsed(path)
     try:
-        return tomlkit.parse(path.read_text())
+        held = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", "mend that") from None
+    _parsed(path, held)
+    try:
+        return tomlkit.parse(held.decode())
     except TOMLKitError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
 

@@ -36,7 +36,9 @@ class Explanations:
             _refuse_in_a_box(scope.caller)
             level = request.get("level") or "hooks"
             root = scope.repo.root if scope.repo else repos.root_of(request.get("cwd", ""))
-            config = settings.load(self._context.folders.home, root)
+            known = settings.usable(self._context.folders.home, root)
+            known.whole()
+            config = known.at(level)
             role = role_files.find(config, root, request.get("role") or roles.USUAL).role.name
             decision = decisions.decide_in_folder(
                 self._context,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.setup import ConfigProblem, ConfigReply, ConfigRequest, ConfigView
+from windlass.api.wire.setup import (
+    ConfigProblem,
+    ConfigReply,
+    ConfigRequest,
+    ConfigView,
+    LineView,
+)
 from windlass.core import config, config_roles
 from windlass.core.config_layers import Usable
 from windlass.core.errors import ConfigError, UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.setup import project_trust
 
 
 class Configuration:
@@ -26,9 +34,7 @@ class Configuration:
         Beside something wrong as well: who is to mend it has to see what there is.
         """
         root = lookup.root(self._context, caller, request)
-        home = self._context.folders.home
-        known = settings.usable(home, root)
-        origins = settings.origins(home, root)
+        known, origins = settings.sourced(self._context.folders.home, root)
         wanted = request.get("config_key")
         keys = [_known_key(known, wanted)] if wanted else dict.fromkeys([*config.ABOUT, *origins])
         return {
@@ -41,6 +47,7 @@ class Configuration:
                 for key in keys
             },
             "problems": _problems(known),
+            "waiting": _waiting(known, wanted),
         }
 
     def set(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
@@ -56,13 +63,9 @@ class Configuration:
         value = config.parse(key, request.get("value", ""))
         if key == "driver" or (value and config_roles.names_driver(key)):
             _require_driver(key, value)
-        if config_roles.widens(key, value) and not request.get("user"):
-            raise UserError(
-                f"{key} = {str(value).lower()} counts only in your own configuration: a repository"
-                " may take from a role, and not give to it",
-                f"wl config set --global {key} {str(value).lower()}",
-            )
-        settings.put(path, key, value)
+        with settings.changing:
+            settings.put(path, key, value)
+            self._accept(caller, request, key, value)
         return self.view(caller, request)
 
     def add(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
@@ -70,7 +73,10 @@ class Configuration:
         key, path = self._target(caller, request)
         if not config.is_list(key):
             raise UserError(f"{key} is not a list", f"wl config set {key} VALUE")
-        settings.add(path, key, request.get("value", ""))
+        word = request.get("value", "")
+        with settings.changing:
+            words = [*self._words(caller, request, key), word]
+            self._accept(caller, request, key, settings.add(path, key, word), words=words)
         return self.view(caller, request)
 
     def remove(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
@@ -78,7 +84,9 @@ class Configuration:
         value = request.get("value")
         if value is not None:
             key, path = self._target(caller, request)
-            settings.take(path, key, value)
+            with settings.changing:
+                words = self._words(caller, request, key)
+                self._accept(caller, request, key, settings.take(path, key, value), words=words)
             return self.view(caller, request)
         key, path = request.get("config_key", ""), self._file(caller, request)
         settings.remove(path, key)
@@ -86,7 +94,29 @@ class Configuration:
             return self.view(caller, request)
         root = lookup.root(self._context, caller, request)
         known = settings.usable(self._context.folders.home, root)
-        return {"settings": {}, "problems": _problems(known)}
+        return {"settings": {}, "problems": _problems(known), "waiting": _waiting(known, key)}
+
+    def _words(self, caller: Caller, request: ConfigRequest, key: str) -> list[str]:
+        """The words of a list that are in force."""
+        root = lookup.root(self._context, caller, request)
+        words: list[str] = config.value(
+            settings.usable(self._context.folders.home, root).config, key
+        )
+        return words
+
+    def _accept(
+        self,
+        caller: Caller,
+        request: ConfigRequest,
+        key: str,
+        value: object,
+        *,
+        words: Collection[str] | None = None,
+    ) -> None:
+        """Lets count what the person typed: who writes a line themself has seen it."""
+        root = lookup.root(self._context, caller, request)
+        if root is not None and not request.get("user"):
+            project_trust.accept_typed(self._context, root, key, value, words=words)
 
     def _target(self, caller: Caller, request: ConfigRequest) -> tuple[str, Path]:
         """The key that is meant, and the file that it is to be changed in."""
@@ -120,3 +150,7 @@ def _problems(known: Usable) -> list[ConfigProblem]:
         ConfigProblem(key=problem.key, message=problem.error.message, hint=problem.error.hint)
         for problem in known.problems
     ]
+
+
+def _waiting(known: Usable, key: str | None) -> list[LineView]:
+    return project_trust.views(line for line in known.waiting if key in (None, line.key))

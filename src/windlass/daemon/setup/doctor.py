@@ -16,6 +16,7 @@ from windlass import __version__, drivers
 from windlass.api.wire.setup import DoctorReply, LevelView
 from windlass.box import probes
 from windlass.box.probes import Probe
+from windlass.core import project_config
 from windlass.core.box_spec import Level
 from windlass.core.config import Config, confinement, role_settings
 from windlass.core.errors import WindlassError
@@ -58,6 +59,7 @@ def examine(
         _wl(context),
         _room(context.folders.home),
         configuration,
+        *_waiting(context, root),
     ]
     configured = role_settings(config, USUAL).driver or config.driver
     chosen = driver or context.env.get("WINDLASS_DRIVER") or configured
@@ -168,6 +170,13 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
         detail=f"valid, but {named}: nothing says that there is such a role",
         fix=_how_to_explain(unexplained[0][1], role_files.known(config, root)),
     )
+
+
+def _waiting(context: Context, root: str | None) -> list[Probe]:
+    """What of the repository's configuration waits for the person, if anything does."""
+    said = project_config.summary(settings.usable(context.folders.home, root).waiting)
+    fix = "look at it, and accept it if you want it: wl trust"
+    return [Probe(name="trust", works=True, detail=said, fix=fix)] if said else []
 
 
 def _how_to_explain(name: str, known: Sequence[str]) -> str:

@@ -6,22 +6,24 @@ are proposed, and written only where that was accepted.
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from windlass.api.wire.setup import InitReply
 from windlass.core import config
+from windlass.core.ids import RoleName
 from windlass.core.policy import proposals
 from windlass.core.roles import SHIPPED, WIDER
-from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.setup import project_trust
 
 
 def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     """Registers the repository; writes `.windlass/config.toml` unless there is one."""
     repo = repos.require(context, cwd)
-    path = Path(repo.root) / settings.PROJECT_FILE
+    path = project_file.to_be_written(repo.root)
     made = not path.exists()
     if made:
         path.parent.mkdir(exist_ok=True)
@@ -33,8 +35,10 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
     lists = [config.role_tools(configured, role).allow for role in SHIPPED]
     wanted = [pattern for pattern in proposal.allow if any(pattern not in allow for allow in lists)]
     if accept:
-        for role, pattern in itertools.product(SHIPPED, wanted):
-            settings.add(path, f"permissions.{role}.allow", pattern)
+        with settings.changing:
+            for role in SHIPPED:
+                _allow(context, repo.root, role, wanted)
+    waiting = settings.usable(context.folders.home, repo.root).waiting
     return {
         "id": repo.id,
         "root": repo.root,
@@ -43,7 +47,22 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
         "toolchains": proposal.files,
         "proposed": wanted,
         "accepted": accept,
+        "waiting": [line.key for line in waiting],
     }
+
+
+def _allow(context: Context, root: str, role: RoleName, patterns: Sequence[str]) -> None:
+    """Writes what the person has just accepted, which counts as such.
+
+    Beside words that stood there and nobody has looked at, all of the list waits.
+    """
+    key = f"permissions.{role}.allow"
+    in_force = config.role_tools(settings.load(context.folders.home, root), role).allow
+    path = project_file.to_be_written(root)
+    written: list[str] = []
+    for pattern in patterns:
+        written = settings.add(path, key, pattern)
+    project_trust.accept_typed(context, root, key, written, words=[*in_force, *patterns])
 
 
 def template() -> str:

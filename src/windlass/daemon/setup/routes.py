@@ -9,6 +9,7 @@ from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.machine import Machine
+from windlass.daemon.setup.project_trust import ProjectTrust
 from windlass.daemon.setup.repositories import Repositories
 
 _CONFIGURE = Refusal("agents do not change configuration")
@@ -18,7 +19,7 @@ _TRUST = Refusal("agents do not accept what people are asked")
 def routes(context: Context) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
     configuration, repositories = Configuration(context), Repositories(context)
-    machine = Machine(context)
+    machine, trust = Machine(context), ProjectTrust(context)
     return {
         "config": Verb(wire.ConfigRequest, wire.ConfigReply, configuration.view, callers="both"),
         "config.add": Verb(
@@ -61,6 +62,13 @@ def routes(context: Context) -> dict[str, Verb | Wait]:
             list[RepoView],
             repositories.known,
             refusal=Refusal("agents do not list repositories"),
+        ),
+        "trust": Verb(AnyRequest, wire.ProjectTrustReply, trust.view, refusal=_TRUST),
+        "trust.accept": Verb(
+            wire.AcceptRequest, wire.ProjectTrustReply, trust.accept, refusal=_TRUST
+        ),
+        "trust.revoke": Verb(
+            wire.RevokeRequest, wire.ProjectTrustReply, trust.revoke, refusal=_TRUST
         ),
         "whoami": Verb(AnyRequest, wire.WhoamiReply, machine.whoami, callers="both"),
     }
