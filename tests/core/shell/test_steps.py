@@ -12,7 +12,7 @@ import pytest
 from windlass.core.crew import Policy
 from windlass.core.policy import tool_policy
 from windlass.core.policy.tool_calls import Decision, ToolCall
-from windlass.core.shell import line_policy, reader, second_reader
+from windlass.core.shell import cd, line_policy, reader, second_reader
 from windlass.core.shell.reach import Places, Reach
 from windlass.core.shell.steps import MOST, Steps, TooLong
 from windlass.core.shell.tree import Broken
@@ -162,6 +162,18 @@ def test_a_line_that_no_shell_takes_is_denied_at_once(rules: Policy, *, boxed: b
     decision = decide("x" * (128 * 1024 + 1), rules, REACH._replace(boxed=boxed))
     assert (decision.verdict, decision.rule) == ("deny", "unclear")
     assert "too long to judge" in decision.reason
+
+
+def test_a_glob_of_braces_is_denied_and_not_followed_for_long() -> None:
+    call = ToolCall(tool="Glob", input={"pattern": "{a}" * 1300}, cwd=WS)
+    decision = tool_policy.decide(call, HOOKS, inside=REACH)
+    assert (decision.verdict, decision.rule) == ("deny", "paths")
+    assert "too long to judge" in decision.reason
+
+
+def test_where_a_line_goes_that_makes_much_work_is_not_known() -> None:
+    line = f"X={'a' * 9000};Y={'$X' * 3000};cd {'$Y' * 3000}"
+    assert cd.entered(line, cwd=WS, known={}) == cd.Entered(frozenset(), frozenset())
 
 
 def test_an_ordinary_long_file_is_still_written() -> None:
