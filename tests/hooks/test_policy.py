@@ -304,6 +304,15 @@ def test_the_deepest_place_decides(bench: Bench) -> None:
     assert bench.verdict("Read", file_path="xy") == "allow"
 
 
+def test_alone_a_folder_that_holds_what_is_not_the_agents_is_left_where_it_is(bench: Bench) -> None:
+    own = bench.workspace / "own"
+    own.mkdir()
+    bench.policy(closed=[str(own / "policy.json")], allow=["Bash(mv:*)", "Bash(cp:*)"])
+    for line in ("mv own x", f"cp -r x {own}", "mv . x", "mv own/policy.json x"):
+        assert bench.verdict("Bash", command=line) == "deny", line
+    assert bench.verdict("Bash", command="mv own/notes own/x") == "allow"
+
+
 def test_prefixes_allow_what_begins_with_them_word_by_word(bench: Bench) -> None:
     bench.policy(allow=["Bash(git log:*)", "Bash(/usr/bin/make:*)", "Bash(", "Bash(:*)", "Read"])
     assert bench.verdict("Bash", command="git log --oneline") == "allow"
@@ -328,12 +337,21 @@ def test_prefixes_allow_what_begins_with_them_word_by_word(bench: Bench) -> None
             "cd",
             "cd -P",
         ),
-        *("ls -x..", "ls --x=..", "ls -I/etc"),
+        *(
+            "ls -x..",
+            "ls --x=..",
+            "ls -I/etc",
+            "cp -vt.. a",
+            "cp -vs a b",
+            "ln -s a b",
+            "jobs -x ls",
+        ),
+        *("git cherry-pick --strategy=x/y a", "git revert -s a", "git x/y"),
     ],
 )
 def test_alone_a_prefix_does_not_allow_what_has_to_be_read_on(bench: Bench, line: str) -> None:
     names = ("git", "ls", "env", "find", "eval", "time", "PATH=.", "sed", "bash", "wl", "cd")
-    bench.policy(allow=[f"Bash({name}:*)" for name in names])
+    bench.policy(allow=[f"Bash({name}:*)" for name in (*names, "cp", "ln", "jobs")])
     assert bench.verdict("Bash", command="git status") == "allow"
     assert bench.verdict("Bash", command=line) == "deny"
 

@@ -48,17 +48,19 @@ _READ_ON = frozenset(
         *("exec", "busybox", "sh", "bash", "dash", "zsh", "ksh", "find", "test", "unset", "set"),
         *("getopts", "wait", "read", "printf", "export", "declare", "typeset", "local"),
         *("readonly", "sort", "sed", "awk", "gawk", "mawk", "nawk", "type", "wl", "windlass"),
+        *("jobs", "ln"),
     )
 )
 """Names that a prefix allows but that have to be read on, which takes the daemon."""
 _GIT = frozenset(
     (
-        *("add", "blame", "cherry-pick", "commit", "describe", "diff", "log", "ls-files", "merge"),
-        *("mv", "reset", "restore", "rev-parse", "revert", "rm", "show", "status"),
+        *("add", "blame", "commit", "describe", "diff", "log", "ls-files", "merge", "mv"),
+        *("reset", "restore", "rev-parse", "rm", "show", "status"),
     )
 )
 """What git does without running what its arguments name, or taking what agents share."""
 _PATHS = ("file_path", "notebook_path", "path")
+_OPTION_SIGNS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _WILD = re.compile(r"[*?\[\]{}]")
 
@@ -181,6 +183,14 @@ def _require_inside(path: str, policy: "dict[str, Any]") -> None:
         raise _Denied(f"{path} is outside of the agent's workspace")
 
 
+def _require_whole(path: str, policy: "dict[str, Any]") -> None:
+    """Refuses a folder in which not everything is the agent's: it could be moved with the rest."""
+    parts = _real(path, policy)
+    for place in _all("closed", policy):
+        if len(place) > len(parts) and place[: len(parts)] == parts:
+            raise _Denied(f"{path} holds what is not the agent's")
+
+
 def _inside(path: str, policy: "dict[str, Any]") -> bool:
     if not path.startswith("/") or "\0" in path:
         return False
@@ -224,15 +234,19 @@ def _check_line(line: object, cwd: str, policy: "dict[str, Any]") -> None:
         for piece in re.split("[=:]", word):
             bare = piece[piece.index("/") :] if piece[:1] == "-" and "/" in piece else piece
             # As an option with a value in it too, and as the shell's own cd takes ..
-            for path in (bare, piece[2:]) if piece[:1] == "-" else (bare,):
+            joined = (piece[2:], piece.lstrip(_OPTION_SIGNS)) if piece[:1] == "-" else ()
+            for path in (bare, *joined):
                 _require_inside(posixpath.join(cwd, path), policy)
                 _require_inside(posixpath.normpath(posixpath.join(cwd, path)), policy)
+                _require_whole(posixpath.join(cwd, path), policy)
 
 
 def _require_harmless(words: list[str]) -> None:
     """Refuses what has to be read on before a prefix can allow it."""
     if words[0] in _READ_ON or "=" in words[0]:
         raise _Denied(f"{words[0]} has to wait for it; try again in a moment")
+    if words[0] == "cp" and any(word[:1] == "-" and "s" in word for word in words):
+        raise _Denied("cp that may make links has to wait for it; try again in a moment")
     if words[0] == "git" and (len(words) < 2 or words[1] not in _GIT):
         raise _Denied("only what git does without running others; try again in a moment")
 

@@ -26,6 +26,7 @@ ALLOW = (
     "Bash(wait:*)",
     "Bash(bash:*)",
     "Bash(exit:*)",
+    "Bash(jobs:*)",
 )
 
 
@@ -116,6 +117,14 @@ NAME = st.one_of(
             *("git -c alias.log=!evil log", "e${Y}vil", "evil\u00a0", "\u00a0ls", "ls\u00a0evil"),
             *("ls\revil", "ls\u2028evil", "e\u0301vil", "!", "! !", "time", "time -p", "coproc"),
             *("time -- -p", "function", "then", "do", "{", "}", "in", "]]", "eval", "source", "."),
+            *(
+                "jobs -x evil",
+                "jobs -lx evil",
+                "jobs",
+                "env -u X evil",
+                "nice -n $X ls",
+                "env A=$X ls",
+            ),
             *("trap", "alias ls=evil;", "hash -p evil", "enable -f", "let", "unset", "read"),
         ]
     ),
@@ -138,6 +147,7 @@ TEXT = st.sampled_from(
             "*",
             "~",
         ),
+        *("{Z..a..6}evil{Z..a..6}", "{$,x}{X@P}", "{A..z}", "{a..e}", "{$,x}X", "{1..3}", "{a,b}"),
         *("a[$(evil)]", "-v", "-eq", "\t", "  ", "x\\", "%s", "-exec evil ;", "EOF)", '\\"', "=1"),
     ]
 )
@@ -184,6 +194,11 @@ def _lines(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
             *("if {0}\nthen\n{1}\nelse\n{0}\nfi", "until {0}; do {1}; break; done", "test {0}"),
             *("env {0}", "xargs {0}", "nice {0}", "timeout 5 {0}", "command {0}", "exec {0}"),
             *("bash -c '{0}'", 'bash -c "{0}"', "env X=1 {0}", "xargs -I a {0} {1}", "nohup {0}"),
+            *(
+                "X='1 {0}'; env A=$X {1}",
+                "X='1 {0}'; nice -n $X {1}",
+                "X='{0}'; {1} {{$,x}}{{X@P}}",
+            ),
             *("X='{0}'; {1}", "X={0} {1}", "X=$({0}) {1}", "PATH=. {0}", "export X={0}; {1}"),
             *("{0} >{1}", "{0} 2>&1 | {1}", "{0} &>x; {1}", "{0} <<EOF\n{1}\nEOF\n", "{0}<{1}"),
             *(

@@ -183,6 +183,44 @@ TRICKS = [
     *("wl exec bob -- evil", "wl -C . exec bob -- evil", "wl --json exec bob -- ls", "wl $X bob"),
     *("windlass config add permissions.worker.allow Bash", "wl daemon stop", "xargs wl"),
     *("git config --rename-section color.x alias", "xargs sed -i s/a/b/", "xargs -I{} bash -c {}"),
+    *("git rebase --exe=evil HEAD", "git rebase --ex evil x", "git rebase '--exec=evil\n' x"),
+    *("git init --t=evil", "git init --temp evil x", "git clone --conf a.b=evil . x"),
+    *("git fetch --uplo=evil .", "git push --rece=evil origin x", "git grep --open=evil x"),
+    *("git x/y", "git ../x", "git merge-index evil -a", "git submodule--helper foreach evil"),
+    *("git rebase -s x/y main", "git cherry-pick --strategy=x/y a", "git revert --strategy x/y a"),
+    *("git apply --unsafe-paths p", "git -c branch.x.remote=. -c push.default=upstream push"),
+    *("git config --global user.name x", "git config -f x a.b c", "git config --edi"),
+    *("git config branch.x.remote .", "git config --worktree core.hooksPath x"),
+    *('awk \'{print ";" > "f"}\' x', 'awk \'/"/ {print ";" > "f"}\' x', "awk '{print 1/2 > 3}'"),
+    *(
+        "awk '{print /;/ > \"f\"}' x",
+        "awk '{print $1,\n $2 > \"f\"}' x",
+        "jobs -x evil",
+        "jobs -lx e",
+    ),
+    *("wl -q -C . exec bob -- evil", "wl -q exec bob", "wl --json -C exec exec bob"),
+    *("wl config -C list set a b", "wl -C . config --global set a b"),
+    # Another person's name.
+    *("env -u WINDLASS_SOCKET wl list", "env -uWINDLASS_SOCKET wl list", "env -iu X wl list"),
+    *("env -i wl list", "env - wl list", "env --unset=WINDLASS_SOCKET wl list", 'env -u "$X" wl'),
+    *("env --ignore-environment wl list", "env A=1 -u WINDLASS_HOME wl", "unset WINDLASS_SOCKET"),
+    # Words that become several.
+    *(
+        "X=' -exec evil ;'; find . $X",
+        "X='x -exec evil ;'; find ./$X",
+        "X='a -x e'; git rebase a$X",
+    ),
+    *(
+        "X='. -c alias.log=!evil'; git -C $X log",
+        "X='a -c core.pager=evil'; git -c log.date=$X log",
+    ),
+    *("X='1 evil'; env A=$X ls", "X='5 evil'; nice -n $X ls", "X='1 evil'; xargs -n $X ls"),
+    *("X=': BEGIN{system(\"evil\")}'; awk -F $X", "X='1 BEGIN{}'; awk -v n=$X '{print}' f"),
+    *("X='. exec bob -- evil'; wl -C $X list", "X='a -ofile'; sort ./$X", "X='a -i'; sed p ./$X"),
+    *("IFS=x; ls", 'IFS="$y"; ls', "for f in *; do sort ./$f; done", "read x; find ./$x"),
+    # Braces are written out before anything else is read.
+    *("echo {Z..a..6}evil{Z..a..6}", "echo {A..z}", "echo {a..Z}x", "X='$(evil)'; echo {$,x}{X@P}"),
+    *("cat {$,x}HOME/x", "cat {a,b$}c"),
     # Not shell, or not one that is read.
     *(
         "ls (",
@@ -266,7 +304,7 @@ PLAIN = [
     *(
         "git -C src status",
         "git -c user.name=x commit",
-        "git config user.email a@b",
+        "git config --worktree user.email a@b",
         "git rebase main",
     ),
     *(
@@ -299,6 +337,31 @@ PLAIN = [
         'echo "$(ls | wc -l) files"',
         "grep 'x$\\|y' f",
     ),
+    *("git rebase --empty=keep main", "git rebase -Xtheirs main", "git rebase -s ort main"),
+    *("git merge -s recursive -X ours main", "git cherry-pick --strategy=ort x", "git lfs pull"),
+    *("git init -q x", "git fetch --update-shallow origin", "git merge-base main HEAD"),
+    *(
+        "git push --recurse-submodules=no origin x",
+        "git -C src -c log.date=iso log",
+        "git --version",
+    ),
+    *("env -u PYTEST_ADDOPTS make test", 'env A="$X" make test', "env A=1 grep -i x f", "jobs -l"),
+    *("wl -q list", "wl --json -C . status", "wl config get max_agents", "wl config list --json"),
+    *("for d in src tests; do git -C $d log; done", "for d in a b; do find ./$d -name x; done"),
+    *(
+        "f=src/a.py; sed -n 5p ./$f",
+        "n=5; awk -v n=$n '{print n}' f",
+        "awk -v n=\"$n\" '{print n}' f",
+    ),
+    *('sort ./"$f"', 'find "$d" -name x', "find . -exec sed -n 1p {} +", 'nice -n "$n" make test'),
+    *(
+        "awk '/a/{print} NR>5{exit}' f",
+        "awk '{if ($1>3) print}' f",
+        "awk '{print $1; if ($2>3) n++}'",
+    ),
+    *("awk '{\n print $1\n if ($2 > 3) n++\n}' f", "awk '{print \"a;b\"; if (x > 3) exit}' f"),
+    *("echo {a..e} {A..C} {1..10..2} {-3..3}", "cp a{,.bak}", 'echo "$5 {a,b}"', "echo {} a$"),
+    *("while IFS=, read -r a b; do ls; done < f", "IFS=$'\\n'; for f in a b; do ls; done"),
     *(
         "make test; exit ${PIPESTATUS[0]}",
         "printf '%s\\n' \"$x\"",
@@ -314,7 +377,10 @@ def test_what_a_worker_types_is_allowed_without_a_box(line: str) -> None:
     assert decision.verdict == "allow", decision.reason
 
 
-@pytest.mark.parametrize("line", [*TRICKS[:200], "f() { ls; }; f", "$X", "for ((;;)); do ls; done"])
+FREE = [line for line in TRICKS[:200] if not line.startswith("git config")]
+
+
+@pytest.mark.parametrize("line", [*FREE, "f() { ls; }; f", "$X", "for ((;;)); do ls; done"])
 def test_bare_bash_allows_what_cannot_be_judged(line: str) -> None:
     assert decide(line, Policy(allow=("Bash",))).verdict == ("allow" if line.strip() else "deny")
 

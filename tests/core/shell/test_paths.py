@@ -110,8 +110,24 @@ def decide(line: str, rules: Policy = BOX, *, cwd: str = WS) -> Decision:
         ),
         "git commit -m \"$(cat <<'EOF'\nfix: /usr/lib and ~/x\nEOF\n)\"",
         "cat > a.ts <<'EOF'\nimport x from '../lib'\nopen('/etc/hosts')\nEOF",
-        *("git -C src status", "cp -rsrc/a b", "cut -d/ -f1 f", "cut -d / f", "date +%Y/%m/%d"),
+        *("git -C src status", "python -Isrc/a b", "cut -d/ -f1 f", "cut -d / f", "date +%Y/%m/%d"),
         "bash -c 'cd src && ls ..'",
+        *(
+            "cp -vt src a",
+            "cp -vt./src a",
+            "sort -uo out a",
+            "sort -uoout a",
+            "git archive -oout HEAD",
+        ),
+        *("echo https://x/a/../b", "cat a://b", "cat 'a b/c'", "cat 'a b/../c'", "echo 'a ../b/c'"),
+        *("P='a b'; cat $P", "P='a b'; for f in $P; do cat $f; done", 'P="see /etc"; echo "$P"'),
+        *(
+            "X=a; X+=b; cat $X",
+            'o=; for f in a b; do o+="$f "; done; echo "$o"',
+            "n=1; n+=1; ls $n",
+        ),
+        *("ln -s src/x y", f"ln -s {WS}/x y", "ln a b", "cd src && ln -s x ../y", "cp -r src x"),
+        *("rm -rf build dist", "rm -rf ./*", "mv src/a .", "ls *", "cat {1..3}.txt"),
     ],
 )
 def test_a_line_that_stays_inside_is_allowed(line: str, rules: Policy) -> None:
@@ -263,6 +279,32 @@ def test_a_line_that_stays_inside_is_allowed(line: str, rules: Policy) -> None:
         ),
         *(f"python -c \"open('{MAIN}/x')\"", f"cat <<'EOF'\n{MAIN}/x\nEOF", f"echo 'see {MAIN}/x'"),
         *(f"f() {{ cat {MAIN}/x; }}; f", "echo 'a b=~/repo/x'", f"git commit -m 'x' -F {MAIN}/m"),
+        *("cat a://../../victim", "cat https://../../../x", "cat 'a b/../../victim'"),
+        *(
+            "cp -vt../victim a",
+            "cp -vt/etc a",
+            "cp -at.. x",
+            "sort -uo../victim a",
+            "sort -uo/etc/x a",
+        ),
+        *("cp --target-dir=../x a", "mv -vt../x a", "python -x../y"),
+        *(
+            "P='a ../victim'; cat $P",
+            "P='a ../victim'; for f in $P; do cat $f; done",
+            "P='x /etc'; ls $P",
+        ),
+        *(
+            "X=.; X+=./victim; cat $X",
+            "X=.; export X+=./victim; cat $X",
+            "X=a; X+=/b; X+=/..; cat $X/../y",
+        ),
+        "X=; for i in 1 2; do X+=.; done; cat $X/victim",
+        *(
+            "cd src && ln -s .. up && mv up ..",
+            "cd src && ln -sf ../a b",
+            "cd src && ln --sym ../a b",
+        ),
+        *("cd src && ln -st . ../a", "cd src && cp -s ../a .", "cd src && T=../a && ln -s $T b"),
         *(f"awk 'BEGIN {{ getline < \"{MAIN}/x\" }}'", f"python -c 'x = \"file://{MAIN}/%78\"'"),
     ],
 )
@@ -338,6 +380,43 @@ def test_a_main_tree_or_a_home_among_the_systems_folders_is_no_system() -> None:
     assert verdict("cat /usr/include/x.h", reach) == "allow"
     assert verdict("cat /usr/src/app/x", reach) == "deny"
     assert verdict("cat /usr/home/u/.ssh/id", reach._replace(home="/usr/home/u")) == "deny"
+
+
+OWN = f"{HOME}/.windlass/agents/a"
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        (f"cat {OWN}/policy.json", "deny"),
+        (f"cp x {OWN}/p*.json", "deny"),
+        (f"cat {OWN}/p*", "deny"),
+        (f"cd {OWN} && echo > *.json", "deny"),
+        (f"for f in {OWN}/*; do echo > $f; done", "deny"),
+        (f"mv {OWN} x", "deny"),
+        (f"rm -rf {OWN}", "deny"),
+        (f"cd {OWN} && mv ../a {WS}/x", "deny"),
+        (f"cd {OWN} && sort -upolicy.json", "deny"),
+        (f"find {OWN} -delete", "deny"),
+        (f"chmod -R a+w {OWN}/.", "deny"),
+        (f"ls {OWN}", "allow"),
+        (f"cd {OWN} && ls", "allow"),
+        (f"cat {OWN}/notes", "allow"),
+        (f"mv {OWN}/notes {OWN}/config/x", "allow"),
+        (f"rm -rf {OWN}/config/*", "allow"),
+        ("rm -rf ./*", "allow"),
+    ],
+)
+def test_a_folder_that_holds_what_is_not_the_agents_is_not_changed(line: str, verdict: str) -> None:
+    places = Places((WS, TEMP, OWN), (f"{HOME}/.windlass", MAIN, f"{OWN}/policy.json"))
+    reach = REACH._replace(
+        inside=lambda path: places.inside(_normal(path)),
+        closed=lambda path: places.shut(_normal(path)),
+        holds=lambda path: places.holds(_normal(path)),
+    )
+    call = ToolCall(tool="Bash", input={"command": line}, cwd=WS)
+    decision = tool_policy.decide(call, HOOKS, inside=reach)
+    assert decision.verdict == verdict, decision.reason
 
 
 def test_a_denial_says_where_a_link_leads(tmp_path: Path) -> None:

@@ -67,6 +67,35 @@ TAKING = [
     *("git remote set-url origin x", "git -C src gc", "git --no-pager -c color.ui=never gc"),
     *("ls && git gc", "echo $(git stash clear)", "bash -c 'git gc'", "xargs git branch -D"),
     *("timeout 5 git gc", "git ls-files | xargs -n1 git branch -D"),
+    *(
+        "git branch --forc main HEAD",
+        "git tag --del v1",
+        "git branch '-D\n' x",
+        "git rebase --up x",
+    ),
+    *("git worktree add -B main ./x", "git worktree add -fB main ./x", "git worktree add -f ./x x"),
+    *("git checkout --ignore-other main", "git switch --ign main", "git switch --force-c main"),
+    *("git push self --delete main", "git push -d self main", "git push self :main"),
+    *(
+        "git push self +:main",
+        "git push --mirror self",
+        "git push --pru self",
+        "git push --dele x y",
+    ),
+    *(
+        "git fetch --stdin .",
+        "git fetch --std .",
+        "git fetch --refmap=a:b . HEAD",
+        "git fetch -P x",
+    ),
+    *("git remote add self .", "git remote add self src", "git remote add -f self file:///x"),
+    *("git remote add --mirror=fetch x https://x.org", "git notes remove HEAD", "git notes prune"),
+    *("git config user.email a@b", "git config --unset user.name", "git config set user.name x"),
+    *(
+        "git config --local log.date iso",
+        "git config --add log.date iso",
+        "git -C . config gc.auto 0",
+    ),
 ]
 ORDINARY = [
     *("git commit -m 'branch -D x'", "git commit --amend", "git stash", "git stash push -m drop"),
@@ -117,7 +146,13 @@ ORDINARY = [
         "git remote add x https://x.org",
     ),
     *("git reset --hard HEAD~1", "git clean -fd", "git merge main", "git log -p", "git log gc"),
-    *("git checkout -B agent/fox", "git switch -C agent/fox main"),
+    *("git checkout -B agent/fox", "git switch -C agent/fox main", "git switch --force main"),
+    *("git worktree add -b new ./x", "git fetch -p origin", "git push --dry-run", "git notes add"),
+    *("git remote add x git@example.com:x/y.git", "git remote show origin", "git rebase -u"),
+    *("git config user.name", "git config --get user.name", "git config --list", "git config -l"),
+    *("git config --global --get user.name", "git config get user.name", "git config list"),
+    *("git config --worktree user.name x", "git config --worktree --unset log.date"),
+    *("git -c user.name=x commit -m y", "git -c push.default=current push"),
 ]
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from windlass.core.shell.steps import TooLong
 from windlass.core.shell.values import MOST, braced
 
 FILE_TOOLS = {
@@ -101,7 +102,10 @@ def _alternatives(pattern: object) -> list[str]:
     """What a glob means with its braces written out: `{..,x}/*` is two, and one leaves."""
     if not isinstance(pattern, str) or len(pattern) > _LONGEST:
         raise Unclear("the pattern cannot be read")
-    alternatives = sorted(braced(pattern.replace("{..}", "..")))
+    try:
+        alternatives = sorted(braced(pattern.replace("{..}", "..")))
+    except TooLong as reason:
+        raise Unclear(f"the pattern cannot be judged: {reason}") from None
     if len(alternatives) > MOST:
         raise Unclear("the pattern has too many alternatives; write fewer")
     return alternatives

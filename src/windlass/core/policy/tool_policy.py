@@ -22,6 +22,7 @@ from windlass.core.policy.mandatory import ALLOWED, DENIED, QUESTION, SESSION_TO
 from windlass.core.policy.tool_calls import FILE_TOOLS, READING, Decision, ToolCall, Unclear
 from windlass.core.shell import line_policy, paths, refs
 from windlass.core.shell.reach import Reach, legible, outside
+from windlass.core.shell.steps import TooLong
 
 __all__ = [
     "ALLOWED",
@@ -44,9 +45,8 @@ _CONTENT_OF = {
     "Task": "subagent_type",
 }
 _NOTHING = Policy()
-_LONGEST = 32_768
-_MOST = 300
-_SEPARATOR = re.compile(r"[;&|]")
+_LONGEST = 128 << 10
+"""Of a line at any level: no longer one can be given to a shell."""
 _SAYABLE = re.compile(r"[A-Za-z0-9_.*-]+")
 """Names that can stand in a line which a person is told to type: an agent may have made them up."""
 _PATTERN = re.compile(r"([^()\s]+)(?:\((.*)\))?", re.DOTALL)
@@ -66,6 +66,8 @@ def decide(
     questions.
     """
     reach = inside if isinstance(inside, Reach) else Reach(inside)
+    if call.tool == "Bash" and len(_line(call) or "") > _LONGEST:
+        return _too_long()
     denial = next((pattern for pattern in policy.deny if forbids(pattern, call)), None)
     if call.tool == QUESTION:
         permit = next((pattern for pattern in policy.allow if permits(pattern, call)), None)
@@ -158,12 +160,8 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
     line = _line(call)
     if line is None or not line.strip():
         return _denied("this is no command", rule="unclear")
-    if not reach.boxed and (len(line) > _LONGEST or len(_SEPARATOR.findall(line)) > _MOST):
-        return _denied(
-            "this line is too long to be judged in time; take it apart, and write files with a"
-            " file tool",
-            rule="unclear",
-        )
+    if not reach.boxed and len(line) > line_policy.LONGEST:
+        return _too_long()
     bare, known = _for_the_shell(policy.allow)
     if line_policy.is_one_of(line, known):
         # A person wrote down just this line, with the paths in it.
@@ -179,6 +177,10 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
     if change is not None:
         return _denied(f"{change.reason}{_hint(change.patterns, role)}", rule="shared")
     return _allowed(bare or "the allow list, each of its commands")
+
+
+def _too_long() -> Decision:
+    return _denied(f"this line cannot be judged: {TooLong()}", rule="unclear")
 
 
 def _shared_change(line: str, known: Sequence[str], *, workspace: str) -> refs.SharedChange | None:

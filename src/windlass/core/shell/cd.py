@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from windlass.core.shell import line_policy
 from windlass.core.shell.runs import Words
+from windlass.core.shell.steps import TooLong
 from windlass.core.shell.tree import Word, commands
 from windlass.core.shell.values import MOST, UNKNOWN, Values
 
@@ -30,6 +31,13 @@ class Entered(NamedTuple):
 
 def entered(line: str, *, cwd: str, known: Mapping[str, str]) -> Entered:
     """Reads a line that is run in a folder, with the variables that are known."""
+    try:
+        return _entered(line, cwd, known)
+    except TooLong:
+        return Entered(frozenset(), frozenset())
+
+
+def _entered(line: str, cwd: str, known: Mapping[str, str]) -> Entered:
     node = line_policy.read_line(line).node
     if node is None:
         return Entered(frozenset(), frozenset())

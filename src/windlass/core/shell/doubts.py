@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from windlass.core.shell import git_lines
 from windlass.core.shell.runs import Doubt, Settled, Words, settings
-from windlass.core.shell.tree import NAME, Command, Node, Word, lead, may_be_option, nodes
+from windlass.core.shell.tree import NAME, Command, Node, Word, lead, may_be_option, nodes, splits
 
 _RISKY = re.compile(
     r"PATH|ENV|SHELL|SHELLOPTS|BASH.*|PS[0-4]|PROMPT_COMMAND|CDPATH|FPATH|ZDOTDIR|HOME|XDG_.*"
@@ -56,6 +57,15 @@ _SED = re.compile(
 )
 
 
+_AWK_WRITES = re.compile(
+    r"""print(?:f)?(?=
+    (?:[,&|\\][\ \t]*+(?:\#[^\n]*)?\n | [^;}\n"/>] | "(?:[^"\\\n]|\\.)*+")*+ (?:>|/[^>]*>) )""",
+    re.VERBOSE | re.DOTALL,
+)
+"""A > in the statement of a print. Behind a / nobody knows where the statement ends."""
+_LONGEST_AWK = 2_000
+
+
 def risky(name: str) -> bool:
     """Whether setting a variable may change what an allowed command does."""
     return _RISKY.fullmatch(name) is not None
@@ -68,6 +78,8 @@ def in_line(node: Node, sums: Iterable[str]) -> Iterator[Doubt]:
         if isinstance(each, Command):
             for setting in each.settings:
                 sure = all(map(_number, setting.values))
+                if setting.name == "IFS" and not each.words and not _blank(setting.values):
+                    yield _changing("IFS")
                 numbers[setting.name] = numbers.get(setting.name, True) and sure
             for name in _read(each.words):
                 numbers[name] = False
@@ -95,6 +107,10 @@ def check(words: Words) -> None:
     rule = _RULES.get(name)
     if rule is not None:
         rule(words)
+
+
+def _blank(values: Words) -> bool:
+    return all(value.literal is not None and not value.literal.strip() for value in values)
 
 
 def _changing(name: str) -> Settled:
@@ -195,6 +211,12 @@ def _sort(words: Words) -> None:
             raise Settled(f"sort with {word.text} runs a program")
 
 
+def _jobs(words: Words) -> None:
+    for word in words[1:]:
+        if not re.fullmatch(r"-[lnprs]+|%.*|[0-9]+", word.literal or ""):
+            raise Doubt("jobs with more than -l, -p and numbers may run its arguments")
+
+
 def _options(words: Words) -> Iterator[Word]:
     """The words that are or may be options; Doubt about those that nobody can know."""
     for word in words[1:]:
@@ -202,7 +224,8 @@ def _options(words: Words) -> Iterator[Word]:
             return
         if may_be_option(word):
             raise Doubt(
-                f"{words[0].text} with a name that may begin with -; write ./ or -- before it"
+                f"{words[0].text} with a word that may be an option, or several words; quote it,"
+                " with ./ or -- before it"
             )
         yield word
 
@@ -210,13 +233,13 @@ def _options(words: Words) -> Iterator[Word]:
 def _sed(words: Words) -> None:
     """GNU sed runs commands with `e` and writes files with `w`: only what cannot is let through."""
     scripts: list[str | None] = []
-    rest = list(_options(words))
-    while rest:
-        text = rest.pop(0).literal
+    rest = iter(list(_options(words)))
+    for word in rest:
+        text = word.literal
         if text is not None and re.fullmatch(r"-[nErszu]*i[.A-Za-z~]*|-[nErszu]+", text):
             continue
         if text is not None and re.fullmatch(r"-[nErszu]*e", text):
-            scripts.append(rest.pop(0).literal if rest else None)
+            scripts += [word.literal for word in islice(rest, 1)] or [None]
         elif text is not None and text.startswith("-"):
             raise Doubt(f"sed with {text}")
         elif not scripts:
@@ -232,11 +255,12 @@ def _split(script: str) -> list[str]:
 
 
 def _awk(words: Words) -> None:
-    rest = list(words[1:])
-    while rest:
-        word = rest.pop(0)
-        if word.literal in ("-F", "-v"):
-            rest = rest[1:]
+    rest = iter(words[1:])
+    for word in rest:
+        value = next(rest, word) if word.literal in ("-F", "-v") else word
+        if splits(word) or splits(value):
+            raise Doubt("awk with a value that may be more than one word; quote it")
+        if value is not word:
             continue
         if word.text[:1] != "-":
             break
@@ -246,18 +270,24 @@ def _awk(words: Words) -> None:
         return
     if word.literal is None or re.search(r"system|getline|@|(?<!\|)\|(?!\|)", word.literal):
         raise Doubt("a program for awk that may run commands")
-    if re.search(r"print[^;}\n]*>", word.literal):
+    # From every print it looks ahead; what is longer is no line any more.
+    if len(word.literal) > _LONGEST_AWK or _AWK_WRITES.search(word.literal):
         raise Doubt("a program for awk that writes files: redirect its output instead")
 
 
 def _wl(words: Words) -> None:
     """Our own program: what runs commands elsewhere, or changes what agents may do."""
-    said = [word for word in words[1:] if not word.text.startswith("-")]
-    if len(words) > 2 and words[1].literal == "-C":
-        said = said[1:]
-    verb = said[0].literal if said else ""
-    what = said[1].literal if len(said) > 1 else ""
-    if verb is None or verb in _PERSONS or (verb == "config" and what not in ("", "get", "list")):
+    rest = list(words[1:])
+    while rest and rest[0].literal in ("-v", "-q", "--verbose", "--quiet", "--json", "-C"):
+        taken = rest[: 2 if rest[0].literal == "-C" else 1]
+        if any(map(splits, taken)):
+            raise Doubt("wl -C with a value that may be more than one word; quote it")
+        del rest[: len(taken)]
+    verb = rest[0].literal if rest else ""
+    said = [word.literal for word in rest[1:] if not (word.literal or "").startswith("-")]
+    # Behind -C stands a folder, which may be called like any of them.
+    reading = said[:1] in ([], ["get"], ["list"]) and not set(said) & {"set", "add", "remove"}
+    if verb is None or verb in _PERSONS or (verb == "config" and not reading):
         raise Settled(f"wl {verb or 'with a command that is not written out'} is for people")
 
 
@@ -272,6 +302,7 @@ _RULES: dict[str, Callable[[Words], None]] = {
     "read": _prompted,
     "printf": _printf,
     "set": _set,
+    "jobs": _jobs,
     "sort": _sort,
     "sed": _sed,
     "git": git_lines.check,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from windlass.core.shell.steps import COMMAND
 from windlass.core.shell.tokens import Tokens
 from windlass.core.shell.tree import SETTING, Broken, Command, Node, Piece, Redirect, Setting, Word
 from windlass.core.shell.words import DEEPEST
@@ -26,7 +27,7 @@ class Grammar(Tokens):
 
     def inner(self, text: str) -> Grammar:
         """A reader of another text, one level down."""
-        return Grammar(text, depth=self.depth + 1)
+        return Grammar(text, depth=self.depth + 1, steps=self.steps)
 
     def substitution(self) -> Node:
         """The commands up to a closing parenthesis, which is taken."""
@@ -218,6 +219,7 @@ class Grammar(Tokens):
         settings: list[Setting] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
+        self.steps.take(COMMAND)
         if self.ahead() in _RESERVED:
             raise Broken(f"{self.ahead()} where a command should be")
         while True:
@@ -260,7 +262,8 @@ class Grammar(Tokens):
             self.expect(")")
             if any(value.pieces and value.pieces[0].text[:1] == "[" for value in values):
                 raise Broken("an array whose indices are calculated")
-        return Setting(setting[1], tuple(values), indexed=bool(setting[2]))
+        more = setting[0].endswith("+=")
+        return Setting(setting[1], tuple(values), indexed=bool(setting[2]), more=more)
 
     def _body(self, *until: str) -> Node:
         return self._require(self.list(until=until))

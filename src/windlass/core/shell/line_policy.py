@@ -17,9 +17,12 @@ from typing import NamedTuple
 from windlass.core.shell import doubts as shell_doubts
 from windlass.core.shell import reader, runs, second_reader
 from windlass.core.shell.runs import Doubt, Settled, Words
+from windlass.core.shell.steps import COMMAND, WORD, Steps, TooLong
 from windlass.core.shell.tree import Broken, Node, Word, commands, nodes
+from windlass.core.shell.values import Values
 
-LONGEST = 100_000
+LONGEST = 32_768
+"""Of a line that is read; the second reader cannot be told to stop half way."""
 _DEEPEST = 4
 _LONGEST_CHAIN = 16
 """How many programs may start one another in one command; each has to be judged again."""
@@ -55,7 +58,10 @@ class LineReading(NamedTuple):
 @lru_cache(maxsize=256)
 def read_line(line: str) -> LineReading:
     """Reads a line and everything that it starts."""
-    return _read_line(line, depth=0)
+    try:
+        return _read_line(line, depth=0, steps=Steps())
+    except TooLong as reason:
+        return LineReading(None, (), (str(reason),), settled=False)
 
 
 def unallowed_commands(line: str, contents: Iterable[str]) -> list[Words]:
@@ -145,20 +151,26 @@ def patterns(line: str) -> list[str]:
     return [*exact, *(f"Bash({' '.join(words)}:*)" for words in own if words)]
 
 
-def _read_line(line: str, *, depth: int) -> LineReading:
+def _read_line(line: str, *, depth: int, steps: Steps) -> LineReading:
+    if len(line) > LONGEST:
+        raise TooLong
     try:
-        if len(line) > LONGEST or depth > _DEEPEST:
-            raise Broken("it is too long, or nested too deeply")
-        read = reader.read(line)
-        _agree(read.node, read.outline)
+        if depth > _DEEPEST:
+            raise Broken("it is nested too deeply")
+        read = reader.read(line, steps)
+        _agree(read.node, read.outline, steps)
     except Broken as broken:
         return LineReading(None, (), (f"the line cannot be read: {broken}",), settled=False)
     doubts: list[Doubt] = list(shell_doubts.in_line(read.node, read.sums))
     started: list[Words] = []
-    waiting = deque((command.words, 0) for command in commands(read.node) if command.words)
+    whole = Values(read.node, {}, steps).unsplit()
+    waiting = deque(
+        (_as_quoted(command.words, whole), 0) for command in commands(read.node) if command.words
+    )
     while waiting:
         command, chain = waiting.popleft()
         started.append(command)
+        steps.take(COMMAND * (chain > 0) + WORD * len(command))
         try:
             if chain > _LONGEST_CHAIN:
                 raise Doubt("too many programs start one another")
@@ -167,7 +179,7 @@ def _read_line(line: str, *, depth: int) -> LineReading:
                 if not isinstance(inner, str):
                     waiting.append((inner, chain + 1))
                     continue
-                below = _read_line(inner, depth=depth + 1)
+                below = _read_line(inner, depth=depth + 1, steps=steps)
                 started += below.commands
                 kind = Settled if below.settled else Doubt
                 doubts += map(kind, below.doubts)
@@ -177,25 +189,42 @@ def _read_line(line: str, *, depth: int) -> LineReading:
     return LineReading(read.node, tuple(started), tuple(dict.fromkeys(map(str, doubts))), settled)
 
 
-def _agree(node: Node, outline: str) -> None:
+def _as_quoted(words: Words, whole: frozenset[str]) -> Words:
+    """Variables that certainly stay one word are as good as quoted."""
+    if not whole:
+        return words
+    return tuple(
+        word._replace(
+            pieces=tuple(
+                piece._replace(quoted=True)
+                if piece.kind == "variable" and piece.text in whole
+                else piece
+                for piece in word.pieces
+            )
+        )
+        for word in words
+    )
+
+
+def _agree(node: Node, outline: str, steps: Steps) -> None:
     """Has the line read a second time; raises Broken if that finds other commands."""
     mine = [
         each.words[0].text
         for each in nodes(node, documents=False)
         if not isinstance(each, Node) and each.words
     ]
-    theirs = [_named(name) for name in second_reader.names(outline)]
+    theirs = [_named(name, steps) for name in second_reader.names(outline, steps)]
     if sorted(mine) != sorted(theirs):
         raise Broken("two readers do not agree on its commands")
-    for each in nodes(node):
+    for each in nodes(node, documents=False):
         for body in (redirect.target for redirect in each.redirects if redirect.operator == "<<"):
             for piece in body.pieces:
                 if piece.inside is not None:
-                    _agree(piece.inside, piece.text)
+                    _agree(piece.inside, piece.text, steps)
 
 
-def _named(name: str) -> str:
-    word = reader.word(name)
+def _named(name: str, steps: Steps) -> str:
+    word = reader.word(name, steps)
     return word.text if word is not None else ""
 
 
@@ -230,17 +259,15 @@ def _reaches(rest: Words, wanted: list[str]) -> bool:
     """Whether the words may follow, with options and their values between them."""
     if not wanted:
         return True
-    at = {0}
-    for here in range(len(rest)):
-        if here not in at:
-            continue
-        text = rest[here].literal
-        if (text is None or fnmatchcase(text, wanted[0])) and _reaches(
-            rest[here + 1 :], wanted[1:]
-        ):
+    # How many of the wanted words may stand before this word, and before the next.
+    here, then = {0}, set[int]()
+    for word in rest:
+        text = word.literal
+        skips = text is None or text.startswith("-")
+        found = {n + 1 for n in here if text is None or fnmatchcase(text, wanted[n])}
+        if len(wanted) in found:
             return True
-        if text is None or text.startswith("-"):
-            at |= {here + 1, here + 2}
+        here, then = (here if skips else set()) | found | then, here if skips else set()
     return False
 
 
@@ -267,7 +294,8 @@ def _subcommand(command: Words) -> Iterator[str]:
 def _repeatable(line: str) -> bool:
     """Whether to offer a line word for word: no spelling would help, and it is not our own."""
     reading = read_line(line)
-    ours = any(command[0].literal in ("wl", "windlass") for command in reading.commands)
+    said = (word.literal for command in reading.commands for word in command)
+    ours = not {"wl", "windlass"}.isdisjoint(said)
     bare = line.strip()
     return reading.settled and not ours and bare.isprintable() and bool(_REPEATABLE.fullmatch(bare))
 

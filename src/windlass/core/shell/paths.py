@@ -3,20 +3,24 @@
 Words are resolved against the folder that the shell is in by then: `cd` is followed through `&&`,
 `||`, subshells and loops, with every folder it may be in. Absolute words, words with `/` or `..`
 and plain names have to be inside of what the agent may touch; texts (messages, programs of sed, the
-bodies of here-documents) are searched for places that are closed to it. Whether a path is inside
-is for the caller to say, who can follow links.
+bodies of here-documents) are searched for places that are closed to it. What changes a folder has
+to leave alone one that holds such a place. Whether a path is inside is for the caller to say, who
+can follow links.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import string
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from windlass.core.shell import reader, runs
+from windlass.core.shell.options import Options
 from windlass.core.shell.reach import Reach, legible, outside
 from windlass.core.shell.runs import Words
+from windlass.core.shell.steps import COMMAND, LOOKUP, NODE, WORD, Steps, TooLong
 from windlass.core.shell.texts import texts_of
 from windlass.core.shell.tree import Broken, Command, Node, Word, words
 from windlass.core.shell.values import MOST, UNKNOWN, Values
@@ -25,6 +29,7 @@ _DEVICES = re.compile(r"/dev/(?:null|zero|full|random|urandom|tty|std(?:in|out|e
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 _PART = re.compile(r"[=:,@]")
+_ALPHANUMERIC = string.ascii_letters + string.digits
 _WILD = re.compile(r"[*?\[\0]")
 _READERS = frozenset(
     (
@@ -36,11 +41,30 @@ _READERS = frozenset(
 """Commands that only ever read what their words name."""
 _CHANGING = re.compile("-(?:delete|exec|ok|fprint|fls)")
 """Unless find is told to."""
+_GOING = ("cd", "pushd")
+_LINKING = {
+    "ln": Options(("--symbolic",), "s", valued="tS"),
+    "cp": Options(("--symbolic-link",), "s", valued="tS"),
+}
+"""Which of their options make a link that says where it leads."""
+_JOINED = {
+    **dict.fromkeys(("cp", "mv", "ln"), "t"),
+    **dict.fromkeys(("grep", "egrep", "fgrep"), "f"),
+    "sort": "oT",
+    "touch": "r",
+    "mktemp": "p",
+    "tree": "o",
+    "date": "rf",
+    "file": "fm",
+    "time": "o",
+}
+"""Letters of options to which a path may be joined, behind other letters too."""
+_INTO = Options(("--target-directory",), "t")
+_ROOTED = re.compile(r"[/~]|\.\.(?:/|$)|\0/")
 _MENTION = re.compile(r"[^\s'\"`()<>|;&=,:@\\\[\]{}!]+")
 
 LONGEST = 4096
 """Of a path that any system opens."""
-MOST_STEPS = 5000
 
 Folders = frozenset[str]
 """Where the shell may be; UNKNOWN is anywhere."""
@@ -64,6 +88,8 @@ def refusal(
         _Walk(reach, cwd, spelled).line(line, frozenset((cwd,)))
     except _Outside as why:
         return str(why)
+    except TooLong as reason:
+        return f"the line cannot be followed: {reason}"
     except RecursionError:
         return "the line is nested too deeply"
     return None
@@ -75,20 +101,26 @@ class _Walk:
         self._spelled = spelled
         self._known = {"HOME": reach.home, "TMPDIR": reach.temp, **reach.variables}
         self._values = Values(Node("list"), self._known)
-        self._steps = 0
+        self._steps = Steps()
         self._fine: set[str] = set()
+        self._left: set[str] = set()
+        """Paths that were looked at before, and hold nothing that is to be left alone."""
+        self._joined = ""
+        """Letters of the present command's options to which a path may be joined."""
         self._reading = False
         """Whether the words that are looked at belong to a command that only reads."""
+        self._changing = False
+        """Whether they belong to one that may change what they name, with all that is in it."""
         self._require(cwd)
 
     def line(self, line: str, folders: Folders) -> None:
         """Walks a line; one that cannot be read is searched like a text."""
         try:
-            node = reader.read(line).node
+            node = reader.read(line, self._steps).node
         except Broken:
             self._text(line)
             return
-        before, self._values = self._values, Values(node, self._known)
+        before, self._values = self._values, Values(node, self._known, self._steps)
         self._node(node, folders)
         self._values = before
 
@@ -112,9 +144,7 @@ class _Walk:
 
     def _around(self, node: Node | Command, folders: Folders) -> None:
         """Looks at what runs in a node's words, and at where it redirects to."""
-        self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise _Outside("the line goes round in too many circles to be followed")
+        self._steps.take(NODE)
         for word in words(node):
             for piece in word.pieces:
                 if piece.inside is not None:
@@ -130,15 +160,26 @@ class _Walk:
             good, bad = self._node(node.parts[0], folders)
             return bad, good
         if node.kind in ("and", "or"):
-            good, bad = self._node(node.parts[0], folders)
-            if node.kind == "and":
-                then, failed = self._node(node.parts[1], good)
-                return then, bad | failed
-            then, failed = self._node(node.parts[1], bad)
-            return good | then, failed
+            return self._chain(node, folders)
         good = bad = folders
         for part in node.parts:
             good, bad = self._node(part, good | bad)
+        return good, bad
+
+    def _chain(self, node: Node | Command, folders: Folders) -> tuple[Folders, Folders]:
+        """`a && b || c`, whose first part is deepest inside."""
+        links: list[Node] = []
+        while isinstance(node, Node) and node.kind in ("and", "or"):
+            links.append(node)
+            node = node.parts[0]
+        good, bad = self._node(node, folders)
+        for link in reversed(links):
+            if link.kind == "and":
+                good, failed = self._node(link.parts[1], good)
+                bad |= failed
+            else:
+                then, bad = self._node(link.parts[1], bad)
+                good |= then
         return good, bad
 
     def _repeated(self, node: Node, folders: Folders) -> tuple[Folders, Folders]:
@@ -160,22 +201,56 @@ class _Walk:
         if not command.words:
             return folders, folders
         name = command.words[0].literal or ""
+        self._steps.take(COMMAND // 4)
         texts = texts_of(name, command.words)
         spelled = max(self._spelled(command.words), 1)
         self._reading = _only_reads(name, command.words)
+        self._changing = not self._reading and name not in _GOING
+        self._joined = _JOINED.get(name, "")
         for at, word in enumerate(command.words[spelled:], spelled):
             if at in texts:
                 self._word_as_text(word, folders)
             else:
                 self._word(word, folders)
-        self._reading = False
-        for line in _lines(command.words):
+        self._reading, self._changing, self._joined = False, False, ""
+        self._links(name, command.words, folders)
+        for line in self._lines(command.words):
             self.line(line, folders)
         if name == "cd":
             return self._changed(command.words, folders), folders
         if name in ("pushd", "popd", "eval", "source", ".") or not name:
             return folders | {UNKNOWN}, folders | {UNKNOWN}
         return folders, folders
+
+    def _links(self, name: str, said: tuple[Word, ...], folders: Folders) -> None:
+        """Refuses links that lead upwards from where they are: moved, they lead elsewhere."""
+        options = [word.text for word in said[1:] if word.text.startswith("-")]
+        if name not in _LINKING or not any(map(_LINKING[name].has, options)):
+            return
+        names = [word for word in said[1:] if not word.text.startswith("-")]
+        into = any(map(_INTO.has, options)) or len(names) == 1
+        for word in names if into else names[:-1]:
+            for text in self._values.of(word, folders - {UNKNOWN}):
+                if ".." in text.split("/") and not text.startswith("/"):
+                    raise _Outside(
+                        f"a link to {_shown(text)} leads elsewhere once it is moved; write where it"
+                        " leads without .., or from the root on"
+                    )
+
+    def _lines(self, said: tuple[Word, ...]) -> Iterator[str]:
+        """The lines that a command gives to another shell."""
+        try:
+            waiting = [said]
+            while waiting:
+                command = waiting.pop()
+                self._steps.take(WORD * len(command))
+                for inner in runs.started(command):
+                    if isinstance(inner, str):
+                        yield inner
+                    else:
+                        waiting.append(inner)
+        except runs.Doubt:
+            return
 
     def _changed(self, said: tuple[Word, ...], folders: Folders) -> Folders:
         rest = [word for word in said[1:] if word.literal not in ("-P", "-L", "-e", "--")]
@@ -207,30 +282,25 @@ class _Walk:
             self._text(text)
 
     def _check(self, text: str, folders: Folders) -> None:
-        """A word and the parts of it that may be paths of their own: behind =, :, and options."""
-        if not text or (text.startswith("-") and "/" not in text and ".." not in text):
-            return
         self._text(text)
+        if not text or len(text) > LONGEST:
+            return
         if re.search(r"\s", text) and not re.match(r"/|~|\.\./|file:", text):
+            self._blank_path(text, folders)
             return
-        if _FILE.match(text):
-            self._path(unquote(_FILE.sub("", text, count=1)), folders)
-            return
-        if _ADDRESS.match(text) or len(text) > LONGEST:
-            return
-        if not text.startswith("-"):
-            self._path(text, folders)
-        else:
-            # -I/usr/include, -C../x
-            self._path(text[2:], folders)
-        for sign in _PART.finditer(text):
-            part = text[sign.end() :]
-            if _FILE.match(part):
-                self._path(unquote(_FILE.sub("", part, count=1)), folders)
-            elif re.match(r"[/~]|\.\.(?:/|$)|\0/", part) and not part.startswith("//"):
-                self._path(part, folders)
+        for path in _paths_in(text, self._joined):
+            self._path(path, folders)
+
+    def _blank_path(self, text: str, folders: Folders) -> None:
+        """With blanks in it, it is a text more often than a name; what it says is no pattern."""
+        for folder in folders if UNKNOWN not in text else ():
+            if folder != UNKNOWN:
+                self._require(posixpath.join(folder, text))
 
     def _path(self, path: str, folders: Folders) -> None:
+        self._steps.take(WORD + len(path))
+        if not path:
+            return
         if path[:1] == "~":
             path = (
                 f"{self._reach.home or UNKNOWN}{path[1:]}"
@@ -247,6 +317,7 @@ class _Walk:
                 raise _Outside(f"{_shown(path)} could be anywhere; write the path out")
             if any(_may_go_up(part) for part in parts):
                 raise _Outside(f"{_shown(path)} could lead upwards; write the path out")
+            self._leave_alone(_shown(path), sure, folders)
             path = sure
         if path.startswith("/"):
             self._require(path)
@@ -257,9 +328,20 @@ class _Walk:
             elif "/" in path or ".." in parts:
                 raise _Outside(f"{_shown(path)} could be anywhere after that cd; write it out")
 
+    def _leave_alone(self, shown: str, path: str, folders: Folders) -> None:
+        """Refuses a folder in which not everything is the agent's."""
+        self._steps.take(LOOKUP)
+        for folder in folders - {UNKNOWN}:
+            if self._reach.holds(posixpath.join(folder, path)):
+                raise _Outside(f"{shown} holds what is not the agent's; name what is")
+
     def _require(self, path: str) -> None:
+        if self._changing and path not in self._left:
+            self._leave_alone(_shown(path), path, frozenset(("/",)))
+            self._left.add(path)
         if path in self._fine or _DEVICES.fullmatch(path):
             return
+        self._steps.take(LOOKUP + len(path))
         if self._reading and legible(path, self._reach):
             return
         if not self._reach.inside(path):
@@ -268,6 +350,7 @@ class _Walk:
 
     def _text(self, text: str) -> None:
         """Refuses a text that names a place which is closed."""
+        self._steps.take(1 + len(text))
         home = self._reach.home
         for name in ("${HOME}", "$HOME"):
             text = text.replace(name, home or name)
@@ -276,26 +359,39 @@ class _Walk:
             if home and (said == "~" or said.startswith("~/")):
                 said = home + said[1:]
             # What is relative is too often part of a program or of a message.
-            if said.startswith("/") and any(map(self._reach.closed, {said, unquote(said)})):
+            if not said.startswith("/"):
+                continue
+            self._steps.take(LOOKUP)
+            if any(map(self._reach.closed, {said, unquote(said)})):
                 raise _Outside(outside(said, self._reach))
+
+
+def _paths_in(text: str, joined: str) -> Iterator[str]:
+    """A word and the parts of it that may be paths of their own: behind =, :, and options."""
+    if _FILE.match(text):
+        yield unquote(_FILE.sub("", text, count=1))
+        return
+    if not text.startswith("-"):
+        yield text
+    elif not text.startswith("--"):
+        # -I/usr/include, -C../x, -vt../x, but -Isrc/x
+        letters = len(text) - len(text[1:].lstrip(_ALPHANUMERIC))
+        yield from (text[at:] for at in range(2, max(3, min(letters, 20))))
+        if text[letters - 1] in joined or text.startswith("..", letters):
+            yield text[letters:]
+    else:
+        yield text.partition("=")[2]
+    if _ADDRESS.match(text):
+        return
+    for sign in _PART.finditer(text):
+        if _FILE.match(text, sign.end()):
+            yield unquote(_FILE.sub("", text[sign.end() :], count=1))
+        elif _ROOTED.match(text, sign.end()) and text[sign.end() : sign.end() + 2] != "//":
+            yield text[sign.end() :]
 
 
 def _only_reads(name: str, said: tuple[Word, ...]) -> bool:
     return name in _READERS and not any(_CHANGING.match(word.text) for word in said[1:])
-
-
-def _lines(said: tuple[Word, ...]) -> Iterator[str]:
-    """The lines that a command gives to another shell."""
-    try:
-        waiting = [said]
-        while waiting:
-            for inner in runs.started(waiting.pop()):
-                if isinstance(inner, str):
-                    yield inner
-                else:
-                    waiting.append(inner)
-    except runs.Doubt:
-        return
 
 
 def _may_go_up(part: str) -> bool:

@@ -30,6 +30,14 @@ class Places(NamedTuple):
         """Whether a path without links is in a place that is not the agent's."""
         return self._deepest(self.closed, path) > self._deepest(self.roots, path)
 
+    def holds(self, path: str) -> bool:
+        """Whether a place that is not the agent's lies below a path without links."""
+        real = self._names(path)
+        return any(
+            len(place) > len(real) and place[: len(real)] == real
+            for place in map(self._names, self.closed)
+        )
+
     def _deepest(self, among: tuple[str, ...], path: str) -> int:
         real = self._names(path)
         holding = [place for place in map(self._names, among) if real[: len(place)] == place]
@@ -66,6 +74,8 @@ class Reach(NamedTuple):
     """Whether a box hides what is not the agent's: lines may go wherever they find a way then."""
     real: Callable[[str], str | None] = _unseen
     """Where a path leads when its links are followed; None where it can lead nowhere."""
+    holds: Callable[[str], bool] = _nowhere
+    """Whether a place that is not the agent's lies below a path."""
 
 
 def legible(path: str, reach: Reach) -> bool:

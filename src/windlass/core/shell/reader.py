@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from windlass.core.shell.grammar import Grammar
+from windlass.core.shell.steps import Steps
 from windlass.core.shell.tree import Broken, Node, Word
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -22,11 +23,11 @@ class ShellLine(NamedTuple):
     """The text without its here-documents, for a second reader."""
 
 
-def read(text: str) -> ShellLine:
-    """Reads a line, which may be many; raises Broken."""
+def read(text: str, steps: Steps | None = None) -> ShellLine:
+    """Reads a line, which may be many; raises Broken, and TooLong when its steps are used up."""
     if _CONTROL.search(text):
         raise Broken("it holds control characters")
-    reader = Grammar(text)
+    reader = Grammar(text, steps=steps)
     try:
         node = reader.list(until=())
     except RecursionError:
@@ -38,9 +39,9 @@ def read(text: str) -> ShellLine:
     return ShellLine(node, frozenset(reader.sums), outline)
 
 
-def word(text: str) -> Word | None:
+def word(text: str, steps: Steps | None = None) -> Word | None:
     """Reads the word that a text begins with; None if it begins with none."""
-    return Grammar(text).word()
+    return Grammar(text, steps=steps).word()
 
 
 def _kept(cut: list[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:

@@ -11,20 +11,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from windlass.core.shell import git_lines
+from windlass.core.shell.options import Options
 from windlass.core.shell.runs import Words
 
 _REFS = "branches and tags"
 _STASHES = "stashes"
 _OBJECTS = "objects and reflogs"
+_CONFIGURATION = "configuration"
 _INSTEAD = {
     _REFS: "commit on your own branch, and make new branches under new names",
     _STASHES: "git stash pop takes what you put there",
     _OBJECTS: "there is no need to tidy up",
     "worktrees": "remove a folder of your own with rm",
     "remotes": "name another address where you need it",
+    _CONFIGURATION: "give it to one command, git -c key=value, or write git config --worktree",
 }
 _WHOLE = {
-    **dict.fromkeys(("update-ref", "send-pack", "fast-import", "replace"), _REFS),
+    **dict.fromkeys(("update-ref", "send-pack", "fast-import", "replace", "http-push"), _REFS),
     **dict.fromkeys(("gc", "prune", "repack"), _OBJECTS),
 }
 """Commands that do nothing else."""
@@ -34,20 +38,34 @@ _FIRST = {
     # git finds a worktree by the last part of its path, which looks like a name in this folder.
     "worktree": (re.compile("remove|move|prune|repair|unlock"), "worktrees"),
     "remote": (re.compile("remove|rm|rename|set-url"), "remotes"),
+    "notes": (re.compile("remove|prune"), _REFS),
 }
 """Commands with commands of their own, and which of these it is."""
+_ELSEWHERE = ("--ignore-other-worktrees",)
 _ANYWHERE = {
-    # -u and -m take what is joined to them; long options may be cut short.
-    "branch": re.compile("-[^-u]*[dDmMCf].*|--d.*|--mo.*|--forc.*"),
-    "tag": re.compile("-[^-mFun]*[df].*|--d.*|--forc.*"),
-    "checkout": re.compile("-[^-b]*B.*"),
-    "switch": re.compile("-[^-c]*C.*|--force-.*"),
-    "symbolic-ref": re.compile("-[^-m]*d.*|--d.*|refs/(?:heads|tags)/.*"),
-    "rebase": re.compile("--update-.*"),
-    # A path leads back to the repository itself; no remote and no branch is called like that.
-    "push": re.compile(r"[./~].*|file:.*|.*\.\..*|--rep.*"),
+    "branch": Options(("--delete", "--move", "--force"), "dDmMCf", valued="u"),
+    "tag": Options(("--delete", "--force"), "df", valued="mFun"),
+    "checkout": Options(_ELSEWHERE, "B", valued="b"),
+    "switch": Options(("--force-create", *_ELSEWHERE), "C", valued="c", others=("--force",)),
+    "symbolic-ref": Options(("--delete",), "d", valued="m"),
+    "rebase": Options(("--update-refs",)),
+    "push": Options(("--repo", "--delete", "--mirror", "--prune"), "d", valued="o"),
+    "worktree": Options(("--force",), "Bf", valued="b"),
+    "remote": Options(("--mirror",)),
+    **dict.fromkeys(
+        ("fetch", "pull"),
+        Options(("--stdin", "--refmap", "--prune-tags"), "P", others=("--prune",)),
+    ),
 }
-"""Words that make a command delete or move branches and tags."""
+"""Options that make a command delete or move branches and tags."""
+_NAMING = {
+    "symbolic-ref": re.compile("refs/(?:heads|tags)/"),
+    # A path leads back to the repository itself; no remote and no branch is called like that. A
+    # ref with nothing before its colon is deleted.
+    "push": re.compile(r"[./~]|file:|\+?:.|(?s:.*)\.\."),
+}
+"""Words that do the same."""
+_ADDRESS = re.compile(r"[^/]+:(?!$)")
 _FETCHING = ("fetch", "pull")
 _VALUED = re.compile(
     r"-C|-c|--git-dir|--work-tree|--namespace"
@@ -81,7 +99,12 @@ def shared_change(words: Words, *, own: str) -> SharedChange | None:
         return _change(words, start, _WHOLE[command])
     if command in _FIRST and len(plain) > 1:
         telling, what = _FIRST[command]
-        return _change(words, plain[1], what) if telling.fullmatch(words[plain[1]].text) else None
+        if telling.fullmatch(words[plain[1]].text):
+            return _change(words, plain[1], what)
+    if command == "remote" and (at := _leads_back(words, plain)):
+        return _change(words, at, "remotes", instead="name an address, not a path")
+    if command == "config" and _writes_shared(words[start + 1 :]):
+        return _change(words, plain[1] if len(plain) > 1 else start, _CONFIGURATION)
     if command in _FETCHING and (at := _fetched(words, plain)):
         return _change(words, at, _REFS, instead="fetch without a target, and use FETCH_HEAD")
     return _change(words, at, _REFS) if (at := _telling_word(words, start, own)) else None
@@ -100,15 +123,30 @@ def _plain(words: Words) -> list[int]:
 
 
 def _telling_word(words: Words, start: int, own: str) -> int | None:
-    telling = _ANYWHERE.get(words[start].text)
-    if telling is None:
-        return None
+    command = words[start].text
+    options, naming = _ANYWHERE.get(command), _NAMING.get(command)
     for at, word in enumerate(words[start + 1 :], start + 1):
-        if word.literal == "--" and words[start].text != "push":
+        if word.literal == "--" and command != "push":
             return None
-        if telling.fullmatch(word.text) and not _goes_home(words, start, at, own):
+        tells = options is not None and options.has(word.text)
+        if not tells and (naming is None or not naming.match(word.text)):
+            continue
+        if not _goes_home(words, start, at, own):
             return at
     return None
+
+
+def _leads_back(words: Words, plain: list[int]) -> int | None:
+    """Where a remote is added whose address is a path: pushing there is moving what is here."""
+    if len(plain) < 4 or words[plain[1]].text != "add":
+        return None
+    address = words[plain[-1]]
+    leads = address.text.startswith("file:") or not _ADDRESS.match(address.text)
+    return plain[-1] if leads and not address.dynamic else None
+
+
+def _writes_shared(rest: Words) -> bool:
+    return git_lines.configures(rest) and not any(word.literal == "--worktree" for word in rest)
 
 
 def _goes_home(words: Words, start: int, at: int, own: str) -> bool:

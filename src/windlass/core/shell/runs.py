@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from windlass.core.shell.tree import SETTING, Piece, Word, lead, may_be_option
+from windlass.core.shell.tree import SETTING, Piece, Word, lead, may_be_option, splits
 
 Words = tuple[Word, ...]
 
@@ -66,7 +66,7 @@ _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh"))
 _EXEC = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _UNKNOWN = Word((Piece("variable", "?", quoted=False),), plain=False)
 
-_FOUND = Word((Piece("text", "./", quoted=True), *_UNKNOWN.pieces), plain=False)
+_FOUND = Word((Piece("text", "./", quoted=True), Piece("variable", "?", quoted=True)), plain=False)
 """What find puts in: it begins with where find began."""
 
 
@@ -88,9 +88,27 @@ def started(words: Words) -> Iterator[Words | str]:
 
 
 def settings(words: Words) -> Iterator[str]:
-    """The names of what `env` sets for the command that it runs, and of what looks like it."""
+    """The names of what `env` sets or unsets for what it runs, and of what looks like it."""
     if words[0].literal == "env":
         yield from (setting[1] for word in words[1:] if (setting := _setting(word)) is not None)
+        yield from _unset(words)
+
+
+def _unset(words: Words) -> Iterator[str]:
+    """What `env` takes away; `-` and `-i` take all, so that our own variables are among it."""
+    rest = iter(words[1:])
+    for word in rest:
+        text = word.text
+        if not text.startswith("-"):
+            if _setting(word) is None:
+                return
+            continue
+        flags, unset, name = text[1:].partition("u")
+        if text == "-" or text.startswith("--ig") or (text[1] != "-" and "i" in flags):
+            yield "WINDLASS_SOCKET"
+        elif unset and text[1] != "-":
+            # What nobody can read may be any of them.
+            yield name or next((each.literal for each in rest), None) or "WINDLASS_SOCKET"
 
 
 def _setting(word: Word) -> re.Match[str] | None:
@@ -118,8 +136,12 @@ def _behind(name: str, rest: Sequence[Word], options: _Options) -> Words:
             at += 1 + operands
             operands = 0
             break
+        if sets and splits(rest[at]):
+            raise Doubt(f"{name} with a value that may be more than one word; quote it")
         if text.startswith("-") and text != "-":
             at += _option(name, text, options)
+            if at <= len(rest) and splits(rest[at - 1]):
+                raise Doubt(f"{name} with a value that may be more than one word; quote it")
         elif sets or (text == "-" and name == "env"):
             at += 1
         elif operands:
@@ -164,17 +186,12 @@ def _replacing(words: Words) -> Iterator[Words]:
 
 
 def _found(words: Words) -> Iterator[Words]:
-    rest = list(words[1:])
+    rest = iter(words[1:])
     free = 0
-    while rest:
-        word = rest.pop(0)
+    for word in rest:
         text = word.literal
         if text in _EXEC:
-            end = next((n for n, w in enumerate(rest) if _text(w) in (";", "+")), None)
-            if not end:
-                raise Doubt("what find runs is unclear")
-            yield tuple(_FOUND if "{}" in w.text else w for w in rest[:end])
-            rest = rest[end + 1 :]
+            yield tuple(_FOUND if "{}" in w.text else w for w in _until_end(rest))
         elif text in (";", "+"):
             raise Doubt("what find runs is unclear")
         elif may_be_option(word):
@@ -182,6 +199,15 @@ def _found(words: Words) -> Iterator[Words]:
             # One word that is not known cannot be -exec, its command and its end at once.
             if free > 1 or not all(piece.quoted for piece in word.pieces):
                 raise Doubt("find with words that are not written out; quote and use only one")
+
+
+def _until_end(rest: Iterator[Word]) -> list[Word]:
+    run: list[Word] = []
+    for word in rest:
+        if _text(word) in (";", "+") and run:
+            return run
+        run.append(word)
+    raise Doubt("what find runs is unclear")
 
 
 def _shell(words: Words) -> Iterator[str]:

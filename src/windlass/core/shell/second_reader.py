@@ -8,16 +8,16 @@ grammar loses its way behind some of them; it sees the line without.
 from __future__ import annotations
 
 import re
-import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from windlass.core.shell.steps import Steps
 from windlass.core.shell.tree import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node
 
 _KNOWN = frozenset(
     (
@@ -37,26 +37,30 @@ _KNOWN = frozenset(
 
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
-_lock = threading.Lock()
-"""A parser is for one at a time."""
 
 
-def names(text: str) -> list[str]:
-    """The names of all commands, as they are written; raises Broken."""
+def names(text: str, steps: Steps | None = None) -> list[str]:
+    """The names of all commands, as they are written; raises Broken, and TooLong."""
+    import tree_sitter  # noqa: PLC0415 - only who judges a line pays for it
+
+    # What the parser itself costs is bounded by the length of what it is given: nothing asks it to
+    # stop half way.
+    steps = steps or Steps()
+    steps.take(len(text))
     # It looks characters up in tables of the C library that end at 255, and a line with others can
     # end the process. To a shell they are parts of words and never of names, like a dot.
     source = _FOREIGN.sub(".", text).encode()
-    with _lock:
-        tree = _parser().parse(source)
+    tree = tree_sitter.Parser(_language()).parse(source)  # a parser is for one at a time
     if tree.root_node.has_error:
         raise Broken("it is no shell to a second reader")
-    return [text[start:end] for start, end in _found(tree.root_node, source)]
+    return [text[start:end] for start, end in _found(tree.root_node, source, steps)]
 
 
-def _found(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
+def _found(root: Node, source: bytes, steps: Steps) -> Iterator[tuple[int, int]]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
+        steps.take(2)
         if node.is_named and node.type not in _KNOWN:
             raise Broken(f"it holds a {node.type}")
         waiting += node.children
@@ -76,9 +80,8 @@ def _found(root: Node, source: bytes) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
-    # Only who judges a line pays for these.
+def _language() -> Language:
     import tree_sitter  # noqa: PLC0415
     import tree_sitter_bash  # noqa: PLC0415
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return tree_sitter.Language(tree_sitter_bash.language())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from windlass.core.shell.steps import Steps
 from windlass.core.shell.tree import Broken, Piece, Redirect, Word
-from windlass.core.shell.words import Words
+from windlass.core.shell.words import META, Words
 
-_GRAMMAR = re.compile(r"(?:[A-Za-z{}!\[\]-]|\\\n)+(?=[ \t\n|&;()<>]|$)")
+_GRAMMAR = re.compile(r"(?:[A-Za-z{}!\[\]-]|\\\n)++")
 _REDIRECT = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<|>")
 _BOUNDARY = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -15,8 +16,8 @@ _BOUNDARY = re.compile(r"[A-Za-z0-9_.-]+")
 class Tokens(Words):
     """Words with what stands between them."""
 
-    def __init__(self, text: str, *, depth: int = 0) -> None:
-        super().__init__(text, depth=depth)
+    def __init__(self, text: str, *, depth: int = 0, steps: Steps | None = None) -> None:
+        super().__init__(text, depth=depth, steps=steps)
         self.cut: list[tuple[int, int]] = []
         """Where here-documents are, and where it says that they follow."""
         self.resume = 0
@@ -55,6 +56,7 @@ class Tokens(Words):
         while True:
             end = self.text.find("\n", at)
             line = self.text[at : end if end >= 0 else len(self.text)]
+            self.steps.take(len(line) + 1)
             if (line.lstrip("\t") if tabs else line) == word.text:
                 break
             if end < 0 or (word.plain and line.endswith("\\")):
@@ -98,7 +100,11 @@ class Tokens(Words):
         if self.peek(2) in (";;", ";&"):
             return self.peek(2)
         sign = _GRAMMAR.match(self.text, self.at)
-        return sign[0].replace("\\\n", "") if sign else ""
+        if sign is None:
+            return ""
+        self.steps.take(len(sign[0]))
+        ends = sign.end() == len(self.text) or self.text[sign.end()] in META
+        return sign[0].replace("\\\n", "") if ends else ""
 
     def take(self, *wanted: str) -> str:
         """Takes one of these words of the grammar."""

@@ -62,6 +62,8 @@ class Setting(NamedTuple):
     name: str
     values: tuple[Word, ...]
     indexed: bool = False
+    more: bool = False
+    """Whether it is `+=`, which adds to what there was."""
 
 
 class Redirect(NamedTuple):
@@ -109,12 +111,17 @@ def lead(word: Word) -> Piece | None:
     return next((piece for piece in word.pieces if piece.kind != "text" or piece.text), None)
 
 
+def splits(word: Word) -> bool:
+    """Whether the shell may make several words of it: values outside of quotes are split."""
+    return any(piece.kind in ("variable", "run") and not piece.quoted for piece in word.pieces)
+
+
 def may_be_option(word: Word) -> bool:
     """Whether a word that is not written out may turn into an option, or into several words."""
     first = lead(word)
     if word.literal is not None or first is None:
         return False
-    if first.kind != "text":
+    if first.kind != "text" or splits(word):
         return True
     # {-a,b} and a glob that finds a file called -a
     return not first.quoted and first.text[:1] in ("*", "?", "[", "{")
@@ -127,14 +134,13 @@ def commands(node: Node | Command) -> Iterator[Command]:
 
 def nodes(node: Node | Command, *, documents: bool = True) -> Iterator[Node | Command]:
     """Everything in a line, from the outside in; on demand without its here-documents."""
-    yield node
-    for word in words(node, documents=documents):
-        for piece in word.pieces:
-            if piece.inside is not None:
-                yield from nodes(piece.inside, documents=documents)
-    if isinstance(node, Node):
-        for part in node.parts:
-            yield from nodes(part, documents=documents)
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        pieces = (piece for word in words(each, documents=documents) for piece in word.pieces)
+        inside = [piece.inside for piece in pieces if piece.inside is not None]
+        waiting += reversed([*inside, *(each.parts if isinstance(each, Node) else ())])
 
 
 def words(node: Node | Command, *, documents: bool = True) -> Iterator[Word]:

@@ -1,15 +1,19 @@
 """What words of a shell line may become: the texts that a word can turn into, as far as known.
 
 A variable that the line itself sets to something written out is replaced by it (by all of it, if it
-is set more than once), as are `~`, `$HOME`, `$PWD`, `$(pwd)`. What is not known is `UNKNOWN`.
+is set more than once), as are `~`, `$HOME`, `$PWD`, `$(pwd)`. What is not known is `UNKNOWN`. What
+the shell splits at blanks is there as a whole and in its parts.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 
-from windlass.core.shell.tree import Command, Node, Piece, Word, nodes
+from windlass.core.shell.steps import Steps
+from windlass.core.shell.tree import Command, Node, Piece, Word, nodes, splits
 
 UNKNOWN = "\0"
 MOST = 64
@@ -20,7 +24,8 @@ _HOMES = re.compile(r"~([^/:]*)")
 class Values:
     """What is known of variables while a line runs; the same for the whole of it."""
 
-    def __init__(self, node: Node, known: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, known: Mapping[str, str], steps: Steps | None = None) -> None:
+        self._steps = steps or Steps()
         self._known = {name: {value} for name, value in known.items() if value}
         self._words: dict[str, list[Word] | None] = {}
         for each in nodes(node):
@@ -35,19 +40,32 @@ class Values:
         """The variables that the line sets."""
         return frozenset(self._words)
 
+    def unsplit(self) -> frozenset[str]:
+        """The variables that the line sets to single words alone: no shell splits these."""
+        if "IFS" in self._words:
+            return frozenset()
+        return frozenset(
+            name
+            for name, words in self._words.items()
+            if words and all(re.fullmatch(r"\S+", word.literal or "") for word in words)
+        )
+
     def of(self, word: Word, cwds: frozenset[str], *, depth: int = 0) -> set[str]:
         """The texts that a word may become; too many are as good as none known."""
-        texts = {""}
-        for at, piece in enumerate(word.pieces):
-            values = self._piece(piece, cwds, first=at == 0, depth=depth)
-            texts = {text + more for text in texts for more in values}
-            if len(texts) > MOST:
-                return {UNKNOWN + "/"}
+        values = [
+            self._piece(piece, cwds, first=at == 0, depth=depth)
+            for at, piece in enumerate(word.pieces)
+        ]
+        many = math.prod(map(len, values))
+        if many > MOST:
+            return {UNKNOWN + "/"}
+        self._steps.take(1 + many * sum(max(map(len, texts)) for texts in values))
+        texts = set(map("".join, product(*values)))
         if any(not piece.quoted and "{" in piece.text for piece in word.pieces):
-            texts |= {more for text in texts for more in braced(text)}
-            if len(texts) > MOST:
-                return {UNKNOWN + "/"}
-        return texts
+            texts |= {more for text in texts for more in braced(text, self._steps)}
+        if splits(word):
+            texts |= {part for text in texts for part in text.split()}
+        return texts if len(texts) <= MOST else {UNKNOWN + "/"}
 
     def _piece(self, piece: Piece, cwds: frozenset[str], *, first: bool, depth: int) -> set[str]:
         if piece.kind == "sum":
@@ -86,7 +104,9 @@ def _set_by(node: Node | Command) -> Iterator[tuple[str, list[Word] | None]]:
             yield node.name, list(node.words) or None
         return
     for setting in node.settings:
-        yield setting.name, None if setting.indexed else list(setting.values)
+        before = (Piece("variable", setting.name, quoted=True),) if setting.more else ()
+        words = [word._replace(pieces=(*before, *word.pieces)) for word in setting.values]
+        yield setting.name, None if setting.indexed else words
     name = node.words[0].literal if node.words else None
     if name in ("export", "declare", "typeset", "local", "readonly"):
         for word in node.words[1:]:
@@ -101,16 +121,20 @@ def _declared(word: Word) -> Iterator[tuple[str, list[Word]]]:
     for at, piece in enumerate(word.pieces):
         name, equals, rest = piece.text.partition("=")
         if piece.kind == "text" and equals:
+            bare = name.removesuffix("+")
+            before = (Piece("variable", bare, quoted=True),) if bare != name else ()
             value = piece._replace(text=rest)
-            yield name.rstrip("+"), [Word((value, *word.pieces[at + 1 :]), word.plain)]
+            yield bare, [Word((*before, value, *word.pieces[at + 1 :]), word.plain)]
             return
 
 
-def braced(text: str) -> set[str]:
+def braced(text: str, steps: Steps | None = None) -> set[str]:
     """`a{b,c}` as its alternatives; a range stands for one of them."""
+    steps = steps or Steps()
     waiting, finished = [text], set[str]()
     while waiting and len(waiting) + len(finished) <= MOST * 2:
         alternative = waiting.pop()
+        steps.take(len(alternative))
         inner = _BRACES.search(alternative)
         if inner is None:
             finished.add(alternative)

@@ -7,10 +7,14 @@ Strict: what bash would read but is rarely meant, or what runs commands in disgu
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
+from windlass.core.shell.steps import Steps
 from windlass.core.shell.tree import Broken, Node, Piece, Word
 
-_META = frozenset(" \t\n|&;()<>")
+META = frozenset(" \t\n|&;()<>")
+_UNQUOTED = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
+_IN_DOUBLE = re.compile(r"[^\"\\$`\n]+")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[?#$!@*-]")
 _BRACED = re.compile(
     r"(?P<length>#)?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?#$!@*-])"
@@ -21,18 +25,21 @@ _OPERATOR = re.compile(r":[-+?]|[-+?]|##?|%%?|//?|\^\^?|,,?")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 _SUM = re.compile(r"[0-9A-Za-z_+\-*/%<>=!&|^~?:, \t()$#]")
 _IN_SUM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BRACES = re.compile(r"\{([^{},]*+)\}")
+_RANGE = re.compile(r"(?:-?[0-9]+\.\.-?[0-9]+|[a-z]\.\.[a-z]|[A-Z]\.\.[A-Z])(?:\.\.-?[0-9]+)?")
 DEEPEST = 40
 
 
 class Words:
     """A place in a text, and the words that are read from there on."""
 
-    def __init__(self, text: str, *, depth: int = 0) -> None:
+    def __init__(self, text: str, *, depth: int = 0, steps: Steps | None = None) -> None:
         if depth > DEEPEST:
             raise Broken("it is nested too deeply")
         self.text = text
         self.at = 0
         self.depth = depth
+        self.steps = steps or Steps()
         self.sums: set[str] = set()
         """Variables that are calculated with; their values may hold commands."""
         self.here: int | None = None
@@ -53,6 +60,7 @@ class Words:
 
     def peek(self, length: int = 1) -> str:
         """The next characters, without taking them."""
+        self.steps.take(1)
         return self.text[self.at : self.at + length]
 
     def word(self) -> Word | None:
@@ -66,7 +74,7 @@ class Words:
                     raise Broken("a process substitution in the middle of a word")
                 self.at += 2
                 pieces.append(self._run(quoted=True))
-            elif char in _META:
+            elif char in META:
                 break
             elif char in "'\"\\":
                 quoted = self._quoted()
@@ -75,9 +83,9 @@ class Words:
             elif char in "$`":
                 pieces += self._expansion(quoted=False)
             else:
-                self.at += 1
-                pieces.append(Piece("text", char, quoted=False))
+                pieces.append(Piece("text", self._run_of(_UNQUOTED), quoted=False))
         joined = _joined(pieces)
+        _require_plain_braces("".join(p.text for p in joined if p.kind == "text" and not p.quoted))
         return Word(tuple(joined), plain) if joined or not plain else None
 
     def rest(self) -> Word:
@@ -87,7 +95,7 @@ class Words:
     def sum_until(self, end: str) -> None:
         """Skips arithmetic up to `))`; what looks like commands in it is Broken."""
         open_ = 0
-        names = ""
+        names: list[str] = []
         while True:
             char = self.peek()
             if not char or not _SUM.match(char):
@@ -99,12 +107,12 @@ class Words:
             open_ += (char == "(") - (char == ")")
             if char == "$" and not re.match(r"\$[A-Za-z_#?]", self.peek(2)):
                 raise Broken("arithmetic with more than numbers and variables in it")
-            names += char
+            names.append(char)
             self.at += 1
         self.at += len(end)
         # 0x1f and 16#ff are numbers.
-        names = re.sub(r"\b[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z_]+)?", " ", names)
-        self.sums.update(_IN_SUM.findall(names))
+        said = re.sub(r"\b[0-9][0-9A-Za-z_]*+(?:#[0-9A-Za-z_]+)?", " ", "".join(names))
+        self.sums.update(_IN_SUM.findall(said))
 
     def _quoted(self) -> list[Piece]:
         """What a quote or a backslash begins; nothing for the end of a continued line."""
@@ -125,6 +133,19 @@ class Words:
         self.at += 1
         return [Piece("text", "", quoted=True), *pieces]
 
+    def _run_of(self, plain: re.Pattern[str]) -> str:
+        """Takes characters that mean nothing here but themselves."""
+        run = plain.match(self.text, self.at)
+        if run is None:
+            return ""
+        self.steps.take(len(run[0]))
+        self.at = run.end()
+        return run[0]
+
+    def _next(self) -> str:
+        self.at += 1
+        return self.text[self.at - 1]
+
     def _until(self, end: str) -> str:
         at_end = self.text.find(end, self.at)
         if at_end < 0:
@@ -133,6 +154,7 @@ class Words:
         if "\n" in inside:
             self.require_no_document()
         self.at = at_end + 1
+        self.steps.take(len(inside))
         return inside
 
     def _double(self, *, end: str) -> list[Piece]:
@@ -160,8 +182,7 @@ class Words:
             elif char in "$`":
                 pieces += self._expansion(quoted=True)
             else:
-                self.at += 1
-                pieces.append(Piece("text", char, quoted=True))
+                pieces.append(Piece("text", self._run_of(_IN_DOUBLE) or self._next(), quoted=True))
 
     def _expansion(self, *, quoted: bool) -> list[Piece]:
         if self.peek() == "`":
@@ -185,13 +206,14 @@ class Words:
         self.at += 1
         parameter = _PARAMETER.match(self.text, self.at)
         if parameter is None:
-            return [Piece("text", "$", quoted=True)]
+            return [Piece("text", "$", quoted)]
         self.at = parameter.end()
         return [Piece("variable", parameter[0], quoted)]
 
     def _run(self, *, quoted: bool) -> Piece:
         start = self.at
         inside = self.substitution()
+        self.steps.take(self.at - start)
         return Piece("run", self.text[start : self.at - 1], quoted, inside)
 
     def _backquoted(self, *, quoted: bool) -> Piece:
@@ -259,13 +281,23 @@ class Words:
         return pieces
 
 
+def _require_plain_braces(bare: str) -> None:
+    """Braces are written out before all else: `{$,x}{X@P}` and `{Z..a..6}`, a backquote, run."""
+    if "{" not in bare:
+        return
+    if "$" in bare:
+        raise Broken("braces with a $ that they may put before something")
+    for inside in _BRACES.findall(bare):
+        if ".." in inside and not _RANGE.fullmatch(inside):
+            raise Broken("{a..b} of something else than numbers, or letters of one case")
+
+
 def _joined(pieces: list[Piece]) -> list[Piece]:
     """Joins neighbouring pieces of the same kind into one."""
     joined: list[Piece] = []
-    for piece in pieces:
-        last = joined[-1] if joined else None
-        if last and piece.kind == last.kind == "text" and piece.quoted == last.quoted:
-            joined[-1] = last._replace(text=last.text + piece.text)
+    for (kind, quoted), alike in groupby(pieces, key=lambda piece: (piece.kind, piece.quoted)):
+        if kind == "text":
+            joined.append(Piece("text", "".join(piece.text for piece in alike), quoted))
         else:
-            joined.append(piece)
+            joined += alike
     return joined

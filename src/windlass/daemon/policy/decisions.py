@@ -35,6 +35,11 @@ _OURS = ("settings.json", "plugin", "sessions")
 """In an agent's folder, but not the agent's to touch: what it may do, and what it did."""
 
 
+_MOST_LINKS = 40
+"""As many as Linux follows in one path."""
+_LONGEST_PATH = 8192
+"""Twice what can be opened at once."""
+
 Mail = Callable[[Uid, str], str | None]
 """What is to be said to an agent with the answer about the call of that id."""
 
@@ -117,6 +122,7 @@ def _decide(
     reach = tool_policy.Reach(
         inside=partial(inside, around),
         closed=partial(_shut, around),
+        holds=partial(_holds, around),
         workspace=workspace,
         home=home,
         temp=temp,
@@ -179,12 +185,42 @@ def _shut(around: Places, path: str) -> bool:
     return real is not None and around.shut(real)
 
 
+def _holds(around: Places, path: str) -> bool:
+    """Whether a place that is not the agent's lies below a path."""
+    real = _real(path)
+    return real is not None and around.holds(real)
+
+
 def _real(path: str) -> str | None:
-    """A path with every link followed, also through folders that do not exist."""
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):  # a NUL, or a name that this system cannot have
+    """A path with every link followed, also through folders that do not exist.
+
+    None where no system would get to: links are an agent's to make, and following as many as it
+    likes could take for ever.
+    """
+    if len(path) > _LONGEST_PATH:
         return None
+    before: list[str] = []
+    rest, links = path.split("/")[::-1], 0
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            del before[-1:]
+        if name in ("", ".", ".."):
+            continue
+        try:
+            target = os.readlink(f"/{'/'.join((*before, name))}")  # noqa: PTH115 - as bytes say
+        except OSError:  # no link, not there, or a name that this system cannot have
+            before.append(name)
+            continue
+        except ValueError:  # a NUL
+            return None
+        links += 1
+        if links > _MOST_LINKS:
+            return None
+        if target.startswith("/"):
+            before = []
+        rest += target.split("/")[::-1]
+    return f"/{'/'.join(before)}"
 
 
 def write_policy_file(context: Context, agent: Agent) -> Path:
