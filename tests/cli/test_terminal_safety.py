@@ -72,6 +72,7 @@ LINES: dict[str, list[list[str]]] = {
     "status": [[], ["a"]],
     "trash": [["list"], ["show", "t"], ["restore", "t"], ["empty", "t", "--force"]],
     "tree": [[]],
+    "trust": [[], ["--list"], ["--revoke"], ["--yes"]],
     "undo": [[]],
     "wait": [["a", "--for", "complete"]],
     "why": [["a"], ["a", "--history"], ["msg-0123456789"]],

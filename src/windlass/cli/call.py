@@ -55,7 +55,7 @@ class Call:
     def remark(self, text: str) -> None:
         """Says beside the output, which may be for a program, what a person should know of it."""
         if not self.quiet and not self.json:
-            sys.stderr.write(f"wl: {text}\n")
+            output.write_error(f"wl: {text}\n")
 
     def progress(self, text: str) -> None:
         """Says on a terminal what takes long; never part of the output."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest, Text, Word
+from windlass.api.wire.request import AnyRequest, Text, Word, Words
 
 
 class InitRequest(AnyRequest):
@@ -80,13 +80,13 @@ class AcceptedView(TypedDict):
 class AcceptRequest(AnyRequest):
     """Accepts lines of a repository's configuration, as they were shown."""
 
-    digests: list[str]
+    digests: Words
 
 
 class RevokeRequest(AnyRequest):
     """Takes back what was accepted; without keys, all of it."""
 
-    keys: NotRequired[list[str]]
+    keys: NotRequired[Words]
 
 
 class ProjectTrustReply(TypedDict):

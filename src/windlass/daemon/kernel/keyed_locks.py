@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -43,14 +42,12 @@ class KeyedLocks:
     def holding(self, keys: Iterable[str], *, within: float | None = None) -> Iterator[None]:
         """Holds the locks of these keys, always taken in the same order.
 
-        Raises StillHeld where they cannot be had within so many seconds; None waits for ever.
+        Raises StillHeld where one cannot be had within so many seconds; None waits for ever.
         """
-        end = None if within is None else time.monotonic() + within
         with ExitStack() as held:
             for key in sorted(set(keys)):
                 lock = held.enter_context(self._using(key))
-                left = -1.0 if end is None else max(0.0, end - time.monotonic())
-                if not lock.acquire(timeout=left):
+                if not lock.acquire(timeout=-1.0 if within is None else within):
                     raise StillHeld(key)
                 held.callback(lock.release)
             yield
