@@ -100,6 +100,7 @@ class Daemon:
         for agent in live:
             await self._open(agent.uid)
         await self._in_thread(lambda: self._find_tmux_again(live))
+        await self._in_thread(self._services.intents.say_what_stops)
         await self._in_thread(self._watcher.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
         self._begin(self._go_on())

@@ -246,6 +246,30 @@ def test_what_an_intent_stops_is_recorded_also_of_one_that_an_older_release_left
     assert not intents.stops(newer.intent(), bob)
 
 
+def test_whoever_looks_first_knows_what_an_older_release_was_about_to_stop(
+    context: Context,
+) -> None:
+    ann = Uid("ann")
+    left_by(context, "walls", "roof", at="roof")
+    newer = Release(context, "walls", "roof", stops=lambda _: [ann])
+    newer.intents.say_what_stops()
+    assert intents.stops(newer.intent(), ann)
+    assert newer.log == [], "nothing is done yet"
+
+
+def test_what_is_done_is_over_also_where_nobody_can_say_what_became_of_it(
+    context: Context,
+) -> None:
+    def gone(_work: RunningIntent) -> dict[str, Any]:
+        raise UserError("the house has been sold", "")
+
+    built = Operation("build", (Step("walls", lambda _: None),), lambda _: [], gone)
+    run = Intents(context, (built,))
+    with pytest.raises(UserError, match="sold"):
+        run.perform("build", KEY, lambda: IntentDraft(REPO, None, lambda _: {"n": 1}))
+    assert context.store.read(rows.open_intents) == []
+
+
 def test_a_count_beyond_the_list_of_then_is_reported(context: Context) -> None:
     as_before_names(context, left_by(context, "walls", "roof", "paint", at="paint").intent())
     newer = Release(context, "walls")

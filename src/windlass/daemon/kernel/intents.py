@@ -313,6 +313,20 @@ class Intents:
         except Exception:
             log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
 
+    def say_what_stops(self) -> None:
+        """Has open intents of an older release say whose sessions they stop, before any is seen.
+
+        What makes no sense is told of when it is its turn.
+        """
+        for intent in self._context.store.read(rows.open_intents):
+            operation = self._operations.get(intent.kind)
+            try:
+                data = operation.recorded(intent.data) if operation else intent.data
+            except (KeyError, TypeError, AttributeError):
+                continue
+            if data != intent.data:
+                self._context.store.write(partial(rows.change_intent, key=intent.id, data=data))
+
     def take_up_unrecorded(self) -> None:
         """Goes on with what could not be recorded, if the store has room again.
 
@@ -488,11 +502,15 @@ class Intents:
                 self._fail(operation, work)
                 raise failure from error
             work.advance(step.name)
-        result = dict(operation.result(work))
+        also = set_aside.settle if operation.ends else lambda _: None
+        try:
+            result = dict(operation.result(work))
+        except Exception:
+            # All of it is done; only whoever asked cannot be told what became of it.
+            work.finish(also, status="done", result={})
+            raise
         reached(f"{operation.kind}.finish.before")
-        work.finish(
-            set_aside.settle if operation.ends else lambda _: None, status="done", result=result
-        )
+        work.finish(also, status="done", result=result)
         reached(f"{operation.kind}.finish.after")
         return result
 
