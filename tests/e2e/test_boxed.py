@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.redteam.terminal import terminal, told
 from tests.support.ground import Ground, until
@@ -382,8 +384,11 @@ def test_a_clone_that_keeps_git_waiting_holds_up_nobody_else(ground: Ground) -> 
 
 
 def _upload_packs(ground: Ground, name: str) -> list[str]:
-    told = [" ".join(one.cmdline()) for one in ground.processes() if one.is_running()]
-    return [line for line in told if "upload-pack" in line and f"/{name}" in line]
+    lines = []
+    for process in ground.processes():
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            lines.append(" ".join(process.cmdline()))
+    return [line for line in lines if "upload-pack" in line and f"/{name}" in line]
 
 
 def test_one_without_a_box_is_not_resumed_where_a_box_is_required_by_now(ground: Ground) -> None:

@@ -94,9 +94,12 @@ class Scene:
             box=self.reads,
         )
 
-    def end_and_restore(self) -> Path:
-        """Removes the clone and brings it back; returns where it is."""
+    def end(self) -> None:
+        """Removes the clone, as an ending does."""
         workspaces.remove(self.repo, path=str(self.clone), branch="agent/c1", agent="c1")
+
+    def restore(self) -> Path:
+        """Brings it back; returns where it is."""
         back = trash.restore(
             self.repo,
             trash.find(self.repo, "c1"),

@@ -45,7 +45,8 @@ def test_a_hostile_clone_is_ended_and_brought_back_and_its_files_with_it(
     kept = scene.keep()
     assert git(scene.repo.root, "show", f"{kept.commit}:files/work.txt") == "work"
     assert SECRET not in _everything(scene, kept.commit)
-    back = scene.end_and_restore()
+    scene.end()
+    back = scene.restore()
     assert (back / "work.txt").read_text() == "work\n"
     assert scene.untouched() == before
     git(scene.repo.root, "fsck", "--strict")

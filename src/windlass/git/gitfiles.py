@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import stat
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from windlass.git import names
 from windlass.git.walk import unlock
@@ -115,12 +115,8 @@ def _lend(folder: int, name: str, target: str) -> None:
 
 
 def _copy(folder: int, name: str, target: str) -> None:
-    try:
-        handle = os.open(name, _FILE, dir_fd=folder)
-    except OSError:
-        return
-    with os.fdopen(handle, "rb") as old:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
+    with _plain(name, folder) as old:
+        if old is not None:
             with open(target, "xb") as new:
                 shutil.copyfileobj(old, new, 1 << 20)
 
@@ -150,21 +146,30 @@ def _read(git_dir: str, name: str, *, limit: int = 4096) -> bytes:
 
 def read_small(path: str, *, limit: int = 65536) -> bytes | None:
     """Reads a small regular file; None when it is missing or anything else."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        return file.read(limit)
+    with _plain(path) as file:
+        return file.read(limit) if file is not None else None
 
 
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
-    """Reads a plain file of an open folder; b"" when it is anything else."""
-    handle = os.open(name, _FILE, dir_fd=folder)
+    """Reads a plain file of an open folder; b"" when it is missing or anything else."""
+    with _plain(name, folder) as file:
+        return file.read(limit) if file is not None else b""
+
+
+@contextlib.contextmanager
+def _plain(path: str, folder: int | None = None) -> Iterator[IO[bytes] | None]:
+    """Opens a plain file; None for whatever else an agent put there, and where it is missing."""
+    try:
+        handle = os.open(path, _FILE, dir_fd=folder)
+    except (OSError, ValueError):
+        yield None
+        return
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        yield None
+        return
     with os.fdopen(handle, "rb") as file:
-        return file.read(limit) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        yield file
 
 
 def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> None:
@@ -175,14 +180,12 @@ def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> N
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(into, dir_fd=top)
-    try:
-        reader = os.open(name, _FILE, dir_fd=folder)
-    except OSError:
-        return
-    with os.fdopen(reader, "rb") as old:
-        info = os.fstat(reader)
+    with _plain(name, folder) as old:
+        if old is None:
+            return
+        info = os.fstat(old.fileno())
         # A file full of holes is large at no cost, until it is copied.
-        if not stat.S_ISREG(info.st_mode) or info.st_size > _INDEX:
+        if info.st_size > _INDEX:
             return
         with os.fdopen(os.open(into, _NEW, 0o644, dir_fd=top), "wb") as new:
             shutil.copyfileobj(old, new, 1 << 20)

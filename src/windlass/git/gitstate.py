@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from windlass.git.workspace_state import WorkspacePlace
 
 _RAW_OBJECTS = 256 << 20
+_MODES = frozenset((b"100644", b"100755", b"120000", b"160000"))
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
@@ -68,9 +69,9 @@ def read_index(dirs: Dirs) -> IndexEntries:
     for record in filter(None, listed.split(b"\0")):
         about, _, path = record.partition(b"\t")
         flag, mode, oid, stage = about.split(b" ")
-        if not names.is_path(path):
+        if not names.is_path(path) or mode not in _MODES:
             shown = os.fsdecode(path)
-            seen.dropped.append(_raw_alone(f"index: {shown}", "it is no name of a file"))
+            seen.dropped.append(_raw_alone(f"index: {shown}", "git makes no such entry"))
             continue
         into = seen.staged if stage == b"0" else seen.stages.setdefault(stage.decode(), {})
         into[path] = (mode, oid.decode())

@@ -194,9 +194,10 @@ def _bring_from_box(
 ) -> Brought:
     """Has the sending side run in a box. What cannot be sent or taken stays, and is told of."""
     with (
-        views.indexed(repo, place) as seen,
+        views.indexed(repo, place) as bare,
         tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder,
     ):
+        seen = views.with_objects(place, bare)
         try:
             return _carry(repo, inside, seen=seen, folder=folder, wanted=wanted)
         except GitError as error:

@@ -52,19 +52,25 @@ def viewed(
     Where the workspace has no HEAD, it is `otherwise`.
     """
     with indexed(repo, place) as bare:
-        if bare.box:
-            ref, head = _boxed_head(place, bare)
-            _write_head(bare, head or otherwise)
-            yield View(dirs=bare, ref=ref, head=head)
-            return
-        dirs = bare
-        if place.kind == "clone" and place.git_dir is not None:
-            lent = os.path.join(bare.git_dir, "lent")
-            gitfiles.lend_objects(place.git_dir, lent)
-            dirs = msgspec.structs.replace(bare, objects=workspace_state.lent_list(place, lent))
-        ref, head = workspace_state.head_of(repo, place, objects=dirs.objects)
+        dirs = with_objects(place, bare)
+        if dirs.box:
+            ref, head = _boxed_head(place, dirs)
+        else:
+            ref, head = workspace_state.head_of(repo, place, objects=dirs.objects)
         _write_head(bare, head or otherwise)
-        yield View(dirs=armed(dirs), ref=ref, head=head)
+        yield View(dirs=dirs if dirs.box else armed(dirs), ref=ref, head=head)
+
+
+def with_objects(place: WorkspacePlace, dirs: Dirs) -> Dirs:
+    """Has git see a clone's own objects too: the plain files among them, linked where it looks.
+
+    Whoever opens a pipe waits, also in a box.
+    """
+    if place.kind != "clone" or place.git_dir is None:
+        return dirs
+    lent = os.path.join(dirs.git_dir, "lent")
+    gitfiles.lend_objects(place.git_dir, lent)
+    return msgspec.structs.replace(dirs, objects=workspace_state.lent_list(place, lent))
 
 
 @contextlib.contextmanager
@@ -108,7 +114,7 @@ def proven(repo: Repository, place: WorkspacePlace, *, since: str) -> Iterator[D
     """
     with workspace_state.scratch(repo) as folder:
         tree = place.path if workspace_state.is_folder(place.path) else folder
-        dirs = _furnished(repo, msgspec.structs.replace(place, git_dir=None), folder, tree)
+        dirs = _furnished(repo, place, folder, tree)
         _write_head(dirs, since)
         with contextlib.suppress(OSError), gitfiles.opened(repo.private) as private:
             first = registered.first_index(place.path)
@@ -143,19 +149,8 @@ def _furnished(repo: Repository, place: WorkspacePlace, folder: str, tree: str) 
         # What the mirror has is no news of the clone's.
         shown = gitfiles.read_small(os.path.join(place.lender, "../packed-refs"), limit=_REFS)
         _write(os.path.join(folder, "packed-refs"), shown or b"")
-    return Dirs(
-        git_dir=folder,
-        work_tree=tree,
-        objects=_objects(place),
-        box=tuple(place.box(folder)),
-    )
-
-
-def _objects(place: WorkspacePlace) -> str | None:
-    """Lists where a clone's objects are, as its agent has them; only a box makes that safe."""
-    own = os.path.join(place.git_dir, "objects") if place.git_dir is not None else None
-    there = [path for path in (own, place.lender) if path is not None]
-    return ":".join(map(workspace_state.quoted_alternate, there)) or None
+    lender = place.lender and workspace_state.quoted_alternate(place.lender)
+    return Dirs(git_dir=folder, work_tree=tree, objects=lender, box=tuple(place.box(folder)))
 
 
 def _boxed_head(place: WorkspacePlace, dirs: Dirs) -> tuple[str | None, str | None]:
