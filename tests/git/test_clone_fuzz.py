@@ -112,7 +112,6 @@ WAYS: tuple[Callable[[Scene, random.Random], None], ...] = (
     exchange,
     scribble,
     lose,
-    attack,
 )
 
 
@@ -125,6 +124,8 @@ def try_one(repo: Repository, folder: Path, seed: int) -> None:
     git(scene.clone, "add", "work.txt")
     if dice.random() < 0.5:
         git(scene.clone, "commit", "-q", "-m", "work")
+    if dice.random() < 0.25:
+        attack(scene, dice)  # first and once: some forge with git, which would wait at a pipe
     for _ in range(dice.randint(1, 4)):
         dice.choice(WAYS)(scene, dice)
     before = scene.untouched()
