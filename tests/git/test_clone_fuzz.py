@@ -1,3 +1,5 @@
+# ruff: noqa: PTH102, PTH118, PTH211
+# Reason: names that agents make are bytes, which pathlib cannot hold.
 """Hostile clones at random: what is in one is damaged, exchanged and forged in ways nobody chose.
 
 Whatever it is, nothing outside the clone changes or is told, and its work is kept and comes back.
