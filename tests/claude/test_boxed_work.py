@@ -136,15 +136,15 @@ def _assert_it_outlives_the_daemon(on: Scene, history: list[tuple[str, str]]) ->
     on.wait_for_history("fox", history)
     on.wait("fox", "waiting")
     assert on.ground.git("log", "-1", "--format=%s", "agent/fox") == "the rest\n"
-    assert len(on.wl("acknowledge", "--all", "--json").ok().json()["acked"]) == 2
-    assert on.wl("questions", "--json").ok().json() == []
 
 
 def _assert_paused_and_resumed(on: Scene) -> None:
     before = on.pid("fox")
     on.wl("pause", "fox").ok()
+    # It is told that its questions were put away, and goes on by that: both at once, when it hears.
+    assert len(on.wl("acknowledge", "--all", "--json").ok().json()["acked"]) == 2
+    assert on.wl("questions", "--json").ok().json() == []
     on.wl("resume", "fox").ok()
-    on.wl("send", "fox", "the last").ok()
     on.wait("fox", "complete")
     assert on.pid("fox") != before
     assert on.history("fox")[-2:] == [("running", "hook"), ("complete", "hook")]
