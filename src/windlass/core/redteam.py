@@ -61,9 +61,9 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         "stopped",
         "stopped",
         (
-            "Windlass reads agents' trees with git that runs nothing, and those of boxed agents in a"
-            " box of its own. Plain git of yours in such a tree runs what the agent configured: use"
-            " `wl diff`, or `wl exec AGENT -- git ...`."
+            "Windlass reads agents' trees with git that runs nothing, those of boxed agents in a"
+            " box of its own. Plain git of yours in such a tree runs what the agent configured:"
+            " use `wl diff`, or `wl exec AGENT -- git ...`."
         ),
     ),
     ("its .git made to point elsewhere", "stopped", "stopped", "As line 14."),
