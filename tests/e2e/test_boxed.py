@@ -68,8 +68,13 @@ def test_what_a_boxed_agent_commits_comes_home_by_itself(ground: Ground) -> None
     ground.new("fox", bash("echo x > x.txt; git add .; git commit -qm 'in the box'"), STAY)
     ground.wait("fox", states="waiting")
     until(lambda: "in the box" in ground.git("log", "-1", "agent/fox"), what="the commit")
-    moved = [e for e in ground.events("fox") if e["kind"] == "branch.moved"]
-    assert moved[-1]["data"]["tip"] == ground.git("rev-parse", "agent/fox").strip()
+    tip = ground.git("rev-parse", "agent/fox").strip()
+    # Told after the branch has moved.
+    until(lambda: tip in _tips_told(ground, "fox"), what="its event")
+
+
+def _tips_told(ground: Ground, name: str) -> list[str]:
+    return [e["data"]["tip"] for e in ground.events(name) if e["kind"] == "branch.moved"]
 
 
 def commit_under_the_persons_eyes(ground: Ground) -> None:
@@ -165,7 +170,8 @@ def test_what_a_boxed_manager_starts_is_boxed_and_reaches_no_further(ground: Gro
         DONE,
         flags=["--manager", "--network", "none"],
     )
-    ground.wait("lead")
+    # Done, or set going once more by news of the one that it started.
+    ground.wait("lead", states="complete,stopped,waiting")
     assert _text(workspace / "one.txt").split() == ["one", "0"]
     assert "cannot start an agent that is not" in _text(workspace / "two.txt")
     assert "cannot give network host" in _text(workspace / "three.txt")

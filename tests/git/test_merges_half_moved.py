@@ -312,6 +312,7 @@ def test_a_file_that_cannot_be_read_does_not_keep_a_checkout_from_being_put_back
     work(ws, "a.txt")
     work(ws, "b.txt")
     killed(repo, plan(repo), MOMENTS[0])
+    (Path(repo.root) / "a.txt").write_text("an empty one would be known without a look\n")
     (Path(repo.root) / "a.txt").chmod(0)
     ordinary = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     script = (

@@ -151,8 +151,11 @@ def read_small(path: str, *, limit: int = 65536) -> bytes | None:
 
 
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
-    """Reads a plain file of an open folder; b"" when it is missing or anything else."""
-    with _plain(name, folder) as file:
+    """Reads a plain file of an open folder; b"" when it is anything else.
+
+    Raises where it is missing or may not be read: what is in it is not known then.
+    """
+    with _regular(os.open(name, _FILE, dir_fd=folder)) as file:
         return file.read(limit) if file is not None else b""
 
 
@@ -164,6 +167,13 @@ def _plain(path: str, folder: int | None = None) -> Iterator[IO[bytes] | None]:
     except (OSError, ValueError):
         yield None
         return
+    with _regular(handle) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _regular(handle: int) -> Iterator[IO[bytes] | None]:
+    """Lends what was opened as a file, and closes it; None where it is no plain one."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         yield None
