@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from windlass.git.names import is_dotgit
 from windlass.git.runner import LONG, run
-from windlass.git.walk import is_dotgit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,6 +17,11 @@ LONGEST = 4096
 """Bytes of a path, as the system allows."""
 
 
+def is_dotgit(name: bytes) -> bool:
+    """Says whether git would refuse the name in a tree; some file systems fold its case."""
+    return name.lower() == b".git"
+
+
 def is_path(name: bytes) -> bool:
     """Says whether a name leads to a place below the folder that it is joined to, and to no `.git`.
 
@@ -27,7 +32,7 @@ def is_path(name: bytes) -> bool:
         len(name) <= LONGEST
         and b"\0" not in name
         and not {b"", b".", b".."}.intersection(parts)
-        and not any(part.lower() == b".git" for part in parts)
+        and not any(map(is_dotgit, parts))
     )
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import beneath, gitstate, names, replanting, tars, walk, workspace_state
+from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
 from windlass.git.repository import checkouts, read_ref
 from windlass.git.runner import LONG, Dirs, armed, run
@@ -181,7 +181,7 @@ class PutBack:
     def _put_nested(self, blobs: Blobs, saved: Tree) -> None:
         for nested in self._about.nested:
             folder, name = os.path.split(nested.path)
-            if not walk.is_dotgit(os.fsencode(name)) or (
+            if not names.is_dotgit(os.fsencode(name)) or (
                 folder and not names.is_path(os.fsencode(folder))
             ):
                 shown = printable_line(nested.path)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.git import attire, gitfiles, registered, workspace_state
-from windlass.git.blobs import kinds
 from windlass.git.included import user_excludes
 from windlass.git.runner import LONG, Dirs, armed, run
 
@@ -157,12 +156,7 @@ def _boxed_head(place: WorkspacePlace, dirs: Dirs) -> tuple[str | None, str | No
     if place.git_dir is None:
         return None, None
     ref, written = gitfiles.read_head(place.git_dir)
-    if written is None:
-        return ref, None
-    # With its tree: an agent can lose objects, or name a commit that it has only half.
-    there = kinds(dirs, [f"{written}^{{commit}}", f"{written}^{{tree}}"])
-    commit = next((oid for oid, kind in there.items() if kind == "commit"), None)
-    return ref, commit if "tree" in there.values() else None
+    return ref, workspace_state.commit_in(dirs, written) if written is not None else None
 
 
 def _write_head(dirs: Dirs, head: str | None) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
+from windlass.git.names import is_dotgit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,11 +37,6 @@ class WalkEntry(NamedTuple):
     kind: Kind
     info: os.stat_result
     empty: bool = False
-
-
-def is_dotgit(name: bytes) -> bool:
-    """Says whether git would refuse the name in a tree; some file systems fold its case."""
-    return name.lower() == b".git"
 
 
 def kind_of(name: bytes, mode: int) -> Kind:

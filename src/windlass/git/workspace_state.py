@@ -171,13 +171,17 @@ def head_of(
         written = ref or written
     if written is None:
         return ref, None
-    # With its tree: an agent can lose objects, or name a commit that it has only half.
-    objects_there = kinds(
-        of_clone(place, Dirs(git_dir=repo.git_dir, objects=objects)),
-        [f"{written}^{{commit}}", f"{written}^{{tree}}"],
-    )
-    commit = next((oid for oid, kind in objects_there.items() if kind == "commit"), None)
-    return ref, commit if "tree" in objects_there.values() else None
+    return ref, commit_in(of_clone(place, Dirs(git_dir=repo.git_dir, objects=objects)), written)
+
+
+def commit_in(dirs: Dirs, written: str) -> str | None:
+    """Gives the commit that a HEAD names, where it is there, with its tree.
+
+    An agent can lose objects, or name a commit that it has only half.
+    """
+    there = kinds(dirs, [f"{written}^{{commit}}", f"{written}^{{tree}}"])
+    commit = next((oid for oid, kind in there.items() if kind == "commit"), None)
+    return commit if "tree" in there.values() else None
 
 
 def _asked_head(git_dir: str, common_dir: str) -> tuple[str | None, str | None]:
