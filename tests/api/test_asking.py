@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +28,7 @@ def events(*ids: int) -> bytes:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was started instead of a daemon."""
     made: list[str] = []
-    monkeypatch.setattr(daemon_start, "start", lambda: made.append("daemon"))
+    monkeypatch.setattr(daemon_start, "start", lambda *_: made.append("daemon"))
     return made
 
 
@@ -84,7 +86,7 @@ def test_a_daemon_that_was_killed_is_started_again(
     fake: Fakes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Fake] = []
-    monkeypatch.setattr(daemon_start, "start", lambda: made.append(fake(events(2))))
+    monkeypatch.setattr(daemon_start, "start", lambda *_: made.append(fake(events(2))))
     first = fake(events(1))
     following = calls.follow(0)
     assert next(following)["id"] == 1
@@ -149,7 +151,7 @@ def test_starting_notices_at_once_that_a_daemon_has_ended(
     monkeypatch.setattr(
         daemon_start, "running", lambda: {} if len(held) > 1 and held.pop(0) else None
     )
-    monkeypatch.setattr(daemon_start, "_start_detached", lambda: asked.append("start"))
+    monkeypatch.setattr(daemon_start, "_start_detached", lambda _: asked.append("start"))
     monkeypatch.setattr("time.monotonic", iter(range(1, 5)).__next__)
     daemon_start.start()
     assert asked == ["start"]
@@ -196,6 +198,72 @@ def test_a_daemon_that_is_killed_every_time_is_given_up(
         daemon_start.start()
 
 
+def test_who_starts_a_daemon_is_told_what_it_waits_for(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = (
+        "import fcntl, json, time",
+        "lock = open(home / 'daemon.lock', 'w')",
+        "fcntl.flock(lock, fcntl.LOCK_EX)",
+        "lock.write(json.dumps({'pid': os.getpid(), 'waits': 'git (pid 7)'}))",
+        "lock.flush()",
+        "while not (home / 'told').exists(): time.sleep(0.01)",
+    )
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(*waiting, READY))
+    told: list[str] = []
+
+    def tell(what: str) -> None:
+        told.append(what)
+        (short / "state" / "told").touch()
+
+    daemon_start.start(tell)
+    assert told == ["the daemon waits for git (pid 7)"]
+
+
+def test_a_daemon_that_says_what_it_waits_for_is_not_taken_for_deaf(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert short.exists()
+    told: list[str] = []
+    monkeypatch.setattr(daemon_start, "running", lambda: {"pid": 1, "waits": "git (pid 7)"})
+    monkeypatch.setattr(daemon_start, "answers", iter([False] * 4 + [True] * 2).__next__)
+    monkeypatch.setattr("time.monotonic", iter(range(0, 100, 10)).__next__)
+    monkeypatch.setattr(daemon_start, "stop", lambda: pytest.fail("it was stopped"))
+    daemon_start.start(told.append)
+    assert told == ["the daemon waits for git (pid 7)"]
+
+
+CONFLICT = {"kind": "conflict", "message": "its lock was moved away", "hint": "look at it"}
+REFUSED = (
+    f"(home / 'said').touch(); import os; os.write(3, {json.dumps(CONFLICT).encode()!r} + b'\\n')"
+)
+
+
+def test_what_a_daemon_says_of_its_lock_is_told_at_once_where_no_other_one_starts(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert short.exists()
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(REFUSED))
+    monkeypatch.setattr(daemon_start, "_PATIENCE", 60.0)
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="cannot start: its lock was moved away") as refused:
+        daemon_start.start()
+    assert refused.value.hint == "look at it"
+    assert time.monotonic() - began < 30
+
+
+def test_a_daemon_of_somebody_else_that_was_faster_is_waited_for(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = short / "state" / "said"
+    looks = iter(range(100))
+    monkeypatch.setattr(daemon_start, "_PROGRAM", program(REFUSED))
+    monkeypatch.setattr(daemon_start, "running", lambda: {"pid": 1} if said.exists() else None)
+    monkeypatch.setattr(daemon_start, "answers", lambda: said.exists() and next(looks) > 3)
+    daemon_start.start()
+    assert next(looks) > 3
+
+
 def test_a_daemon_that_fails_as_it_starts_is_not_started_again(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,7 +284,7 @@ def test_a_daemon_of_another_identity_is_stopped_before_one_is_started(
     note = {"pid": 1, "version": "0.1.0"} | ({"identity": identity} if identity else {})
     monkeypatch.setattr(daemon_start, "running", lambda: note)
     monkeypatch.setattr(daemon_start, "stop", lambda: done.append("stop"))
-    monkeypatch.setattr(daemon_start, "start", lambda: done.append("start"))
+    monkeypatch.setattr(daemon_start, "start", lambda *_: done.append("start"))
     daemon_start.replace(client.VersionMismatch("0.1.0", 1))
     assert done == ["stop", "start"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
@@ -17,8 +18,10 @@ from windlass.api import client, places
 from windlass.api.server import Server
 from windlass.api.shares import MOST_OF_ONE
 from windlass.api.verbs import Caller, Needs, Verb, Wait
-from windlass.core.errors import Internal, NotFound, Unavailable, UserError
+from windlass.core.errors import Denied, Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
+
+_ECHO = b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}'
 
 
 class Asked(TypedDict):
@@ -41,6 +44,9 @@ class Serving:
         self.gate.set()
         self.word: asyncio.Future[str] = self.loop.create_future()
         self.given_up = 0
+        self.met = 0
+        self.found: Caller | None = Caller(None)
+        """Who calls on the person's socket; None for somebody who is refused."""
         verbs: dict[str, Verb | Wait] = {
             "wait": Wait(dict[str, Any], str, self._wait, callers="both"),
             "echo": Verb(
@@ -50,7 +56,7 @@ class Serving:
             "fill": Verb(dict[str, Any], Any, self._fill),
             "odd": Verb(dict[str, Any], Any, lambda _caller, _asked: {"name": "a\udcff"}),
         }
-        self.server = Server(verbs, self._feed, schema=1, run=self._run)
+        self.server = Server(verbs, self._feed, schema=1, run=self._run, find=self._find)
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
 
@@ -65,6 +71,13 @@ class Serving:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()
+
+    async def _find(self, _connection: socket.socket) -> Caller:
+        self.met += 1
+        await self.gate.wait()
+        if self.found is None:
+            raise Denied("nobody's", "go away")
+        return self.found
 
     async def _run(self, _caller: Caller, _needs: Needs, work: Callable[[], bytes]) -> bytes:
         self.begun += 1
@@ -122,6 +135,52 @@ def test_who_asks_is_decided_by_the_socket(serving: Serving, short: Path) -> Non
     assert client.ask("echo", {"text": "x"}, path=str(path)) == {"agent": "a1", "text": "x"}
 
 
+def test_who_is_found_to_be_an_agent_on_the_persons_socket_is_that_agent(
+    serving: Serving, short: Path
+) -> None:
+    serving.do(serving.server.listen(short / "rt" / "a1", Caller(Uid("a1"))))
+    serving.found = Caller(Uid("a1"))
+    assert client.ask("echo", {"text": "x"}) == {"agent": "a1", "text": "x"}
+    with pytest.raises(Denied):
+        client.ask("fail", {})
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [(None, "nobody's"), (Caller(Uid("a1")), "a session of an agent that has ended")],
+)
+def test_who_can_be_nobody_is_refused_however_much_they_say(
+    serving: Serving, found: Caller | None, told: str
+) -> None:
+    serving.found = found
+    for text in ("x", "x" * 1_000_000):
+        with pytest.raises(Denied, match=told):
+            client.ask("echo", {"text": text})
+    assert serving.begun == 0
+
+
+def test_nothing_is_done_for_a_caller_before_it_is_known_who_it_is(serving: Serving) -> None:
+    serving.loop.call_soon_threadsafe(serving.gate.clear)
+    with connected(Path(places.person_socket())) as client:
+        client.sendall(_ECHO)
+        until(lambda: serving.met == 1, what="the caller")
+        assert serving.begun == 0
+        serving.loop.call_soon_threadsafe(serving.gate.set)
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+    assert serving.begun == 1
+
+
+def test_a_server_that_stops_hangs_up_on_those_whom_it_does_not_know_yet(serving: Serving) -> None:
+    serving.loop.call_soon_threadsafe(serving.gate.clear)
+    with connected(Path(places.person_socket())) as client:
+        client.sendall(_ECHO)
+        until(lambda: serving.met == 1, what="the caller")
+        serving.do(serving.server.stop())
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(4096) == b""
+    assert serving.begun == 0
+
+
 def connected(path: Path) -> socket.socket:
     """A connection that says nothing yet."""
     made = socket.socket(socket.AF_UNIX)
@@ -162,7 +221,7 @@ def test_a_request_whose_caller_hung_up_before_it_began_is_never_begun(
     serving.loop.call_soon_threadsafe(serving.gate.clear)
     for number in range(2 * MOST_OF_ONE):  # none of them counts once its caller is gone
         with connected(path) as client:
-            client.sendall(b'POST /v1/echo HTTP/1.0\r\nContent-Length: 13\r\n\r\n{"text": "x"}')
+            client.sendall(_ECHO)
             until(lambda number=number: serving.begun > number, what="the request")  # type: ignore[misc]
         until(lambda number=number: serving.given_up > number, what="its end")  # type: ignore[misc]
     serving.loop.call_soon_threadsafe(serving.gate.set)
@@ -212,7 +271,7 @@ def test_a_defect_is_told_as_one_whatever_its_words(
     assert serving.events == []
     logged: list[logging.LogRecord] = []
     # Not through caplog: what it captures cannot leave a test worker unless it is UTF-8.
-    monkeypatch.setattr(logging.getLogger("windlass.api.server"), "handle", logged.append)
+    monkeypatch.setattr(logging.getLogger("windlass.api.answers"), "handle", logged.append)
     with pytest.raises(Internal, match="fail: ZeroDivisionError: by \udcff"):
         client.ask("fail", {})
     assert logged[0].exc_info is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +13,9 @@ from tests.sessions.conftest import until
 from tests.sessions.told_programs import House
 from tests.support.fake_sessions import FakeSessions
 
-from windlass.core.errors import Conflict, NotFound
-from windlass.core.sessions import OUTPUT, SCREEN, SPEC
+from windlass.api import peers
+from windlass.core.errors import Conflict, NotFound, Unavailable
+from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Peer
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
@@ -134,6 +137,32 @@ def test_a_session_of_which_a_process_was_stopped_by_a_signal_is_seen_to_be(hous
     until(lambda: house.sessions.is_suspended(program.folder))
     house.stop(program)
     assert not house.sessions.is_suspended(program.folder)
+
+
+def test_a_process_of_a_session_bears_its_mark_and_no_other_process_does(house: House) -> None:
+    program, other = house.program(), house.program("b2")
+    for each in (program, other):
+        house.start(each, "headless")
+        until(lambda each=each: house.sessions.is_open(each.folder))  # type: ignore[misc]
+    assert list(house.sessions.marks(Peer(os.getpid()))) == []
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(house.place / "door"))
+        door.listen()
+        door.settimeout(10)
+        program.connect(house.place / "door")
+        connection, _ = door.accept()
+        with connection:
+            caller = Peer(peers.number(connection) or 0)
+            assert {mark.marker for mark in house.sessions.marks(caller)} == {house.marker(program)}
+
+
+def test_a_process_that_is_gone_bears_no_mark_and_is_not_taken_for_one_without(
+    house: House,
+) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    with pytest.raises(Unavailable, match="gone"):
+        list(house.sessions.marks(Peer(gone.pid)))
 
 
 def test_a_screen_shows_what_the_program_draws_and_the_log_keeps_it(house: House) -> None:

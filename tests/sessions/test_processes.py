@@ -40,6 +40,20 @@ open(sys.argv[1], "w").close()
 time.sleep(100)
 """
 
+# Goes on in a thread when its first one has ended, and does not hear that it shall end.
+HEADLESS = """
+import ctypes, os, signal, sys, threading, time
+if os.fork() == 0:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    threading.Thread(target=time.sleep, args=[100]).start()
+    with open(sys.argv[1] + ".new", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    ctypes.CDLL(None).pthread_exit(None)
+time.sleep(100)
+"""
+
 # Ignores TERM and replaces itself all the time; holds a pipe open as long as any of it lives.
 RESPAWNER = """
 import os, signal, sys, time
@@ -110,6 +124,21 @@ def test_a_program_that_ignores_term_is_killed_after_the_grace(stage: Stage) -> 
     assert report.killed >= 1
     assert report.survivors == ()
     assert stage.facts.exit_code == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_process_whose_first_thread_has_ended_is_found_all_the_same(
+    stage: Stage, *, held: bool
+) -> None:
+    ready = stage.file("ready")
+    stage.python(HEADLESS, str(ready))
+    until(ready.exists)
+    headless = psutil.Process(int(ready.read_text()))
+    until(lambda: headless.status() == psutil.STATUS_ZOMBIE)
+    if not held:
+        psutil.Process(stage.holder()).kill()
+    assert stage.stop(grace=0.2).survivors == ()
+    until(lambda: not headless.is_running())
 
 
 @pytest.mark.parametrize("mode", ["live", "headless"])

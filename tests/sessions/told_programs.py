@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from windlass.core.ports import Sessions
 from windlass.core.session_launch import Launch, Mode
 
 _PROGRAM = """
-import os, select, signal, subprocess, sys
+import os, select, signal, socket, subprocess, sys
 control = os.open(sys.argv[1], os.O_RDWR)
 received = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 ready = select.poll()
@@ -38,6 +39,9 @@ while True:
                 os.unlink(path)
             elif word == "suspend":
                 tool.send_signal(signal.SIGSTOP)
+            elif word == "connect":
+                called = socket.socket(socket.AF_UNIX)
+                called.connect(rest)
             else:
                 os.write(1, rest.encode())
         elif data:
@@ -73,6 +77,9 @@ class Program(Protocol):
 
     def suspend(self) -> None:
         """Has it stop its `sleep` by a signal, as a shell does with a job."""
+
+    def connect(self, path: Path) -> None:
+        """Has it open a connection to a socket."""
 
     def received(self) -> bytes:
         """What it has read by now."""
@@ -117,6 +124,10 @@ class Real:
     def suspend(self) -> None:
         """Stops it."""
         self._tell("suspend ")
+
+    def connect(self, path: Path) -> None:
+        """Opens one, and keeps it."""
+        self._tell(f"connect {path}")
 
     def received(self) -> bytes:
         """What it wrote into its file."""
@@ -167,6 +178,12 @@ class Fake:
         """Says that it is stopped."""
         self._sessions[self.name].suspended = True
 
+    def connect(self, path: Path) -> None:
+        """Opens one from the test, and says that the test is of the session."""
+        self._sessions[self.name].pids.add(os.getpid())
+        with socket.socket(socket.AF_UNIX) as called:
+            called.connect(str(path))
+
     def received(self) -> bytes:
         """What it was given."""
         return self._sessions[self.name].received
@@ -200,7 +217,7 @@ class House:
             name=program.name,
             launch=program.launch(mode, stdin),
             wake=wake,
-            marker=self._marker(program),
+            marker=self.marker(program),
         )
 
     def alive(self, program: Program) -> bool:
@@ -214,7 +231,7 @@ class House:
 
     def stop(self, program: Program) -> tuple[str, ...]:
         """Stops its session; returns what would not end."""
-        marker = self._marker(program)
+        marker = self.marker(program)
         report = self.sessions.stop(
             folder=program.folder, name=program.name, marker=marker, grace=0.5
         )
@@ -241,5 +258,6 @@ class House:
     def _pid(self, program: Program) -> int:
         return self.sessions.facts(program.folder, program.name).child_pid or 0
 
-    def _marker(self, program: Program) -> str:
+    def marker(self, program: Program) -> str:
+        """What marks the processes of its session."""
         return f"contract-{self.place.name}-{program.name}"

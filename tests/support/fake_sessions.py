@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from windlass.core.errors import Conflict, NotFound
+import psutil
+
+from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.ports import Clock
 from windlass.core.session_launch import Launch
-from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Facts, StopReport
+from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Facts, Mark, Peer, StopReport
 
 _ENDED_BY_TERM = 143
 _BY_SIGNAL = 128
@@ -43,8 +45,12 @@ class FakeSession:
         """The process that the program started last, while it runs."""
         self.suspended = False
         """Whether the program is stopped by a signal."""
+        self.deaf = False
+        """Whether a headless program leaves its input unread, so that there is no room for more."""
         self.nameless = 0
         """Bytes of deleted files that the program holds open."""
+        self.pids: set[int] = set()
+        """The processes of the program, and of whatever it has started."""
         self.facts = Facts(alive=True)
         self._clock = clock
         self._last_line = ""
@@ -190,6 +196,15 @@ class FakeSessions:
         session.end(_ENDED_BY_TERM)
         return StopReport(terminated=1)
 
+    def marks(self, peer: Peer) -> Iterator[Mark]:
+        """Yields that of the session that the test says the process is of."""
+        if not psutil.pid_exists(peer.pid):
+            raise Unavailable("the process is gone", "try again")
+        for folder, session in self._started.items():
+            if peer.pid in session.pids:
+                spec = json.loads((folder / SPEC).read_text())
+                yield Mark(spec["marker"], session.launch.env.get("WINDLASS_HOME"))
+
     def find_server_again(self, folder: Path) -> bool:  # noqa: ARG002 - it is never lost
         """Returns false: nothing was lost."""
         return False
@@ -218,4 +233,6 @@ class FakeSessions:
         """Has the program read the data."""
         if not self.is_open(folder):
             raise Conflict(f"no headless session is running in {folder}", "Resume the agent.")
+        if self._started[folder].deaf:
+            raise Conflict(f"the session in {folder} has not read its input", "Look at it.")
         self._started[folder].received += data

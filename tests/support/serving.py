@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass.api import client
-from windlass.api.server import Feed, Runner, Server
+from windlass.api.server import Feed, Find, Runner, Server
 from windlass.api.verbs import Caller, Needs, Verb, Wait
 from windlass.core.ids import Uid
 
@@ -45,6 +45,11 @@ async def _at_once(_caller: Caller, _needs: Needs, work: Callable[[], bytes]) ->
     return work()
 
 
+async def the_person(_connection: socket.socket) -> Caller:
+    """Finds that it is the person who calls."""
+    return Caller(None)
+
+
 async def _no_events(_caller: Caller, _asked: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
     raise NotImplementedError
 
@@ -57,6 +62,7 @@ def served(
     others: Iterable[str] = (),
     run: Runner = _at_once,
     feed: Feed = _no_events,
+    find: Find = the_person,
 ) -> Iterator[Served]:
     """Serves these verbs on a loop of its own until the test is done."""
     loop = asyncio.new_event_loop()
@@ -66,7 +72,7 @@ def served(
     def do(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result(10)
 
-    server = Server(verbs, feed, schema=1, run=run)
+    server = Server(verbs, feed, schema=1, run=run, find=find)
     with tempfile.TemporaryDirectory(prefix="wl-") as folder:
         made = Served(Path(folder), loop, others)
         uids = {"person": None, "agent": Uid(agent)}

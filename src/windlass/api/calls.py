@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from windlass.api import client, daemon_start
+from windlass.api.daemon_start import Tell
 from windlass.core.errors import Unavailable
 
 _TRIES = 6
@@ -24,18 +25,21 @@ _ABSENCE = 600.0
 """How long a follower waits for a daemon that somebody stopped."""
 
 
-def ask(verb: str, **request: Any) -> Any:
-    """Asks, and answers with what the daemon said or raises what it raised."""
+def ask(verb: str, *, tell: Tell = lambda _: None, **request: Any) -> Any:
+    """Asks, and answers with what the daemon said or raises what it raised.
+
+    What a daemon waits for that has to be started first is told to `tell`.
+    """
     whole = {"cwd": _cwd(), "key": os.urandom(12).hex()}
     whole |= {name: value for name, value in request.items() if value is not None}
     for _ in range(_TRIES):
         try:
             return client.ask(verb, whole)
         except client.Gone:
-            _start()
+            _start(tell)
         except client.VersionMismatch as mismatch:
             _refuse_in_a_box("the daemon is another version than this command")
-            daemon_start.replace(mismatch)
+            daemon_start.replace(mismatch, tell)
     raise Unavailable(
         "the daemon keeps going away", "see `wl daemon logs`; your request may have been done"
     )
@@ -84,7 +88,7 @@ def _await_return() -> None:
         time.sleep(0.1)
 
 
-def _start() -> None:
+def _start(tell: Tell = lambda _: None) -> None:
     if os.environ.get(BOXED):
         if "WINDLASS_SOCKET" not in os.environ:
             raise Unavailable(
@@ -93,7 +97,7 @@ def _start() -> None:
             )
         _await_socket(_ABSENCE_IN_A_BOX)
         return
-    daemon_start.start()
+    daemon_start.start(tell)
     _require_own_socket()
 
 
@@ -103,7 +107,7 @@ def _require_own_socket() -> None:
     if own and not os.path.exists(own):
         raise Unavailable(
             "this session's socket is gone: its agent has ended",
-            "unset WINDLASS_SOCKET to speak as yourself",
+            "run `wl` in a terminal of your own",
         )
 
 

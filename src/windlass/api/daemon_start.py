@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -15,25 +16,40 @@ from typing import Any
 from windlass import __version__
 from windlass.api import client, places
 from windlass.api.identity import IDENTITY
-from windlass.core.errors import BY_KIND, ConfigError, Internal, Unavailable, WindlassError
+from windlass.core.errors import (
+    BY_KIND,
+    ConfigError,
+    Conflict,
+    Internal,
+    Unavailable,
+    WindlassError,
+)
 from windlass.core.leaks import without_leaks
 from windlass.core.schema import SCHEMA
 
 _PATIENCE = 20.0
+_OWN_PATIENCE = 60.0
+"""Seconds that a daemon is given which says that it waits for something itself; it waits less."""
 _PROGRAM = (sys.executable, "-P", "-m", "windlass.daemon")
+Tell = Callable[[str], None]
 
 
-def start() -> None:
-    """Makes sure that a daemon answers; of two that try at once one does it, the other waits."""
+def start(tell: Tell = lambda _: None) -> None:
+    """Makes sure that a daemon answers; of two that try at once one does it, the other waits.
+
+    Where the daemon itself has to wait for something first, `tell` is told what.
+    """
     with _alone():
         places.settle()
+        waits = _Waits(tell)
         # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
-        _wait(lambda: answers() or running() is None, 5.0)
+        _wait(lambda: answers() or running() is None, 5.0, waits)
         if answers():
             return
         stop()
+        inside = "WINDLASS_SESSION" in os.environ
         try:
-            _start_outside_the_session() if "WINDLASS_SESSION" in os.environ else _start_detached()
+            _start_outside_the_session(waits) if inside else _start_detached(waits)
         except OSError as error:
             raise Unavailable(f"the daemon cannot be started: {error}", "try again") from error
 
@@ -90,7 +106,7 @@ def stop() -> dict[str, Any] | None:
     return held
 
 
-def replace(mismatch: client.VersionMismatch) -> None:
+def replace(mismatch: client.VersionMismatch, tell: Tell = lambda _: None) -> None:
     """Puts a daemon of this version in the place of another; agents do not notice."""
     if mismatch.schema > SCHEMA:
         raise Unavailable(
@@ -100,27 +116,43 @@ def replace(mismatch: client.VersionMismatch) -> None:
     held = running()
     if held and held.get("identity") != IDENTITY:  # else another command was faster
         stop()
-    start()
+    start(tell)
 
 
 class _Killed(Exception):
     """The daemon went without a word before it answered: somebody ended it."""
 
 
-def _start_detached() -> None:
+class _Waits:
+    """Whether a daemon that does not answer yet waits for something; whoever waits is told once."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._told = ""
+
+    def look(self) -> bool:
+        """Looks at what the daemon says of itself in the note on its lock."""
+        what = (running() or {}).get("waits")
+        if what and what != self._told:
+            self._told = what
+            self._tell(f"the daemon waits for {what}")
+        return bool(what)
+
+
+def _start_detached(waits: _Waits) -> None:
     """Starts the daemon, once more if it is killed meanwhile: as at any other moment."""
     try:
-        _start_child()
+        _start_child(waits)
     except _Killed:
         try:
-            _start_child()
+            _start_child(waits)
         except _Killed:
             raise Unavailable(
                 "the daemon was killed twice as it started", "see `wl daemon logs`"
             ) from None
 
 
-def _start_child() -> None:
+def _start_child(waits: _Waits) -> None:
     path = os.path.join(places.home(), "daemon.err")
     try:
         complaints = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -133,6 +165,8 @@ def _start_child() -> None:
     os.close(writing)
     os.waitpid(child, 0)
     with os.fdopen(reading) as pipe, os.fdopen(complaints, errors="replace") as said:
+        while not select.select([pipe], [], [], 1.0)[0]:
+            waits.look()
         word = pipe.readline()
         if not word.endswith("\n"):
             said.seek(0)  # the daemon wrote through the same description
@@ -140,7 +174,7 @@ def _start_child() -> None:
             if not why:
                 raise _Killed
             raise Unavailable(f"the daemon died as it started{why}", "see `wl daemon logs`")
-    _judge(json.loads(word))
+    _judge(json.loads(word), waits)
 
 
 def _cause(complaints: list[str]) -> str:
@@ -173,7 +207,7 @@ def _become_daemon(writing: int, complaints: int) -> None:
         os._exit(127)
 
 
-def _start_outside_the_session() -> None:
+def _start_outside_the_session(waits: _Waits) -> None:
     """An agent's holder adopts what its session leaves behind, and ends it with the agent.
 
     So from inside a session the daemon is started by the tmux server, which is nobody's child.
@@ -188,21 +222,23 @@ def _start_outside_the_session() -> None:
     tmux = ("tmux", "-S", os.path.join(places.runtime(), "tmux"), "run-shell", "-b", line)
     child = os.posix_spawnp(tmux[0], tmux, env)
     _, status = os.waitpid(child, 0)
-    if status != 0 or not _wait(answers, _PATIENCE):
+    if status != 0 or not _wait(answers, _PATIENCE, waits):
         raise Unavailable(
             "the daemon is not there and could not be started from inside this session",
             "run any `wl` command outside of it",
         )
 
 
-def _judge(word: dict[str, Any]) -> None:
+def _judge(word: dict[str, Any], waits: _Waits) -> None:
     if "pid" in word:
         return
-    if word.get("kind") == "conflict":  # somebody else's daemon was faster
-        if _wait(answers, _PATIENCE):
-            return
-        raise Unavailable("a daemon runs but does not answer", "wl daemon stop, then try again")
     kind = BY_KIND.get(word.get("kind", ""), Internal)
+    if kind is Conflict:
+        # Somebody else's daemon was faster, and answers soon; if it holds the lock, that is.
+        _wait(lambda: answers() or running() is None, _PATIENCE, waits)
+        if answers():
+            return
+        kind = Unavailable
     raise kind(f"the daemon cannot start: {word.get('message')}", str(word.get("hint", "")))
 
 
@@ -218,10 +254,12 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _wait(true: Callable[[], bool], seconds: float) -> bool:
+def _wait(true: Callable[[], bool], seconds: float, waits: _Waits | None = None) -> bool:
+    """Waits until something is true; as long as a daemon waits itself, for longer."""
     end = time.monotonic() + seconds
     while not true():
-        if time.monotonic() > end:
+        left = end - time.monotonic()
+        if left < 0 and (waits is None or left < -_OWN_PATIENCE or not waits.look()):
             return False
         time.sleep(0.01)
     return True

@@ -1,16 +1,17 @@
 """The server: every verb as `POST /v1/<verb>`, and the event stream. Knows no service by name.
 
-Who is asking is decided by the socket that a request came in on, never by what it says; whether
-they may call a verb is decided here, by what its route declares, before the request is read. So is
-how much they may have under way (`shares`). What is large is read and written in the thread of its
-request; who hangs up before that has begun has never asked.
+Who is asking is decided by the socket that a request came in on, and on the person's by whose
+process opened the connection; never by what it says. Whether they may call a verb is decided here,
+by what its route declares, before the request is read. So is how much they may have under way
+(`shares`). What is large is read and written in the thread of its request; who hangs up before that
+has begun has never asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import socket
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack
@@ -28,26 +29,32 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from windlass import __version__, disk_room
-from windlass.api import shares
+from windlass import __version__
+from windlass.api import answers, shares
 from windlass.api.identity import IDENTITY
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.core import shapes
-from windlass.core.errors import Internal, NotFound, Unavailable, UserError, WindlassError
+from windlass.core.errors import Denied, NotFound, Unavailable, UserError, WindlassError
 
 log = logging.getLogger(__name__)
 
-_STATUS = {"usage": 400, "config": 409, "denied": 403, "not_found": 404, "conflict": 409}
 _KEEP_ALIVE = 15.0
 _READ_AT_ONCE = 64 << 10
 """Bytes of a request that are read on the event loop: a tenth of a millisecond or so."""
+_LET_IN_AT_ONCE = 2
+"""Connections of a socket that one turn of the event loop takes: who opens them without end, and is
+refused without end, has two parts of each turn and not all of it."""
+_QUEUE = 512
+"""Connections of a socket that wait to be taken."""
 _ARRIVES_WITHIN = 30.0
 """Seconds that a request may take to come in: who says it slowly holds what others need."""
 
 
 Feed = Callable[[Caller, Mapping[str, str]], Awaitable[AsyncIterator[dict[str, Any]]]]
 """Refuses before it gives the stream: afterwards an error can only break it off."""
+Find = Callable[[socket.socket], Coroutine[Any, Any, Caller]]
+"""Finds out who opened a connection to the person's socket, or refuses."""
 Runner = Callable[[Caller, Needs, Callable[[], bytes]], Coroutine[Any, Any, bytes]]
 """Does something for a caller in a thread; cancelled before it has begun, it never does."""
 
@@ -56,17 +63,20 @@ class Server:
     """Serves verbs and events on as many sockets as there are identities."""
 
     def __init__(
-        self, verbs: Mapping[str, Verb | Wait], feed: Feed, *, schema: int, run: Runner
+        self, verbs: Mapping[str, Verb | Wait], feed: Feed, *, schema: int, run: Runner, find: Find
     ) -> None:
         self._verbs = verbs
         self._feed = feed
         self._schema = schema
         self._run = run
+        self._find = find
         self._waiting: set[asyncio.Future[Any]] = set()
         self._states: weakref.WeakSet[ServerState] = weakref.WeakSet()
         self._of_agents: weakref.WeakSet[ServerState] = weakref.WeakSet()
         self._most_connections = shares.most_connections()
-        self._open: dict[Path, asyncio.AbstractServer] = {}
+        self._open: dict[Path, tuple[asyncio.AbstractServer, Caller]] = {}
+        self._entrances: dict[Caller, _Entrance] = {}
+        self._strangers: set[asyncio.Task[None]] = set()
         self._app = Starlette(
             routes=[
                 Route("/v1/events", self._events, methods=["GET"]),
@@ -75,33 +85,62 @@ class Server:
         )
 
     async def listen(self, path: Path, caller: Caller) -> None:
-        """Opens a socket on which everyone is `caller`; a stale file of that name is replaced."""
+        """Opens a socket on which everyone is `caller`; a stale file of that name is replaced.
+
+        On the person's socket everyone is, but for those who are found to be somebody else.
+        """
         if path in self._open:
             return
         path.unlink(missing_ok=True)
-        config = uvicorn.Config(
-            _As(self._app, caller), lifespan="off", access_log=False, log_config=None, ws="none"
-        )
-        config.load()
-        loop = asyncio.get_running_loop()
-        state = ServerState()
-        self._states.add(state)
-        protocol: Callable[..., H11Protocol] = H11Protocol
-        if caller.agent is not None:
-            self._of_agents.add(state)
-            protocol = partial(_Bounded, self._is_crowded)
-        listening = await loop.create_unix_server(
-            lambda: protocol(config=config, server_state=state, app_state={}),
-            path=str(path),
-            backlog=512,
-        )
+        self._entrances[caller] = entrance = self._entrance(caller)
+        door = socket.socket(socket.AF_UNIX)
+        door.bind(str(path))
         path.chmod(0o600)
-        self._open[path] = listening
+        listening = await asyncio.get_running_loop().create_unix_server(
+            partial(_Arrival, self._meet if caller.agent is None else entrance.admit),
+            sock=door,
+            backlog=_LET_IN_AT_ONCE,
+        )
+        door.listen(_QUEUE)
+        self._open[path] = listening, caller
+
+    def _entrance(self, caller: Caller) -> _Entrance:
+        entrance = _Entrance(self._app, caller, self._is_crowded)
+        self._states.add(entrance.state)
+        if caller.agent is not None:
+            self._of_agents.add(entrance.state)
+        return entrance
+
+    def _meet(self, transport: asyncio.Transport) -> None:
+        """Has it be found out who opened a connection; until then nothing of it is read."""
+        transport.pause_reading()
+        task = asyncio.get_running_loop().create_task(self._let_in(transport))
+        self._strangers.add(task)
+        task.add_done_callback(self._strangers.discard)
+
+    async def _let_in(self, transport: asyncio.Transport) -> None:
+        """Has a connection be one of whoever opened it, as if it had come in on their socket."""
+        try:
+            caller = await self._find(transport.get_extra_info("socket"))
+            if caller not in self._entrances:
+                raise Denied(
+                    "this process runs in a session of an agent that has ended",
+                    "run `wl` in a terminal of your own",
+                )
+        except asyncio.CancelledError:
+            transport.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
+            _hang_up(transport, answers.told("the caller", error))
+            return
+        self._entrances[caller].admit(transport)
+        transport.resume_reading()
 
     async def close(self, path: Path) -> None:
         """Closes the socket at that path, if it is open."""
-        listening = self._open.pop(path, None)
-        if listening is not None:
+        if path in self._open:
+            listening, caller = self._open.pop(path)
+            self._entrances.pop(caller, None)
             # In this order: a socket with nobody behind it means that the daemon was killed.
             path.unlink(missing_ok=True)
             listening.close()
@@ -110,7 +149,7 @@ class Server:
         """Closes every socket and lets requests that are under way finish."""
         for path in list(self._open):
             await self.close(path)
-        for waiting in self._waiting:
+        for waiting in (*self._waiting, *self._strangers):
             waiting.cancel()
         for connection in [
             connection for state in self._states for connection in state.connections
@@ -122,7 +161,7 @@ class Server:
     async def _verb(self, request: Request) -> Response:
         theirs = request.headers.get("windlass-version")
         if theirs is not None and theirs != IDENTITY:
-            return _json({"version": __version__, "schema": self._schema}, status=426)
+            return answers.json_reply({"version": __version__, "schema": self._schema}, status=426)
         caller: Caller = request.scope["windlass.caller"]
         share: Share = request.scope["windlass.share"]
         try:
@@ -134,13 +173,13 @@ class Server:
                 body = await _body(request, said, verb.largest)
                 if isinstance(verb, Verb):
                     answering = self._run(caller, verb.needs, _answering(verb, caller, body))
-                    return _reply(await self._while_there(request, answering))
+                    return answers.reply(await self._while_there(request, answering))
                 asked = await self._read(verb, caller, body)
                 with share.waiting():
                     answer = _encoded(verb.answer(caller, asked))
-                    return _reply(await self._while_there(request, answer, self._waiting))
+                    return answers.reply(await self._while_there(request, answer, self._waiting))
         except Exception as error:  # noqa: BLE001 - told to the caller, a defect also to the log
-            return _refusal(request, error)
+            return answers.refusal(request, error)
 
     async def _read(self, verb: Wait, caller: Caller, body: bytes) -> Any:
         """What is asked; in a thread where that takes long."""
@@ -181,7 +220,7 @@ class Server:
 
     def _is_crowded(self) -> bool:
         """Whether the agents together have as many connections as are theirs."""
-        return sum(len(state.connections) for state in self._of_agents) > self._most_connections
+        return sum(len(state.connections) for state in self._of_agents) >= self._most_connections
 
     async def _events(self, request: Request) -> Response:
         caller: Caller = request.scope["windlass.caller"]
@@ -196,39 +235,51 @@ class Server:
                 feed = await self._feed(caller, asked)
                 return _Stream(feed, counted.pop_all())
         except Exception as error:  # noqa: BLE001 - as above
-            return _refusal(request, error)
+            return answers.refusal(request, error)
 
 
-class _Bounded(H11Protocol):
-    """A connection of an agent; one too many is told so and closed, unread.
+class _Arrival(asyncio.Protocol):
+    """A connection that was just opened: somebody else takes it over."""
 
-    Requests count as well as connections: one may be left behind by who hung up.
-    """
-
-    def __init__(self, is_crowded: Callable[[], bool], **given: Any) -> None:
-        super().__init__(**given)
-        self._is_crowded = is_crowded
+    def __init__(self, meet: Callable[[asyncio.Transport], None]) -> None:
+        self._meet = meet
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes the connection, or refuses it."""
-        super().connection_made(transport)
-        if max(len(self.connections) - 1, len(self.tasks)) >= MOST_OF_ONE:
-            self._refuse(transport, shares.too_many_requests())
-        elif self._is_crowded():
-            self._refuse(transport, shares.too_many_connections())
-
-    def _refuse(self, transport: asyncio.Transport, said: Unavailable) -> None:
-        transport.write(_unread(said))
-        transport.close()
+        """Hands it over."""
+        self._meet(transport)
 
 
-def _unread(said: Unavailable) -> bytes:
-    """The answer to a request that was not looked at."""
-    body = _encode({"kind": said.kind, "message": said.message, "hint": said.hint})
-    return (
-        b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-        b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-    )
+class _Entrance:
+    """Where the connections of one caller go; those of an agent have a limit.
+
+    One too many is told so and closed, unread. Requests count as well as connections: one may be
+    left behind by who hung up.
+    """
+
+    def __init__(self, app: ASGIApp, caller: Caller, is_crowded: Callable[[], bool]) -> None:
+        self._config = uvicorn.Config(
+            _As(app, caller), lifespan="off", access_log=False, log_config=None, ws="none"
+        )
+        self._config.load()
+        self._bounded = caller.agent is not None
+        self._is_crowded = is_crowded
+        self.state = ServerState()
+
+    def admit(self, transport: asyncio.Transport) -> None:
+        """Has what comes over a connection be read and answered, or refuses it."""
+        if self._bounded and max(len(self.state.connections), len(self.state.tasks)) >= MOST_OF_ONE:
+            _hang_up(transport, shares.too_many_requests())
+        elif self._bounded and self._is_crowded():
+            _hang_up(transport, shares.too_many_connections())
+        else:
+            protocol = H11Protocol(self._config, self.state, {})
+            transport.set_protocol(protocol)
+            protocol.connection_made(transport)
+
+
+def _hang_up(transport: asyncio.Transport, error: WindlassError) -> None:
+    transport.write(answers.unread(error))
+    transport.close()
 
 
 class _As:
@@ -272,7 +323,7 @@ async def _framed(feed: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
                 yield b": still here\n\n"
                 continue
             event = coming.result()
-            yield b"id: %d\ndata: %s\n\n" % (event["id"], _encode(event))
+            yield b"id: %d\ndata: %s\n\n" % (event["id"], answers.encode(event))
             coming = asyncio.ensure_future(anext(feed))
     except StopAsyncIteration:
         return
@@ -305,13 +356,13 @@ async def _body(request: Request, said: SaidSoFar, largest: int) -> bytes:
 def _answering(verb: Verb, caller: Caller, body: bytes) -> Callable[[], bytes]:
     """What is left to be done for a request; what is short is read now, and refused sooner."""
     if len(body) > _READ_AT_ONCE:
-        return lambda: _encode(verb.answer(caller, _decode(body, verb.request)))
+        return lambda: answers.encode(verb.answer(caller, _decode(body, verb.request)))
     asked = _decode(body, verb.request)
-    return lambda: _encode(verb.answer(caller, asked))
+    return lambda: answers.encode(verb.answer(caller, asked))
 
 
 async def _encoded(answer: Awaitable[Any]) -> bytes:
-    return _encode(await answer)
+    return answers.encode(await answer)
 
 
 def _decode(body: bytes, kind: Any) -> Any:
@@ -320,35 +371,3 @@ def _decode(body: bytes, kind: Any) -> Any:
         return shapes.decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"malformed request: {error}", "is the client of this version?") from None
-
-
-def _encode(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a name that is not UTF-8: escapes carry what bytes cannot
-        return json.dumps(msgspec.to_builtins(value)).encode()
-
-
-def _json(value: Any, *, status: int = 200) -> Response:
-    return _reply(_encode(value), status=status)
-
-
-def _reply(body: bytes, *, status: int = 200) -> Response:
-    return Response(body, status_code=status, media_type="application/json")
-
-
-def _explained(verb: str, error: Exception) -> WindlassError:
-    if disk_room.is_lacking(error):
-        return Unavailable(f"{verb}: {error}", disk_room.HINT)
-    return Internal(
-        f"{verb}: {type(error).__name__}: {error}",
-        "this is a defect of Windlass; `wl daemon logs` has the details",
-    )
-
-
-def _refusal(request: Request, error: Exception) -> Response:
-    if not isinstance(error, WindlassError):
-        log.error("%s failed", request.url.path, exc_info=error)
-        error = _explained(request.url.path.rpartition("/")[2], error)
-    body = {"kind": error.kind, "message": error.message, "hint": error.hint}
-    return _json(body, status=_STATUS.get(error.kind, 500))

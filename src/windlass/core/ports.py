@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.session_launch import Launch
-from windlass.core.sessions import CommandResult, Facts, StopReport
+from windlass.core.sessions import CommandResult, Facts, Mark, Peer, StopReport
 
 
 class WallClock(Protocol):
@@ -147,6 +147,14 @@ class Sessions(Protocol):
     def stop(self, *, folder: Path, name: str, marker: str, grace: float = 5.0) -> StopReport:
         """Ends a session and everything that runs for it; safe to call again."""
 
+    def marks(self, peer: Peer) -> Iterator[Mark]:
+        """Yields the marks of a process and of all those above it, the outermost first.
+
+        Each is looked at when it is asked for: above what an agent runs is the holder of its
+        session, which it has no part in. Unavailable, at the latest instead of an end, where the
+        process is gone.
+        """
+
     def find_server_again(self, folder: Path) -> bool:
         """Returns whether the terminal that a living session is in could be reached again."""
 
@@ -170,7 +178,7 @@ class Sessions(Protocol):
 
 
 class Commands(Protocol):
-    """Command lines of a project, run beside sessions."""
+    """Programs that run beside sessions, each under a mark that it is found again by."""
 
     def run(
         self,
@@ -183,7 +191,16 @@ class Commands(Protocol):
         mark: str,
         prefix: Sequence[str] = (),
     ) -> CommandResult:
-        """Runs one behind `prefix`, its output appended to `log`; ended when its time is over."""
+        """Runs a project's command line behind `prefix`, its output appended to `log`.
+
+        It is ended when its time is over.
+        """
+
+    def marked(self, mark: str) -> Mapping[str, str]:
+        """Returns the variables that a program has under a mark which is not run by `run`."""
+
+    def running(self, mark: str) -> list[str]:
+        """Returns what runs under a mark: how each process is called, and its number."""
 
     def end_run(self, mark: str) -> StopReport:
-        """Ends what a command line under that mark has left running."""
+        """Ends what runs under a mark, whoever started it."""

@@ -42,3 +42,20 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     timed_out: bool
     tail: str
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """The process that opened a connection to us, whoever has its end of it by now.
+
+    `handle` is a descriptor of that very process, where the system has such; who made it closes it.
+    """
+
+    pid: int
+    handle: int | None = None
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What a process says of the session that it runs in: its marker, and the state folder."""
+
+    marker: str
+    home: str | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
@@ -26,8 +27,7 @@ class Identity(NamedTuple):
 
     def lives(self) -> bool:
         """Says whether it has not ended; one that nobody collected yet has."""
-        stat = _stat(self.pid)
-        return stat is not None and stat.start == self.start
+        return identify(self.pid) == self
 
 
 class ProcessEntry(NamedTuple):
@@ -42,9 +42,12 @@ class ProcessEntry(NamedTuple):
         return b"\0%b\0" % assignment in b"\0%b\0" % self.environ
 
 
-class _Stat(NamedTuple):
+class Descent(NamedTuple):
+    """Whose child a process is, when it started, and whether it has ended and nobody knows yet."""
+
     parent: int
     start: float
+    ended: bool
 
 
 def take() -> dict[int, ProcessEntry]:
@@ -78,46 +81,63 @@ def _is_thread(pid: int) -> bool:
 
 def identify(pid: int) -> Identity | None:
     """Fixes who has this number now; None when nobody living has."""
-    stat = _stat(pid)
-    return None if stat is None else Identity(pid, stat.start)
+    found = descent(pid)
+    return None if found is None or found.ended else Identity(pid, found.start)
 
 
 def look(pid: int) -> ProcessEntry | None:
     """Looks at one process; an environment that may not be read counts as empty."""
-    stat = _stat(pid)
-    if stat is None:
+    found = descent(pid)
+    if found is None or found.ended:
         return None
-    return ProcessEntry(Identity(pid, stat.start), stat.parent, _environ(pid))
+    return ProcessEntry(Identity(pid, found.start), found.parent, environ(pid))
 
 
-def _stat(pid: int) -> _Stat | None:
+def descent(pid: int) -> Descent | None:
+    """Says whose child a process is; None when there is none, or none that we may see."""
     if sys.platform != "linux":
         return _ask_psutil(pid)
     try:
         # The command name may hold spaces and brackets: count from its last bracket.
         fields = _slurp(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 20)
-        return None if fields[0] in _DEAD else _Stat(int(fields[1]), int(fields[19]))
+        # Where only the first thread has ended, the others go on, and it has more than one.
+        ended = fields[0] in _DEAD and int(fields[17]) <= 1
+        return Descent(int(fields[1]), int(fields[19]), ended)
     except (OSError, IndexError, ValueError):
         return None
 
 
-def _ask_psutil(pid: int) -> _Stat | None:
+def _ask_psutil(pid: int) -> Descent | None:
     try:
         process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        return _Stat(process.ppid(), process.create_time())
+        ended = process.status() == psutil.STATUS_ZOMBIE
+        return Descent(process.ppid(), process.create_time(), ended)
     except psutil.Error:
         return None
 
 
-def _environ(pid: int) -> bytes:
+def environ(pid: int) -> bytes:
+    """Reads the environment that a process was started with; empty where that is not allowed.
+
+    This may wait for the process, unlike everything else here.
+    """
     if sys.platform != "linux":
         return _ask_psutil_for_environ(pid)
     try:
         return _slurp(f"/proc/{pid}/environ")
+    except ProcessLookupError:
+        return _environ_of_thread(pid)
     except OSError:
         return b""
+
+
+def _environ_of_thread(pid: int) -> bytes:
+    """The same, of a process whose first thread has ended: that one has none any more."""
+    with suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
+        for thread in threads:
+            with suppress(OSError):
+                return _slurp(f"{thread.path}/environ")
+    return b""
 
 
 def _ask_psutil_for_environ(pid: int) -> bytes:

@@ -15,7 +15,7 @@ import psutil
 
 from windlass.core.errors import WindlassError
 from windlass.core.sessions import CommandResult, StopReport
-from windlass.sessions import boxed, record
+from windlass.sessions import boxed, census, record
 from windlass.sessions.census import identify
 from windlass.sessions.tree import Tree
 
@@ -70,11 +70,7 @@ def newest_tool(folder: Path) -> str | None:
         with contextlib.suppress(psutil.Error):
             if process.status() != psutil.STATUS_ZOMBIE and process.create_time() >= started:
                 newest, started = process, process.create_time()
-    if newest is None:
-        return None
-    with contextlib.suppress(psutil.Error):
-        return f"{' '.join(newest.cmdline())[:_SHOWN]} (pid {newest.pid})"
-    return None
+    return None if newest is None else _described(newest.pid)
 
 
 def is_suspended(folder: Path) -> bool:
@@ -132,6 +128,24 @@ def _family(folder: Path) -> list[psutil.Process]:
     return []
 
 
+def marked(mark: str) -> dict[str, str]:
+    """What a program has in its environment that is run under a mark."""
+    return {_RUN_MARKER: mark}
+
+
+def running(mark: str) -> list[str]:
+    """Describes every process that is run under a mark: its number, and what it is called with."""
+    assignment = f"{_RUN_MARKER}={mark}".encode()
+    under = (pid for pid, entry in census.take().items() if entry.has(assignment))
+    return [said for pid in sorted(under) if (said := _described(pid)) is not None]
+
+
+def _described(pid: int) -> str | None:
+    with contextlib.suppress(psutil.Error):
+        return f"{' '.join(psutil.Process(pid).cmdline())[:_SHOWN]} (pid {pid})"
+    return None
+
+
 def end_run(mark: str) -> StopReport:
     """Ends what a command line that was run under that mark has left running."""
     return Tree(f"{_RUN_MARKER}={mark}").end(first=None, grace=2.0)
@@ -159,7 +173,7 @@ def run(
             shell = subprocess.Popen(
                 [*prefix, "/bin/sh", "-c", command],
                 cwd=cwd,
-                env={**env, _RUN_MARKER: mark},
+                env={**env, **marked(mark)},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

@@ -22,13 +22,14 @@ import psutil
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.session_launch import HOOK_PORT
 from windlass.core.sessions import SCREEN, SPEC, Facts, StopReport
-from windlass.sessions import boxed, lastwords, processes, record, streams
+from windlass.sessions import boxed, lastwords, peers, processes, record, streams
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from windlass.core.session_launch import Launch, ReceiverSpec
+    from windlass.core.sessions import Mark, Peer
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
@@ -125,6 +126,10 @@ class TmuxSessions:
     def stop(self, *, folder: Path, name: str, marker: str, grace: float = 5.0) -> StopReport:
         """Ends the session and proves its whole process tree gone; see `processes.stop`."""
         return processes.stop(folder=folder, name=name, marker=marker, grace=grace, tmux=self.tmux)
+
+    def marks(self, peer: Peer) -> Iterator[Mark]:
+        """Says which sessions a process may be of; see `peers.marks`."""
+        return peers.marks(peer)
 
     def newest_tool(self, folder: Path) -> str | None:
         """Describes what runs below the agent CLI; see `processes.newest_tool`."""
