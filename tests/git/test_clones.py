@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from tests.git.boxing import box
+from tests.git.come_home import fetch
 from tests.git.conftest import git, snapshot
 from tests.git.test_changes import busy
 
 from windlass.core.errors import Conflict
-from windlass.git import clones, homecoming, mirror, registered, repository, workspaces
+from windlass.git import clones, mirror, registered, repository, workspaces
 from windlass.git.repository import Repository
 
 
@@ -386,10 +387,9 @@ def test_a_clone_finds_its_objects_again_after_the_repository_was_moved(
 
 
 def test_ignored_files_are_brought_along_into_a_clone(repo: Repository, clone: Path) -> None:
-    (Path(repo.root) / ".worktreeinclude").write_text(".env\n")
     (Path(repo.root) / ".env").write_text("SECRET=1\n")
-    assert workspaces.include(repo, str(clone)) == [".env"]
-    assert workspaces.include(repo, str(clone)) == []
+    assert workspaces.include(repo, str(clone), [".env"]) == [".env"]
+    assert workspaces.include(repo, str(clone), [".env"]) == []
 
 
 def test_a_clone_of_a_repository_whose_history_is_cut_off_is_cut_off_too(
@@ -411,8 +411,7 @@ def test_a_clone_is_told_of_like_a_worktree(
         busy(place)
         git(place, "stash", "store", "HEAD")
         if where == "at home" and place == clone:
-            words = box(writable=[clone], readable=clones.borrowed(str(tmp_path / "mirror")))
-            homecoming.fetch(repo, path=str(clone), branch="agent/c1", upload_pack=words)
+            fetch(repo, clone)
         workspaces.materialise(repo, str(place), "main", str(tmp_path / f"two{number}"))
     seen, wanted = workspaces.status(repo, str(clone)), workspaces.status(repo, str(ws))
     assert seen.head == git(clone, "rev-parse", "HEAD")

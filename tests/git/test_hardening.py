@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.git.boxing import box
+from tests.git.come_home import fetch
 from tests.git.conftest import git
 
 from windlass.core.errors import WindlassError
-from windlass.git import clones, homecoming, merges, mirror, repository, trash, workspaces
+from windlass.git import merges, mirror, repository, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -262,9 +262,8 @@ def test_an_attack_from_a_clone_does_not_work_on_us(
     marker = tmp_path / "marker"
     prepare(repo, clone, f"touch {marker}; false")
     marker.unlink(missing_ok=True)
-    words = box(writable=[clone], readable=clones.borrowed(str(tmp_path / "mirror")))
     with contextlib.suppress(WindlassError):
-        homecoming.fetch(repo, path=str(clone), branch="agent/a1", upload_pack=words)
+        fetch(repo, clone, "agent/a1")
     with contextlib.suppress(WindlassError):
         merges.refuse_dirty(repo, str(clone))
     ours(repo, clone, tmp_path, origin=str(tmp_path / "mirror"))

@@ -10,9 +10,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.git.come_home import fetch
 from tests.git.conftest import git
-from tests.git.hostile_clones import ATTACKS, SECRET, Attack, Scene, pack_that_lies
+from tests.git.hostile_clones import (
+    ATTACKS,
+    SECRET,
+    Attack,
+    Scene,
+    object_that_lies,
+    pack_that_lies,
+)
 
+from windlass.core.errors import WindlassError
 from windlass.git import trash
 from windlass.git.repository import Repository
 
@@ -58,11 +67,17 @@ def _everything(scene: Scene, commit: str) -> str:
     return git(scene.repo.root, "cat-file", "--batch", stdin="\n".join(oids).encode() + b"\n")
 
 
-def test_a_diff_shows_what_would_be_merged_whatever_an_object_file_says(scene: Scene) -> None:
-    pack_that_lies(scene)
+@pytest.mark.parametrize("lie", [object_that_lies, pack_that_lies])
+def test_a_diff_shows_what_would_be_merged_whatever_object_files_say(
+    scene: Scene, lie: Attack
+) -> None:
+    lie(scene)
     said = scene.look()
     assert b"+harmless" in said
     assert b"evil" not in said
+    with pytest.raises(WindlassError):
+        fetch(scene.repo, scene.clone)
+    assert "code" not in git(scene.repo.root, "ls-tree", "-r", "--name-only", "agent/c1")
 
 
 def test_what_cannot_be_read_is_kept_as_raw_bytes_and_listed(scene: Scene) -> None:

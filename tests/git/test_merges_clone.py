@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.git.boxing import box
+from tests.git.come_home import fetch
 from tests.git.conftest import git, snapshot
 from tests.git.test_clones import make
 from tests.git.test_merges import Killed, work
 from tests.git.test_merges_half_moved import die
 
 from windlass.core.errors import Conflict, GitError, WindlassError
-from windlass.git import clones, homecoming, merges, workspaces
+from windlass.git import clones, merges, workspaces
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 
@@ -84,12 +85,7 @@ def test_the_clone_follows_the_merge(repo: Repository, manager: Path, child: Pat
     for _ in range(2):
         apply(repo, manager, chosen)
         assert is_merged(repo, manager, chosen)
-    assert (
-        homecoming.fetch(
-            repo, path=str(manager), branch="agent/boss", upload_pack=boxed(repo, manager)
-        )
-        is None
-    )
+    assert fetch(repo, manager, "agent/boss") is None
     assert "windlass: merge" in git(manager, "reflog", "agent/boss")
 
 
@@ -98,7 +94,7 @@ def test_work_that_came_home_is_merged_with(repo: Repository, manager: Path, chi
     tip = work(manager, "own.txt")
     with pytest.raises(Conflict, match="moved to"):
         apply(repo, manager, plan(repo))
-    homecoming.fetch(repo, path=str(manager), branch="agent/boss", upload_pack=boxed(repo, manager))
+    fetch(repo, manager, "agent/boss")
     chosen = plan(repo)
     assert chosen.old == tip
     apply(repo, manager, chosen)
@@ -212,10 +208,7 @@ def test_what_came_home_between_a_kill_and_the_next_try_is_the_merge(
         patch.setattr("windlass.git.merges.set_ref", die)
         with pytest.raises(Killed):
             apply(repo, manager, chosen)
-    tip = homecoming.fetch(
-        repo, path=str(manager), branch="agent/boss", upload_pack=boxed(repo, manager)
-    )
-    assert tip == chosen.new
+    assert fetch(repo, manager, "agent/boss") == chosen.new
     apply(repo, manager, chosen)
     assert is_merged(repo, manager, chosen)
 
@@ -245,7 +238,7 @@ def test_a_clone_that_has_no_room_for_a_merge_is_put_back_in_its_box(
 def half_moved(repo: Repository, clone: Path, child: Path) -> None:
     """Has a merge into a clone fail that finds no room for the old files either."""
     work(clone, "a-large.bin", "old\n" * 50_000)
-    homecoming.fetch(repo, path=str(clone), branch="agent/boss", upload_pack=boxed(repo, clone))
+    fetch(repo, clone, "agent/boss")
     git(child, "merge", "-q", "agent/boss")
     work(child, "a-large.bin", "new\n" * 40_000)
     with pytest.raises(GitError) as told:

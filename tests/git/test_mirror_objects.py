@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.git.boxing import box
+from tests.git.come_home import fetch
 from tests.git.conftest import git, snapshot
 from tests.git.test_clones import inside, is_good, make
 from tests.git.test_merges_clone import boxed, plan
@@ -16,7 +17,6 @@ from tests.git.test_mirror import advance, refs
 
 from windlass.core.errors import Conflict, GitError
 from windlass.git import (
-    homecoming,
     merges,
     mirror,
     object_transfer,
@@ -235,8 +235,7 @@ def test_a_partial_repository_lends_what_it_has(
     (older / "work").write_text("work\n")
     inside(part, older, "add", "work")
     inside(part, older, "commit", "-q", "-m", "work")
-    words = boxed(part, older)
-    assert homecoming.fetch(part, path=str(older), branch="agent/c2", upload_pack=words)
+    assert fetch(part, older, "agent/c2")
 
 
 def test_a_merge_reaches_a_clone_after_the_repository_was_tidied(
@@ -303,7 +302,7 @@ def test_what_only_the_mirror_has_any_more_comes_home(repo: Repository, clone: P
     assert workspaces.status(repo, str(clone)).clean
     kept = salvage(repo, path=str(clone), agent="c1", stamp="1", meta={})
     assert kept.summary.commits == 2
-    tip = homecoming.fetch(repo, path=str(clone), branch="agent/c1", upload_pack=boxed(repo, clone))
+    tip = fetch(repo, clone)
     assert git(repo.root, "rev-parse", f"{tip}~1") == topic
     git(repo.root, "fsck", "--strict")
 

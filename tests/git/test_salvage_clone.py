@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tests.git.conftest import git, snapshot
 
-from windlass.core.errors import GitError
 from windlass.git import mirror, repository, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
@@ -135,17 +134,22 @@ def test_a_git_folder_that_is_a_link_is_not_entered(
     assert git(repo.root, "show", f"{kept.commit}:files/readme.txt") == "hello"
 
 
-def test_an_object_that_lies_about_its_id_fails_the_salvage(repo: Repository, clone: Path) -> None:
+def test_objects_of_which_one_lies_about_its_id_are_kept_as_raw_bytes(
+    repo: Repository, clone: Path
+) -> None:
     tip = commit(clone, "work")
     blob = git(clone, "rev-parse", "HEAD:work")
     other = git(clone, "hash-object", "-w", "--stdin", stdin=b"something else\n")
     place = clone / ".git/objects" / blob[:2] / blob[2:]
     place.chmod(0o644)
     place.write_bytes((clone / ".git/objects" / other[:2] / other[2:]).read_bytes())
-    with pytest.raises(GitError):
-        salvage(repo, path=str(clone), agent="c1", stamp="1", meta={})
+    kept = salvage(repo, path=str(clone), agent="c1", stamp="1", meta={})
     git(repo.root, "cat-file", "-e", tip, ok=1)
-    assert trash.entries(repo) == []
+    raw = git(repo.root, "ls-tree", "--name-only", kept.commit).split()
+    assert "objects.tar" in raw
+    (entry,) = trash.entries(repo)
+    assert any("raw bytes in objects.tar" in drop.reason for drop in entry.dropped)
+    git(repo.root, "fsck", "--strict")
 
 
 @pytest.fixture

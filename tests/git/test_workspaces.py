@@ -325,7 +325,7 @@ def test_removing_leaves_nothing_and_can_be_repeated(
 
 def test_include_copies_what_is_ignored_and_asked_for(repo: Repository, ws: Path) -> None:
     root = Path(repo.root)
-    (root / ".worktreeinclude").write_text(".env\ncache/\nreadme.txt\nuntracked\n*.log\n")
+    patterns = [".env", "cache/", "readme.txt", "untracked", "*.log"]
     (root / ".env").write_text("SECRET=1\n")
     (root / ".env").chmod(0o600)
     (root / "untracked").write_text("not ignored\n")
@@ -334,24 +334,23 @@ def test_include_copies_what_is_ignored_and_asked_for(repo: Repository, ws: Path
     (root / "cache/link").symlink_to("/etc/passwd")
     (root / "a.log").write_text("theirs\n")
     (ws / "a.log").write_text("the agent's own\n")
-    copied = workspaces.include(repo, str(ws))
+    copied = workspaces.include(repo, str(ws), patterns)
     assert copied == [".env", "cache/deep/odd\nname", "cache/link"]
     assert (ws / ".env").stat().st_mode & 0o777 == 0o600
     assert (ws / "cache/link").readlink() == Path("/etc/passwd")
     assert (ws / "a.log").read_text() == "the agent's own\n"
-    assert workspaces.include(repo, str(ws)) == []
+    assert workspaces.include(repo, str(ws), patterns) == []
 
 
 def test_include_never_writes_through_a_linked_folder(
     repo: Repository, ws: Path, tmp_path: Path
 ) -> None:
     root = Path(repo.root)
-    (root / ".worktreeinclude").write_text("cache/\n")
     (root / "cache").mkdir()
     (root / "cache/file").write_text("x\n")
     (tmp_path / "outside").mkdir()
     (ws / "cache").symlink_to(tmp_path / "outside")
-    assert workspaces.include(repo, str(ws)) == []
+    assert workspaces.include(repo, str(ws), ["cache/"]) == []
     assert list((tmp_path / "outside").iterdir()) == []
 
 
@@ -434,3 +433,13 @@ def test_checkouts_are_known_while_another_git_is_adding_a_worktree(
     )
     assert plain.returncode != 0
     assert repository.checkouts(repo) == {"main": repo.root, "agent/a1": str(tmp_path / "w")}
+
+
+def test_in_a_worktree_settings_go_to_single_commands_and_the_repository_is_as_it_was(
+    repo: Repository, ws: Path
+) -> None:
+    """What agents are told to do: git keeps no settings for one worktree unless it is told to."""
+    git(ws, "config", "--worktree", "user.name", "Fox", ok=128)
+    git(ws, "-c", "user.name=Fox", "commit", "-q", "--allow-empty", "-m", "work")
+    assert git(ws, "log", "-1", "--format=%an") == "Fox"
+    git(repo.root, "config", "--get", "extensions.worktreeConfig", ok=1)

@@ -27,12 +27,18 @@ _LIMITED = (
 
 
 def prefix(
-    *, readable: Iterable[str], writable: Iterable[str], files: Path, network: bool
+    *,
+    readable: Iterable[str],
+    writable: Iterable[str],
+    files: Path,
+    network: bool,
+    file_size: int | None = FILE_SIZE,
 ) -> list[str]:
     """Returns what to put before a command so that it reads in a box.
 
     Its filter lies in the folder `files`, whoever else uses that. With `network` it shares the
-    machine's, where no other can be had.
+    machine's, where no other can be had. Whoever writes a file larger than `file_size` is ended;
+    None is no limit.
     """
     program = bwrap.find()
     if program is None:
@@ -41,7 +47,8 @@ def prefix(
     if not allowed.exists():
         files.mkdir(mode=0o700, parents=True, exist_ok=True)
         whole_file.replace(allowed, seccomp.program())
-    limits = (str(MEMORY >> 10), str(FILE_SIZE >> 9), str(SECONDS))
+    blocks = "unlimited" if file_size is None else str(-(-file_size >> 9))
+    limits = (str(MEMORY >> 10), blocks, str(SECONDS))
     options = bwrap.reading(tuple(readable), tuple(writable), network=network)
     return [
         *("/bin/sh", "-c", _LIMITED, "windlass-read", *limits, str(allowed)),

@@ -13,13 +13,10 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import names
+from windlass.git import names, open_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextlib.contextmanager
@@ -28,7 +25,7 @@ def new_file(top: str, name: bytes) -> Iterator[IO[bytes]]:
     folder, last = _split(name)
     with opened(top, folder) as parent:
         try:
-            handle = os.open(last, _NEW, 0o600, dir_fd=parent)
+            handle = os.open(last, open_flags.NEW, 0o600, dir_fd=parent)
         except OSError as error:
             raise _refused(name, error) from error
         with os.fdopen(handle, "wb") as file:
@@ -55,7 +52,7 @@ def new_folder(top: str, name: bytes) -> None:
 @contextlib.contextmanager
 def opened(top: str, folder: bytes) -> Iterator[int]:
     """Opens a folder below `top`, made with those on the way to it where they are missing."""
-    here = os.open(top, _FOLDER)
+    here = os.open(top, open_flags.FOLDER)
     try:
         for part in filter(None, folder.split(b"/")):
             if part in (b".", b".."):
@@ -63,7 +60,7 @@ def opened(top: str, folder: bytes) -> Iterator[int]:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(part, dir_fd=here)
             try:
-                below = os.open(part, _FOLDER, dir_fd=here)
+                below = os.open(part, open_flags.FOLDER, dir_fd=here)
             except OSError as error:
                 raise _refused(folder, error) from error
             os.close(here)

@@ -123,10 +123,11 @@ def _compared(
         yield repo.dirs, require(repo, otherwise)
         return
     with contextlib.ExitStack() as stack:
-        if place.box is not None and place.lender is not None:
+        if place.lender is not None and workspace_state.narrows(place):
             origin = os.path.dirname(place.lender)
             if since not in kinds(Dirs(git_dir=origin), [since]):
                 mirror.refresh(repo, origin, also=(since,))
+        if place.box is not None and place.lender is not None:
             dirs = stack.enter_context(views.proven(repo, place, since=since))
         else:
             dirs = _with_new_objects(repo, place, stack.enter_context(views.viewed(repo, place)))

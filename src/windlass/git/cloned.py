@@ -19,7 +19,7 @@ from windlass.core.printable import printable_line
 from windlass.git import checkout, gitfiles, index_lock, mirror, registered, workspace_state
 from windlass.git.checkout import Follower
 from windlass.git.index_lock import Move
-from windlass.git.runner import Dirs, run
+from windlass.git.runner import Dirs, armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,12 +84,14 @@ def _opened(
             "pause its agent and resume it, then try again",
         )
     mirror.refresh(repo, origin, also=also)
-    dirs = Dirs(
-        git_dir=place.git_dir,
-        work_tree=place.path,
-        index=os.path.join(place.git_dir, _COPY),
-        objects=workspace_state.quoted_alternate(mirror.objects(origin)),
-        box=tuple(box),
+    dirs = armed(
+        Dirs(
+            git_dir=place.git_dir,
+            work_tree=place.path,
+            index=os.path.join(place.git_dir, _COPY),
+            objects=workspace_state.quoted_alternate(mirror.objects(origin)),
+            box=tuple(box),
+        )
     )
     with gitfiles.opened(place.git_dir) as top:
         try:

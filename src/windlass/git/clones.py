@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import attire, gitfiles, mirror, registered, workspace_state, worktrees
+from windlass.git import (
+    attire,
+    gitfiles,
+    mirror,
+    open_flags,
+    registered,
+    workspace_state,
+    worktrees,
+)
+from windlass.git.erasing import erase
 from windlass.git.mirror import Ref
 from windlass.git.repository import branch_exists, head_branch, null_oid, require, set_ref
 from windlass.git.runner import LONG, Dirs, run
-from windlass.git.walk import erase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +174,7 @@ def _sweep(path: str) -> None:
         if not left.startswith(_beside(path)):
             continue
         with contextlib.suppress(OSError):
-            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            lock = os.open(left, open_flags.FOLDER)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 erase(left)

@@ -1,5 +1,3 @@
-# ruff: noqa: PTH115, PTH118
-# Reason: names that agents make are bytes, which pathlib cannot hold.
 """Writes a workspace's files into a salvage: unchanged ones by id, new ones as raw bytes.
 
 No filter, attribute or line-ending rule is applied: what is kept is what was on the disk.
@@ -8,16 +6,22 @@ No filter, attribute or line-ending rule is applied: what is kept is what was on
 from __future__ import annotations
 
 import collections
+import contextlib
 import hashlib
 import os
 import stat
+import tempfile
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git.walk import WalkEntry, unlock
+from windlass.git import gitfiles
+from windlass.git.descent import Descent, is_exchanged, opened_file
+from windlass.git.walk import WalkEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.survey import Survey
 
@@ -47,11 +51,37 @@ def keep_files(
     tracked: set[bytes],
 ) -> collections.Counter[str]:
     """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs."""
-    top = os.fsencode(root)
+    with _top(root) as top, Descent(top) as descent:
+        return _keep_files(importer, inside, descent, survey=survey, before=before, tracked=tracked)
+
+
+@contextlib.contextmanager
+def _top(root: str) -> Iterator[int]:
+    """Opens the workspace's folder; where it is gone, one that is empty."""
+    with contextlib.ExitStack() as stack:
+        try:
+            top = stack.enter_context(gitfiles.opened(root))
+        except OSError as error:
+            if not is_exchanged(error):
+                raise
+            empty = stack.enter_context(tempfile.TemporaryDirectory())
+            top = stack.enter_context(gitfiles.opened(os.path.realpath(empty)))
+        yield top
+
+
+def _keep_files(
+    importer: Importer,
+    inside: Quarantine,
+    descent: Descent,
+    *,
+    survey: Survey,
+    before: Tree,
+    tracked: set[bytes],
+) -> collections.Counter[str]:
     algorithm = _algorithm(inside)
     hashed = {}
     for entry in survey.files:
-        oid = _hash(top, entry, algorithm)
+        oid = _hash(descent, entry, algorithm)
         if oid is not None:
             hashed[entry.path] = (_mode(entry), oid)
     counts: collections.Counter[str] = collections.Counter()
@@ -65,7 +95,7 @@ def keep_files(
         if entry.path not in new:
             continue
         mode, oid = new[entry.path]
-        what = oid if oid in known else _send(importer, top, entry)
+        what = oid if oid in known else _send(importer, descent, entry)
         importer.place(b"files/" + entry.path, mode=mode, what=what)
         counts[
             _sort(entry.path, survey=survey, known=entry.path in before or entry.path in tracked)
@@ -103,15 +133,17 @@ def _algorithm(inside: Quarantine) -> str:
     return "sha256" if inside.sha256 else "sha1"
 
 
-def _hash(top: bytes, entry: WalkEntry, algorithm: str) -> str | None:
-    path = os.path.join(top, entry.path)
+def _hash(descent: Descent, entry: WalkEntry, algorithm: str) -> str | None:
+    """The id that its content has; None where it is gone, or something else by now."""
     try:
         if entry.kind == "link":
-            return _blob_id(algorithm, os.readlink(path))
-        with open_plain(path) as file:
+            return _blob_id(algorithm, _link_text(descent, entry.path))
+        with _opened(descent, entry.path) as file:
             return _stream_id(algorithm, file)
-    except FileNotFoundError:
-        return None
+    except OSError as error:
+        if is_exchanged(error):
+            return None
+        raise
 
 
 def _blob_id(algorithm: str, content: bytes) -> str:
@@ -126,29 +158,29 @@ def _stream_id(algorithm: str, file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def open_plain(path: bytes) -> IO[bytes]:
+def _link_text(descent: Descent, path: bytes) -> bytes:
+    folder, name = descent.holder(path)
+    return os.readlink(name, dir_fd=folder)
+
+
+def _opened(descent: Descent, path: bytes) -> IO[bytes]:
     """Opens a regular file for reading, never a link, pipe or device."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    folder, name = descent.holder(path)
     try:
-        handle = os.open(path, flags)
-    except PermissionError:
-        unlock(path)
-        try:
-            handle = os.open(path, flags)
-        except PermissionError as error:
-            raise GitError(
-                f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",
-                "make it readable for the user that runs Windlass, then try again",
-            ) from error
-    return os.fdopen(handle, "rb")
+        return os.fdopen(opened_file(name, folder), "rb")
+    except PermissionError as error:
+        raise GitError(
+            f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",
+            "make it readable for the user that runs Windlass, then try again",
+        ) from error
 
 
-def _send(importer: Importer, top: bytes, entry: WalkEntry) -> str:
-    path = os.path.join(top, entry.path)
+def _send(importer: Importer, descent: Descent, entry: WalkEntry) -> str:
+    path = entry.path
     if entry.kind == "link":
-        return importer.blob(os.readlink(path))
+        return importer.blob(_link_text(descent, path))
     for _ in range(_TRIES):
-        with open_plain(path) as file:
+        with _opened(descent, path) as file:
             before = os.fstat(file.fileno())
             mark, whole = importer.stream(file, before.st_size)
             after = os.fstat(file.fileno())

@@ -16,15 +16,11 @@ import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
-from windlass.git import names
-from windlass.git.walk import unlock
+from windlass.git import names, open_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -86,7 +82,7 @@ def lend_objects(git_dir: str, into: str) -> None:
 
 def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> None:
     try:
-        folder = os.open(name, _FOLDER, dir_fd=top)
+        folder = os.open(name, open_flags.FOLDER, dir_fd=top)
     except OSError:
         return
     try:
@@ -111,7 +107,7 @@ def _lend(folder: int, name: str, target: str) -> None:
     if not stat.S_ISREG(info.st_mode):
         os.unlink(target)
     elif not info.st_mode & stat.S_IRUSR:
-        unlock(os.fsencode(target))
+        os.chmod(target, stat.S_IMODE(info.st_mode) | 0o600)  # noqa: PTH101 - it is ours now
 
 
 def _copy(folder: int, name: str, target: str) -> None:
@@ -124,10 +120,10 @@ def _copy(folder: int, name: str, target: str) -> None:
 @contextlib.contextmanager
 def opened(path: str, *, top: int | None = None) -> Iterator[int]:
     """Opens a folder by its canonical path, or by one below `top`; no part of it may be a link."""
-    here = os.open(os.sep, _FOLDER) if top is None else os.dup(top)
+    here = os.open(os.sep, open_flags.FOLDER) if top is None else os.dup(top)
     try:
         for name in filter(None, path.split(os.sep)):
-            below = os.open(name, _FOLDER, dir_fd=here)
+            below = os.open(name, open_flags.FOLDER, dir_fd=here)
             os.close(here)
             here = below
         yield here
@@ -155,7 +151,7 @@ def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
 
     Raises where it is missing or may not be read: what is in it is not known then.
     """
-    with _regular(os.open(name, _FILE, dir_fd=folder)) as file:
+    with _regular(os.open(name, open_flags.PLAIN, dir_fd=folder)) as file:
         return file.read(limit) if file is not None else b""
 
 
@@ -163,7 +159,7 @@ def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
 def _plain(path: str, folder: int | None = None) -> Iterator[IO[bytes] | None]:
     """Opens a plain file; None for whatever else an agent put there, and where it is missing."""
     try:
-        handle = os.open(path, _FILE, dir_fd=folder)
+        handle = os.open(path, open_flags.PLAIN, dir_fd=folder)
     except (OSError, ValueError):
         yield None
         return
@@ -197,7 +193,7 @@ def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> N
         # A file full of holes is large at no cost, until it is copied.
         if info.st_size > _INDEX:
             return
-        with os.fdopen(os.open(into, _NEW, 0o644, dir_fd=top), "wb") as new:
+        with os.fdopen(os.open(into, open_flags.NEW, 0o644, dir_fd=top), "wb") as new:
             shutil.copyfileobj(old, new, 1 << 20)
             new.flush()
             os.utime(new.fileno(), ns=(info.st_mtime_ns, info.st_mtime_ns))
@@ -221,7 +217,7 @@ def put_at(folder: int, name: str, content: bytes) -> None:
     new = f"{name}.windlass"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new, dir_fd=folder)
-    with os.fdopen(os.open(new, _NEW, 0o644, dir_fd=folder), "wb") as file:
+    with os.fdopen(os.open(new, open_flags.NEW, 0o644, dir_fd=folder), "wb") as file:
         file.write(content)
     os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 

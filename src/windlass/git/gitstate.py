@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import names, roots, tars, workspace_state
@@ -16,7 +19,7 @@ from windlass.git.status import nested_place
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from windlass.git.contents import Tree
     from windlass.git.quarantine import Importer, Quarantine
@@ -24,8 +27,10 @@ if TYPE_CHECKING:
     from windlass.git.walk import WalkEntry
     from windlass.git.workspace_state import WorkspacePlace
 
-_RAW_OBJECTS = 256 << 20
-_MODES = frozenset((b"100644", b"100755", b"120000", b"160000"))
+BEYOND = b"beyond.tar"
+_HOLES = 256 << 20
+_GITLINK = b"160000"
+_MODES = frozenset((b"100644", b"100755", b"120000", _GITLINK))
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
@@ -105,7 +110,7 @@ def keep_index(
     for stage, tree in stages.items():
         present = _present(inside, tree, came)
         for path, (mode, oid) in tree.items():
-            if oid in present:
+            if mode == _GITLINK or oid in present:
                 importer.place(b"stages/" + stage.encode() + b"/" + path, mode=mode, what=oid)
     if staged == before:
         return bool(stages)
@@ -117,13 +122,15 @@ def keep_index(
     new = {path: is_ for path, is_ in staged.items() if before.get(path) != is_}
     present = _present(inside, new, came)
     for path, (mode, oid) in new.items():
-        if mode == b"160000" or oid in present:
+        if mode == _GITLINK or oid in present:
             importer.place(b"index/" + path, mode=mode, what=oid)
     return True
 
 
 def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
-    known = set(inside.known(oid for _, oid in tree.values()))
+    """Those of its files that are there; an index can call anything a file."""
+    kinds = inside.known(oid for _, oid in tree.values())
+    known = {oid for oid, kind in kinds.items() if kind == "blob"}
     return known if came is None else known & came
 
 
@@ -132,55 +139,73 @@ def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
     if place.git_dir is None:
         return []
     bulky = ("objects",) if place.kind == "clone" else ()
-    left = _keep_tar(
+    return _keep_tar(
         importer,
         place.git_dir,
         b"gitdir.tar",
+        called=".git",
         keep=lambda name: name.split("/")[0] not in bulky and not name.endswith(".lock"),
     )
-    return [Dropped(path=f".git/{name}", reason="a socket, pipe or device") for name in left]
 
 
-def keep_raw_objects(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
-    """Keeps a clone's objects as the files that they are: git did not take them as objects."""
+def keep_raw_objects(importer: Importer, place: WorkspacePlace, *, why: str) -> list[Dropped]:
+    """Keeps a clone's objects as the files that they are: they could not come as objects.
+
+    Whatever they take on the disk; not files full of holes, which have no end.
+    """
     objects = os.path.join(place.git_dir or "", "objects")
-    size = sum(entry.info.st_size for entry in walk(objects) if entry.kind == "file")
-    reason = "they are not what their names say; kept as raw bytes in objects.tar"
-    if size > _RAW_OBJECTS:
-        reason = f"they are not what their names say, and larger than {_RAW_OBJECTS >> 20} MiB"
-    else:
-        _keep_tar(importer, objects, b"objects.tar")
-    return [Dropped(path=".git/objects", reason=reason, size=size, files=0)]
+    files = [entry.info for entry in walk(objects) if entry.kind == "file"]
+    size, taken = sum(info.st_size for info in files), sum(info.st_blocks for info in files) << 9
+    if size > 2 * taken + _HOLES:
+        reason = f"{why}; and the files are full of holes, and not kept"
+        return [Dropped(path=".git/objects", reason=reason, size=size, files=0)]
+    left = _keep_tar(importer, objects, b"objects.tar", called=".git/objects")
+    reason = f"{why}; kept as raw bytes in objects.tar"
+    return [Dropped(path=".git/objects", reason=reason, size=size, files=0), *left]
+
+
+def keep_beyond(importer: Importer, place: WorkspacePlace, folders: list[bytes]) -> list[Dropped]:
+    """Keeps folders that lie deeper than the system can name them, with all that is in them."""
+    if not folders:
+        return []
+    only = [os.fsdecode(folder) for folder in folders]
+    return _keep_tar(importer, place.path, BEYOND, called="", only=only)
 
 
 def keep_nested(
     importer: Importer, repo: Repository, *, place: WorkspacePlace, entry: WalkEntry, number: int
-) -> Nested:
+) -> tuple[Nested, list[Dropped]]:
     """Keeps a nested repository's `.git`, and what it points to where that is ours."""
-    path = os.path.join(place.path, os.fsdecode(entry.path))
+    shown = os.fsdecode(entry.path)
+    path = os.path.join(place.path, shown)
     tar = f"nested/{number}.tar"
-    _keep_tar(importer, path, tar.encode())
-    nested = Nested(path=os.fsdecode(entry.path), tar=tar)
+    left = _keep_tar(importer, path, tar.encode(), called=shown)
+    nested = Nested(path=shown, tar=tar)
     if not stat.S_ISREG(entry.info.st_mode):
-        return nested
+        return nested, left
     inner = nested_place(repo, place, os.path.dirname(entry.path))
+    replaced = partial(msgspec.structs.replace, nested)
     if inner is None or inner.git_dir is None:
-        return Nested(path=nested.path, tar=tar, target="elsewhere", target_path=_pointed(path))
+        return replaced(target="elsewhere", target_path=_pointed(path)), left
     if place.git_dir is not None and _inside(inner.git_dir, place.git_dir):
         relative = os.path.relpath(inner.git_dir, place.git_dir)
-        return Nested(path=nested.path, tar=tar, target="admin", target_path=relative)
+        return replaced(target="admin", target_path=relative), left
     if _inside(inner.git_dir, place.path):
-        return Nested(path=nested.path, tar=tar, target="elsewhere", target_path=inner.git_dir)
+        return replaced(target="elsewhere", target_path=inner.git_dir), left
     target_tar = f"nested/{number}.git.tar"
-    _keep_tar(importer, inner.git_dir, target_tar.encode(), keep=lambda n: not n.endswith(".lock"))
-    return Nested(
-        path=nested.path,
-        tar=tar,
+    left += _keep_tar(
+        importer,
+        inner.git_dir,
+        target_tar.encode(),
+        called=inner.git_dir,
+        keep=lambda name: not name.endswith(".lock"),
+    )
+    return replaced(
         target="worktree" if inner.kind == "worktree" else "module",
         target_path=inner.git_dir,
         target_tar=target_tar,
         head=workspace_state.head_of(repo, inner)[1] or "",
-    )
+    ), left
 
 
 def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry) -> set[str]:
@@ -202,12 +227,22 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def _keep_tar(
-    importer: Importer, source: str, name: bytes, *, keep: Callable[[str], bool] = lambda _: True
-) -> list[str]:
+    importer: Importer,
+    source: str,
+    name: bytes,
+    *,
+    called: str,
+    keep: Callable[[str], bool] = lambda _: True,
+    only: Iterable[str] = ("",),
+) -> list[Dropped]:
+    """Keeps a folder as a tar; lists what of it cannot be kept, below what it is `called`."""
     with importer.spooled() as file:
-        left = tars.pack(source, file, keep=keep)
+        left = tars.pack(source, file, keep=keep, only=only)
         size = file.tell()
         file.seek(0)
         mark, _ = importer.stream(file, size)
     importer.place(name, mode=b"100644", what=mark)
-    return left
+    return [
+        Dropped(path="/".join(filter(None, (called, path))), reason=why)
+        for path, why in left.items()
+    ]

@@ -1,12 +1,12 @@
-# ruff: noqa: PTH108, PTH118, PTH123
+# ruff: noqa: PTH118
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a clone's work into the main repository without obeying anything in the clone.
 
 A clone's configuration, alternates, links and pointers are agent-written: fetching from it can
-pull another repository's objects into ours. While its agent lives, `fetch` has the sending side
-run in a box that shows the clone and what it borrows, and no more. At its end, `bring` copies the
-object files, plain ones only, into a folder of our own and packs from there. Either way every id
-is computed again on arrival.
+pull another repository's objects into ours. So nothing but its object files is read, and its one
+ref. While its agent lives, `fetch` has git read them in a box that shows the clone and its mirror,
+and no more. At its end, `bring` has them linked, plain files only, into a folder of our own, and
+reads them in a box too, where there is one. Either way `arrival` checks and measures what comes.
 """
 
 from __future__ import annotations
@@ -14,27 +14,36 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shlex
 import stat
-import tempfile
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
-from windlass.core.printable import printable, printable_line
-from windlass.git import gitfiles, views, workspace_state, worktrees
+from windlass.core.printable import printable_line
+from windlass.git import (
+    arrival,
+    gitfiles,
+    mirror,
+    registered,
+    views,
+    workspace_state,
+    worktrees,
+)
+from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
-from windlass.git.quarantine import DURABLE
-from windlass.git.repository import check_branch_name, null_oid, read_ref, refs_under, set_ref
-from windlass.git.runner import LONG, boxed, environment, run
+from windlass.git.quarantine import DURABLE, quarantine, sync
+from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
+from windlass.git.runner import LONG, Dirs, run
+from windlass.git.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.runner import Dirs
     from windlass.git.workspace_state import WorkspacePlace
 
 log = logging.getLogger(__name__)
@@ -42,8 +51,12 @@ log = logging.getLogger(__name__)
 _TRIES = 3
 _ONE_BY_ONE = 500
 """Ids that are asked about by themselves, where not all of them are there."""
+_SPARE = 64 << 20
+"""Bytes that the objects of a clone may take more than before, when it ends."""
 
 Signature = tuple[tuple[int, ...], ...]
+Admit = Callable[[str, int], None]
+"""Is told which tip comes, and how many bytes that adds; raises where it may not."""
 
 
 def signature(path: str, branch: str) -> Signature:
@@ -65,148 +78,162 @@ def fetch(
     *,
     path: str,
     branch: str,
-    upload_pack: Sequence[str],
+    box: Sequence[str],
+    allowed: Allowed,
+    admit: Admit,
     timeout: float = 300.0,
 ) -> str | None:
     """Brings a clone's branch into the main repository's branch of that name, whatever that was.
 
-    `upload_pack` starts a program in a box that shows nothing but the clone and what it borrows.
-    Gives the new tip; None when there is nothing new. Every object is checked before it is kept,
-    and the branch moves last.
+    `box` starts a program in a box that shows nothing but the clone and its mirror, and ends it
+    when it writes more than is `allowed`. Gives the new tip; None when there is nothing new. Every
+    object is checked before it is kept, and `admit` asked before any is; the branch moves last.
     """
-    check_branch_name(branch)
     ref = f"refs/heads/{branch}"
     folder = workspace_state.canonical(path)
+    git_dir = os.path.join(folder, ".git")
+    seen = Dirs(
+        git_dir=_origin(repo, folder),
+        objects=workspace_state.quoted_alternate(os.path.join(git_dir, "objects")),
+        box=tuple(box),
+    )
     for _ in range(_TRIES):
         worktrees.refuse_elsewhere(repo, branch, path=folder)
-        had = read_ref(repo, ref)
-        with _fetched(repo, path=path, ref=ref, box=upload_pack, timeout=timeout) as tip:
-            if tip is None or tip == had:
-                return None
-            _require_whole(repo, tip)
-            with workspace_state.locked(repo, "apply"):
-                try:
-                    worktrees.refuse_elsewhere(repo, branch, path=folder)
-                    set_ref(repo, ref, tip, old=had or null_oid(repo))
-                except Conflict:
-                    # A merge moved it meanwhile, and the clone with it.
-                    if read_ref(repo, ref) == had:
-                        raise
-                    continue
+        tip = _tip_of(git_dir, ref)
+        refs = refs_under(repo, "refs")
+        had = refs.get(ref)
+        if tip is None or tip == had:
+            return None
+        with quarantine(repo) as inside:
+            walk_of = _walk_of([tip], _known(repo, seen.git_dir, refs))
+            try:
+                found = arrival.receive(
+                    inside, seen=seen, walk=walk_of, allowed=allowed, timeout=timeout
+                )
+            except TooLarge:
+                raise
+            except GitError as error:
+                raise _stays(folder, error) from error
+            arrival.settle(inside, found)
+            _require_whole(inside.beside(repo), tip)
+            admit(tip, inside.growth(repo))
+            inside.release(repo)
+        with workspace_state.locked(repo, "apply"):
+            try:
+                worktrees.refuse_elsewhere(repo, branch, path=folder)
+                set_ref(repo, ref, tip, old=had or null_oid(repo))
+            except Conflict:
+                # A merge moved it meanwhile, and the clone with it.
+                if read_ref(repo, ref) == had:
+                    raise
+                continue
         return tip
     raise Conflict(f"{printable_line(branch)} keeps moving", "try again")
 
 
-@contextlib.contextmanager
-def _fetched(
-    repo: Repository, *, path: str, ref: str, box: Sequence[str], timeout: float
-) -> Iterator[str | None]:
-    """Gets the objects, and keeps them from being tidied away until the branch has them."""
-    git_dir = os.path.join(path, ".git")
+def _origin(repo: Repository, folder: str) -> str:
+    origin = registered.origin_of(repo, folder)
+    if origin is None:
+        raise Conflict(
+            f"{printable_line(folder)} is a clone of an older Windlass, which borrows otherwise",
+            "pause its agent and resume it, then try again",
+        )
+    return origin
+
+
+def _known(repo: Repository, origin: str, refs: dict[str, str]) -> list[str]:
+    """Lists tips that the main repository has, and that can be seen from inside the box.
+
+    Not tags, which may be thousands, and name little that no branch reaches.
+    """
+    here = {oid for name, oid in refs.items() if not name.startswith("refs/tags/")}
+    return sorted(here & mirror.brought(repo, origin))
+
+
+def _stays(folder: str, error: GitError) -> GitError:
+    shown = printable_line(folder)
+    said = " ".join(error.message.split())
+    return GitError(f"{shown} does not come home: {said}", f"look at it: `git -C {shown} fsck`")
+
+
+def _tip_of(git_dir: str, ref: str) -> str | None:
+    """Reads where a clone's branch is; None where it has none."""
     _refuse_odd(git_dir, ref)
-    inside = boxed(box, environment(None, config={}, extra={}))
-    # Only the one branch is offered, however many there are.
-    shown = ["-c", "transfer.hideRefs=refs", "-c", f"transfer.hideRefs=!{ref}"]
-    sending = shlex.join([*inside, *shown, "upload-pack", "--strict"])
-    # Without a lock on the new pack git 2.39 falls over its own check of the objects.
-    flags = ("-q", "--no-progress", "--lock-pack", f"--upload-pack={sending}")
-    said = run(
-        ["fetch-pack", *flags, git_dir, ref],
-        dirs=repo.dirs,
-        config={"protocol.file.allow": "always", "transfer.fsckObjects": "true"},
-        ok=range(-64, 256),
-        timeout=timeout,
-    )
-    answers = [line.partition(b" ") for line in said.out.splitlines()]
-    try:
-        if said.code != 0 and b"no such remote ref" not in said.err:
-            lines = printable(said.err.decode(errors="backslashreplace")).strip().splitlines()
-            raise GitError(
-                f"{printable_line(path)} does not come home:"
-                f" {' '.join(lines[-3:]) or f'git ended with {said.code}'}",
-                f"look at it: `git -C {printable_line(path)} fsck`",
-            )
-        yield next((oid.decode() for oid, _, name in answers if os.fsdecode(name) == ref), None)
-    finally:
-        for word, _, lock in answers:
-            if word == b"lock":
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(lock)
+    tip = gitfiles.read_ref(git_dir, ref)
+    if tip is None and os.path.lexists(os.path.join(git_dir, ref)):
+        raise _odd(os.path.join(git_dir, ref))
+    return tip
 
 
 def _refuse_odd(git_dir: str, ref: str) -> None:
     """Refuses early, with a reason, what the box would make fail or wait for ever."""
-    folders = ("", "objects", "refs", "refs/heads")
-    files = ("HEAD", "config", "packed-refs", "objects/info/alternates", "shallow", ref)
-    for name in folders:
-        if not workspace_state.is_folder(os.path.join(git_dir, name)):
-            raise _odd(git_dir, name)
-    for name in files:
+    below = partial(os.path.join, git_dir)
+    for folder in (git_dir, *map(below, ("objects", "refs", "refs/heads"))):
+        if not workspace_state.is_folder(folder):
+            raise _odd(folder)
+    for file in map(below, ("packed-refs", "objects/info/alternates", ref)):
         with contextlib.suppress(OSError):
-            if not stat.S_ISREG(os.lstat(os.path.join(git_dir, name)).st_mode):
-                raise _odd(git_dir, name)
+            if not stat.S_ISREG(os.lstat(file).st_mode):
+                raise _odd(file)
 
 
-def _odd(git_dir: str, name: str) -> Conflict:
+def _odd(path: str) -> Conflict:
     return Conflict(
-        f"{printable_line(os.path.join(git_dir, name))} is not what git made it",
+        f"{printable_line(path)} is not what git made it",
         "something was put in its place; salvage the workspace or mend it by hand",
     )
 
 
-def _require_whole(repo: Repository, tip: str) -> None:
+def _require_whole(dirs: Dirs, tip: str) -> None:
     """Refuses a tip that is no commit, or that reaches what did not come along."""
-    run(["cat-file", "commit", tip], dirs=repo.dirs)
-    run(["rev-list", "--objects", "--quiet", tip, "--not", "--all"], dirs=repo.dirs, timeout=LONG)
+    walk_of = ["rev-list", "--objects", "--quiet", f"{tip}^{{commit}}", "--not", "--all"]
+    run(walk_of, dirs=dirs, timeout=LONG)
 
 
 class Brought(NamedTuple):
     """What of a clone came home, and what stays because the clone lacks a part of it.
 
-    `raw` says that git did not take its objects for what they are called.
+    `raw` says why its objects cannot come as what they are, where that is so: then none did.
     """
 
     came: set[str]
     behind: list[str]
-    raw: bool = False
+    raw: str = ""
 
 
 def bring(
-    repo: Repository, inside: Quarantine, *, place: WorkspacePlace, wanted: set[str]
+    repo: Repository,
+    inside: Quarantine,
+    *,
+    place: WorkspacePlace,
+    wanted: set[str],
+    allowed: Allowed,
 ) -> Brought:
-    """Makes everything that `wanted` reaches available in the quarantine."""
+    """Makes everything that `wanted` reaches available in the quarantine.
+
+    What cannot be sent or taken stays, and so does what would be much larger here than there.
+    """
     if place.git_dir is None:
         return Brought(set(), [])
-    if place.box is not None:
-        return _bring_from_box(repo, inside, place=place, wanted=wanted)
-    with tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder:
-        lent = os.path.join(folder, "lent")
-        gitfiles.lend_objects(place.git_dir, lent)
-        seen = workspace_state.of_clone(
-            place,
-            msgspec.structs.replace(inside.dirs, objects=workspace_state.lent_list(place, lent)),
-        )
-        return _carry(repo, inside, seen=seen, folder=folder, wanted=wanted)
-
-
-def _bring_from_box(
-    repo: Repository, inside: Quarantine, *, place: WorkspacePlace, wanted: set[str]
-) -> Brought:
-    """Has the sending side run in a box. What cannot be sent or taken stays, and is told of."""
-    with (
-        views.indexed(repo, place) as bare,
-        tempfile.TemporaryDirectory(prefix="incoming-", dir=inside.folder) as folder,
-    ):
-        seen = views.with_objects(place, bare)
+    most = 2 * _size(place.git_dir) + _SPARE
+    allowed = msgspec.structs.replace(allowed, added=min(allowed.added, most))
+    with views.indexed(repo, place) as bare:
+        seen = workspace_state.of_clone(place, views.with_objects(place, bare))
         try:
-            return _carry(repo, inside, seen=seen, folder=folder, wanted=wanted)
+            return _carry(repo, inside, seen=seen, wanted=wanted, allowed=allowed)
         except GitError as error:
             log.warning("the objects of %s stay as they are: %s", place.path, error.message)
-            return Brought(set(), sorted(wanted), raw=True)
+            why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
+            return Brought(set(), sorted(wanted), raw=why)
+
+
+def _size(git_dir: str) -> int:
+    files = (entry for entry in walk(os.path.join(git_dir, "objects")) if entry.kind == "file")
+    return sum(entry.info.st_size for entry in files)
 
 
 def _carry(
-    repo: Repository, inside: Quarantine, *, seen: Dirs, folder: str, wanted: set[str]
+    repo: Repository, inside: Quarantine, *, seen: Dirs, wanted: set[str], allowed: Allowed
 ) -> Brought:
     there = sorted(kinds(seen, wanted))
     had = sorted(kinds(seen, refs_under(repo, "refs").values()))
@@ -214,25 +241,9 @@ def _carry(
     if not tips:
         tips = [oid for oid in there[:_ONE_BY_ONE] if _are_whole(seen, [oid], had)]
     walked = _walk_of(tips, had)
-    with open(os.path.join(folder, "incoming.pack"), "w+b") as pack:
-        run(
-            ["pack-objects", "-q", "--revs", "--stdout"],
-            dirs=seen,
-            stdin=walked,
-            sink=pack,
-            config=DURABLE,
-            timeout=LONG,
-        )
-        pack.seek(0)
-        strict = ("--strict",) if seen.box else ()
-        run(
-            ["index-pack", "--stdin", *strict],
-            dirs=inside.dirs,
-            source=pack,
-            config=DURABLE,
-            timeout=LONG,
-        )
-    # The copies are gone now: whatever a lying object file left out is missed here.
+    arrival.receive(inside, seen=seen, walk=walked, allowed=allowed, timeout=LONG, config=DURABLE)
+    sync(inside.packs())
+    # The clone is out of sight now: whatever a lying object file left out is missed here.
     run(["rev-list", "--objects", "--quiet", "--stdin"], dirs=inside.dirs, stdin=walked)
     return Brought(set(tips), sorted(set(there) - set(tips)))
 

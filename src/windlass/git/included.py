@@ -1,30 +1,28 @@
 # ruff: noqa: PTH102, PTH115, PTH118, PTH120, PTH211
 # Reason: names that agents make are bytes, which pathlib cannot hold.
-"""Brings ignored files along into a new workspace, as `.worktreeinclude` asks."""
+"""Brings ignored files along into a new workspace."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 
-from windlass.git import workspace_state
+from windlass.git import open_flags, workspace_state
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs, run, user_path
 
-LIST = ".worktreeinclude"
 
-
-def include(repo: Repository, path: str) -> list[str]:
-    """Copies what git ignores *and* `.worktreeinclude` matches from the main checkout.
+def include(repo: Repository, path: str, patterns: Sequence[str]) -> list[str]:
+    """Copies what git ignores *and* one of the patterns matches from the main checkout.
 
     Nothing is overwritten, links stay links, and nothing is written through a linked folder.
     """
-    if workspace_state.read_small(os.path.join(repo.root, LIST)) is None:
+    if not patterns:
         return []
-    return [
-        os.fsdecode(name) for name in _wanted(repo) if _copy(name, source=repo.root, target=path)
-    ]
+    wanted = _wanted(repo, patterns)
+    return [os.fsdecode(name) for name in wanted if _copy(name, source=repo.root, target=path)]
 
 
 def user_excludes(repo: Repository) -> dict[str, str]:
@@ -38,9 +36,10 @@ def user_excludes(repo: Repository) -> dict[str, str]:
     return {"core.excludesFile": chosen}
 
 
-def _wanted(repo: Repository) -> list[bytes]:
+def _wanted(repo: Repository, patterns: Sequence[str]) -> list[bytes]:
     dirs = Dirs(git_dir=repo.git_dir, work_tree=repo.root)
-    listed = run(["ls-files", "-z", "-o", "-i", f"--exclude-from={LIST}"], dirs=dirs).out
+    matching = [f"--exclude={pattern}" for pattern in patterns]
+    listed = run(["ls-files", "-z", "-o", "-i", *matching], dirs=dirs).out
     if not listed:
         return []
     ignored = run(
@@ -64,12 +63,12 @@ def _copy(name: bytes, *, source: str, target: str) -> bool:
         return True
     if not stat.S_ISREG(info.st_mode):
         return False
-    reader = os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(reader, "rb") as old:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(copy, flags, 0o600), "wb") as new:
-            shutil.copyfileobj(old, new, 1 << 20)
-            os.fchmod(new.fileno(), stat.S_IMODE(info.st_mode))
+    with (
+        os.fdopen(os.open(origin, open_flags.PLAIN), "rb") as old,
+        os.fdopen(os.open(copy, open_flags.NEW, 0o600), "wb") as new,
+    ):
+        shutil.copyfileobj(old, new, 1 << 20)
+        os.fchmod(new.fileno(), stat.S_IMODE(info.st_mode))
     return True
 
 

@@ -16,14 +16,13 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles
+from windlass.git import gitfiles, open_flags
 
 _NAME = "index.lock"
 _OURS = re.compile(rb"windlass ([0-9a-f]{40,64})(?: ([0-9a-f]{40,64}))?\n(.*)", re.DOTALL)
 _LISTS = {b"/": "made", b"=": "staged", b"-": "left_out"}
 """Which list of the move a name in the file is of, by what stands before it."""
 _LIMIT = 16 << 20
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +46,7 @@ def path_in(git_dir: str) -> str:
 def take(top: int, move: Move, *, git_dir: str) -> None:
     """Makes the lock in the git folder that is open as `top`, or says that another git has it."""
     try:
-        handle = os.open(_NAME, _FLAGS, 0o644, dir_fd=top)
+        handle = os.open(_NAME, open_flags.NEW, 0o644, dir_fd=top)
     except FileExistsError:
         raise Conflict(
             f"another git is working in this checkout: {path_in(git_dir)} exists",

@@ -151,6 +151,14 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> N
                 follower.refuse()
 
 
+def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
+    """Puts the target's checkout right where `apply` died in it: it shows what the branch has."""
+    with workspace_state.locked(repo, "apply") as lock:
+        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+        if place is not None and workspace_state.is_folder(place):
+            _settle(repo, place, lock=lock, box=box)
+
+
 def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Moves the target ref from `old` to `new`, its checkout first; safe to repeat after a crash.
 

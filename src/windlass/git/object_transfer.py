@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.git.blobs import kinds
@@ -85,11 +85,16 @@ def _send(
             sink=pack,
             timeout=LONG,
         )
-        pack.seek(0)
-        header = pack.read(12)
-        pack.seek(0)
-        if any(header[_COUNT]):
+        if holds_something(pack):
             run(["index-pack", "--stdin"], dirs=Dirs(git_dir=git_dir), source=pack, timeout=LONG)
+
+
+def holds_something(pack: IO[bytes]) -> bool:
+    """Whether there is an object in a pack, which is at its beginning afterwards."""
+    pack.seek(0)
+    header = pack.read(12)
+    pack.seek(0)
+    return any(header[_COUNT])
 
 
 def packs(git_dir: str) -> list[str]:

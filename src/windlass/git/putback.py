@@ -77,6 +77,8 @@ class PutBack:
             self._set_head()
             self._put_state(blobs, saved)
             self._put_files(blobs, saved)
+            if gitstate.BEYOND in saved:
+                self._unpack(blobs, saved[gitstate.BEYOND][1], self._path)
             for folder in self._about.empty:
                 self._try(os.fsencode(folder), beneath.new_folder)
             self._put_nested(blobs, saved)

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH102, PTH103, PTH104, PTH118, PTH120, PTH123
+# ruff: noqa: PTH102, PTH103, PTH104, PTH118, PTH119, PTH120, PTH123, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """A throw-away repository that reads the main one's objects and keeps what is new to itself.
 
@@ -38,6 +38,7 @@ DURABLE = {
     "fastimport.unpackLimit": "1",
 }
 _CHUNK = 1 << 20
+_BLOCK = 4096
 
 
 def format_config(kind: str) -> bytes:
@@ -57,24 +58,57 @@ class Quarantine(msgspec.Struct, frozen=True):
     folder: str
     sha256: bool
 
+    @property
+    def alone(self) -> Dirs:
+        """What is new, without what the main repository has."""
+        return Dirs(git_dir=self.folder)
+
+    def beside(self, repo: Repository) -> Dirs:
+        """The main repository, its refs too, and what is new."""
+        new = quoted_alternate(os.path.join(self.folder, "objects"))
+        return msgspec.structs.replace(repo.dirs, objects=new)
+
+    def growth(self, repo: Repository) -> int:
+        """Counts the bytes that a release would add to the main repository, as a disk does."""
+        source = os.path.join(self.folder, "objects")
+        target = os.path.join(repo.git_dir, "objects")
+        files = (os.path.join(source, name) for name in self._missing_in(target))
+        return sum(-(-os.lstat(file).st_size // _BLOCK) * _BLOCK for file in files)
+
+    def take_packs_out(self) -> list[str]:
+        """Takes packs out of the new objects, to be unpacked; gives where they are now."""
+        taken = []
+        for path in self.packs():
+            taken.append(os.path.join(self.folder, os.path.basename(path)))
+            os.rename(path, taken[-1])
+        return [path for path in taken if path.endswith(".pack")]
+
     def known(self, oids: Iterable[str]) -> dict[str, str]:
         """Says which objects exist here or in the main repository, and of what type they are."""
         return kinds(self.dirs, oids)
 
-    def release(self, repo: Repository) -> None:
-        """Moves every new object into the main repository, indexes last."""
+    def release(self, repo: Repository) -> list[str]:
+        """Moves every new object into the main repository, indexes last; gives where they are."""
         source = os.path.join(self.folder, "objects")
         target = os.path.join(repo.git_dir, "objects")
         moved: set[str] = set()
-        for relative in sorted(_object_files(source), key=lambda name: name.endswith(".idx")):
+        for relative in sorted(self._missing_in(target), key=lambda name: name.endswith(".idx")):
             place = os.path.join(target, relative)
             with contextlib.suppress(FileExistsError):
                 os.mkdir(os.path.dirname(place))
-            if not os.path.lexists(place):
-                os.rename(os.path.join(source, relative), place)
+            os.rename(os.path.join(source, relative), place)
             moved.add(os.path.dirname(place))
-        for folder in sorted(moved):
-            _sync_folder(folder)
+        return sorted(moved)
+
+    def packs(self) -> list[str]:
+        """Lists the files of the new packs."""
+        folder = os.path.join(self.folder, "objects/pack")
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
+
+    def _missing_in(self, target: str) -> list[str]:
+        """Lists the files of objects that are not at the same place in another object folder."""
+        found = _object_files(os.path.join(self.folder, "objects"))
+        return [name for name in found if not os.path.lexists(os.path.join(target, name))]
 
 
 @contextlib.contextmanager
@@ -88,18 +122,14 @@ def quarantine(repo: Repository) -> Iterator[Quarantine]:
         _write(os.path.join(folder, "HEAD"), b"ref: refs/heads/none\n")
         kind = object_format(repo)
         _write(os.path.join(folder, "config"), format_config(kind))
-        _write(os.path.join(folder, "objects/info/alternates"), _alternate(objects))
-        yield Quarantine(dirs=Dirs(git_dir=folder), folder=folder, sha256=kind == "sha256")
+        dirs = Dirs(git_dir=folder, objects=quoted_alternate(objects))
+        yield Quarantine(dirs=dirs, folder=folder, sha256=kind == "sha256")
     except OSError as error:
         raise GitError(
             f"cannot keep the work: {error}", "free disk space or fix the rights, then try again"
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _alternate(path: str) -> bytes:
-    return os.fsencode(quoted_alternate(path)) + b"\n"
 
 
 def _write(path: str, content: bytes) -> None:
@@ -117,12 +147,14 @@ def _object_files(folder: str) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(relative, name))
 
 
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def sync(paths: Iterable[str]) -> None:
+    """Waits until the disk has these files and folders."""
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 class Importer:

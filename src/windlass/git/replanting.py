@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import IO, TYPE_CHECKING
 
 from windlass.core.printable import printable_line
-from windlass.git import beneath, tars, workspace_state
+from windlass.git import beneath, gitfiles, open_flags, tars, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.repository import checkouts, read_ref, set_ref
 from windlass.git.runner import Dirs, run
@@ -113,8 +114,14 @@ def point(
 
 
 def _write_pointer(pointer: str, target: str) -> None:
-    with open(pointer, "wb") as file:
-        file.write(b"gitdir: " + os.fsencode(target) + b"\n")
+    """Puts a pointer in the place of whatever the saved work has there, a link for example."""
+    folder, name = os.path.split(pointer)
+    with gitfiles.opened(workspace_state.canonical(folder)) as parent:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        handle = os.open(name, open_flags.NEW, 0o644, dir_fd=parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(b"gitdir: " + os.fsencode(target) + b"\n")
 
 
 def _set_work_tree(git_dir: str, work_tree: str) -> None:

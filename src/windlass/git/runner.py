@@ -25,7 +25,7 @@ import msgspec
 from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError, program_failed
 from windlass.core.printable import printable, printable_line
-from windlass.git import pipes
+from windlass.git import inheritance, pipes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +38,9 @@ QUICK = 60.0
 LONG = 1800.0
 MOST = 128 << 20
 """Bytes of an answer from inside a box, which an agent can make as long as it likes."""
+_MEMORY = 2 << 30
+_SECONDS = 600
+_LIMITED = 'ulimit -v $1; ulimit -t $2; ulimit -c 0; shift 2; exec "$@"'
 
 _IN_A_BOX: dict[str, str] = {
     # There the address space is limited, and git would map whole packs.
@@ -92,7 +95,7 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, str] = {}
     """Settings for every call, as `armed` finds them."""
     box: tuple[str, ...] = ()
-    """What git is started through, for what is safe only inside a box."""
+    """What git is started through: a box, for what is safe only inside one, or limits."""
 
 
 class ReadBox(Protocol):
@@ -153,6 +156,16 @@ def environment(
     return env
 
 
+def limited(dirs: Dirs) -> Dirs:
+    """Has git take only so much memory and time, for what an agent wrote and we have to read.
+
+    In a box it has no more than that either; this is for what has to be done outside.
+    """
+    limits = (str(_MEMORY >> 10), str(_SECONDS))
+    words = ("/bin/sh", "-c", _LIMITED, "windlass-git", *limits)
+    return msgspec.structs.replace(dirs, box=words)
+
+
 def boxed(box: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """Gives the words that start git inside a box, with the whole of its environment."""
     return [*box, "/usr/bin/env", "-i", *(f"{key}={value}" for key, value in env.items()), "git"]
@@ -188,20 +201,16 @@ def run(
     The descriptors in `keep` stay open in git, so that a lock on them outlives a killed daemon.
     What is too large for memory comes from `source` and goes to `sink`, both real files.
     """
-    env = environment(dirs, config=config or {}, extra=extra or {})
-    try:
-        process = subprocess.Popen(
-            _argv(args, dirs, env),
-            stdin=source or subprocess.PIPE,
-            stdout=sink or subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-            cwd=_where(dirs, cwd),
-            pass_fds=keep,
-            process_group=0,
-        )
-    except FileNotFoundError as error:
-        _missing(error, cwd=_where(dirs, cwd))
+    process = _started(
+        args,
+        dirs=dirs,
+        env=environment(dirs, config=config or {}, extra=extra or {}),
+        cwd=_where(dirs, cwd),
+        keep=keep,
+        stdin=source or subprocess.PIPE,
+        stdout=sink or subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     most = MOST if dirs is not None and dirs.box else sys.maxsize
     with process:
         try:
@@ -239,18 +248,43 @@ def start(
     config: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Starts a git that is fed and read as it goes; the caller waits for it."""
-    env = environment(dirs, config=config or {}, extra={})
+    return _started(
+        args,
+        dirs=dirs,
+        env=environment(dirs, config=config or {}, extra={}),
+        cwd=_where(dirs, None),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )
+
+
+def _started(
+    args: Sequence[StrOrBytesPath],
+    *,
+    dirs: Dirs | None,
+    env: Mapping[str, str],
+    cwd: str | None,
+    stdin: IO[bytes] | int,
+    stdout: IO[bytes] | int,
+    stderr: IO[bytes] | int,
+    keep: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
+    """Starts git, which inherits what the next daemon knows it by."""
+    inherited = inheritance.of_child(boxed=dirs is not None and bool(dirs.box))
     try:
         return subprocess.Popen(
             _argv(args, dirs, env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=stdin,
+            stdout=stdout,
             stderr=stderr,
-            env=env,
-            cwd=_where(dirs, None),
+            env={**env, **inherited.variables},
+            cwd=cwd,
+            pass_fds=(*keep, *inherited.files),
+            process_group=0,
         )
     except FileNotFoundError as error:
-        _missing(error, cwd=_where(dirs, None))
+        _missing(error, cwd=cwd)
 
 
 def spell(args: Sequence[StrOrBytesPath]) -> str:

@@ -3,10 +3,10 @@
 """Keeps everything an agent wrote, in one commit that the repository alone can restore.
 
 The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
-`nested/` the `.git` folders of nested repositories as tars, `gitdir.tar` the workspace's own git
-state, `loose/` and `tags/` objects that only such state names, `windlass.json` the rest. Its
-parents keep every commit alive. It is written in quarantine and referenced last: it is whole or it
-is not there.
+`nested/` the `.git` folders of nested repositories as tars, `beyond.tar` what lies deeper than the
+system can name, `gitdir.tar` the workspace's own git state, `loose/` and `tags/` objects that only
+such state names, `windlass.json` the rest. Its parents keep every commit alive. It is written in
+quarantine and referenced last: it is whole or it is not there.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from windlass.git import (
     workspace_state,
     worktrees,
 )
+from windlass.git.arrival import EVERYTHING
 from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped, Manifest, Summary
-from windlass.git.quarantine import Importer, quarantine
+from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, set_ref
 from windlass.git.runner import LONG, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
+    from windlass.git.arrival import Allowed
     from windlass.git.contents import Tree
     from windlass.git.gitstate import IndexEntries
     from windlass.git.manifest import Nested, Stash
@@ -67,13 +69,15 @@ def salvage(
     branch: str | None = None,
     ignored_cap: int = 64 << 20,
     ignored_files_cap: int = 10_000,
+    allowed: Allowed = EVERYTHING,
     box: ReadBox | None = None,
 ) -> Salvaged:
     """Keeps the workspace at `path` under `refs/windlass/trash/<agent>/<stamp>`.
 
     Raises and changes nothing when anything cannot be kept; a second call with the same agent and
     stamp gives the first one's result. Nothing may be writing to the workspace any more. A clone is
-    read through `box`, where there is one; what git cannot read of it is kept as raw bytes.
+    read through `box`, where there is one; what git cannot read of it, and what is more than is
+    `allowed`, is kept as raw bytes.
     """
     ref = manifest.ref_of(agent, stamp)
     if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
@@ -99,8 +103,8 @@ def salvage(
             refs=work.refs,
             meta=meta,
         )
-        commit, summary = _keep(repo, inside, work=work, about=about)
-        inside.release(repo)
+        commit, summary = _keep(repo, inside, work=work, about=about, allowed=allowed)
+        sync(inside.release(repo))
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))
     except Conflict:
@@ -172,7 +176,7 @@ def _look(
         index = gitstate.read_index(dirs)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
-        seen = Survey(files=[], dotgits=[], empty=[], ignored=set(), dropped=[])
+        seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
         before = _files_of(dirs, start)
@@ -233,22 +237,24 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
 
 
 def _keep(
-    repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest
+    repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest, allowed: Allowed
 ) -> tuple[str, Summary]:
-    chosen, came, raw = _roots(repo, inside, work=work)
+    chosen, came, raw = _roots(repo, inside, work=work, allowed=allowed)
     work, about = _at_home(repo, inside, work, about)
     with Importer(inside) as importer:
         dropped = [*work.survey.dropped, *work.index.dropped]
         dropped += gitstate.keep_state(importer, work.place)
         if raw:
-            dropped += gitstate.keep_raw_objects(importer, work.place)
-        nested = _keep_nested(repo, importer, work)
+            dropped += gitstate.keep_raw_objects(importer, work.place, why=raw)
+        dropped += gitstate.keep_beyond(importer, work.place, work.survey.beyond)
+        nested, left = _keep_nested(repo, importer, work)
+        dropped += left
         counts = _keep_trees(inside, importer, work, came)
         tags = _keep_loose(inside, importer, chosen.loose)
         modes = contents.usual_modes(work.survey)
         summary = Summary(
             changed=counts["changed"],
-            untracked=counts["untracked"],
+            untracked=counts["untracked"] + len(work.survey.beyond),
             ignored=counts["ignored"],
             nested=len(nested),
             stashes=len(work.stashes),
@@ -294,11 +300,11 @@ def _at_home(
 
 
 def _roots(
-    repo: Repository, inside: Quarantine, *, work: _Work
-) -> tuple[roots.Roots, set[str] | None, bool]:
+    repo: Repository, inside: Quarantine, *, work: _Work, allowed: Allowed
+) -> tuple[roots.Roots, set[str] | None, str]:
     """Picks what keeps the work alive; tells for a clone which of the ids in it came home.
 
-    And whether it has objects that are none: then they are to be kept as they are.
+    And why its objects cannot come, where that is so: then they are to be kept as they are.
     """
     first = [oid for oid in (work.head, work.tip, work.base) if oid]
     first += [stash.oid for stash in work.stashes]
@@ -315,23 +321,26 @@ def _roots(
         trees = [work.index.staged, *work.index.stages.values()]
         named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
         came, behind, raw = homecoming.bring(
-            repo, inside, place=work.place, wanted={*first, *others, *named}
+            repo, inside, place=work.place, wanted={*first, *others, *named}, allowed=allowed
         )
-        reason = "what it reaches is missing in the clone"
+        reason = f"not as an object: {raw}" if raw else "what it reaches is missing in the clone"
         work.survey.dropped.extend(
             Dropped(path=f".git: {oid}", reason=reason, files=0) for oid in behind
         )
         ours = {work.tip, work.base}
         first = [oid for oid in first if oid in came or oid in ours]
         return roots.choose(inside, first=first, others=others & came), came, raw
-    return roots.choose(inside, first=first, others=others), None, False
+    return roots.choose(inside, first=first, others=others), None, ""
 
 
-def _keep_nested(repo: Repository, importer: Importer, work: _Work) -> list[Nested]:
-    return [
+def _keep_nested(
+    repo: Repository, importer: Importer, work: _Work
+) -> tuple[list[Nested], list[Dropped]]:
+    kept = [
         gitstate.keep_nested(importer, repo, place=work.place, entry=entry, number=number)
         for number, entry in enumerate(work.survey.dotgits)
     ]
+    return [nested for nested, _ in kept], [drop for _, left in kept for drop in left]
 
 
 def _keep_trees(

@@ -173,8 +173,9 @@ def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> Worksp
     target = os.path.realpath(
         os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
     )
-    # An agent in a box has nothing but its workspace: what it points to elsewhere is not its own.
-    ours = () if outer.kind == "clone" else (repo.git_dir + os.sep,)
+    # Only a worktree has a part of the repository's own git folder. Whatever else an agent has made
+    # of its workspace, what it points to elsewhere is not its own.
+    ours = (repo.git_dir + os.sep,) if outer.kind == "worktree" else ()
     if not target.startswith((*ours, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):

@@ -44,6 +44,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     files: list[WalkEntry]
     dotgits: list[WalkEntry]
+    beyond: list[bytes]
+    """Folders that are deeper than the system can name what is in them."""
     empty: list[bytes]
     ignored: set[bytes]
     """The kept ones that git ignores."""
@@ -79,9 +81,9 @@ def survey(
         if entry.kind == "special" or (entry.kind == "dotgit" and _is_special(entry))
     ]
     dropped += [
-        Dropped(path=os.fsdecode(entry.path), reason="deeper than the system can name it")
+        Dropped(path=os.fsdecode(entry.path), reason="ignored, and deeper than the system can name")
         for entry in entries
-        if entry.kind == "beyond"
+        if entry.kind == "beyond" and entry.path in ignored
     ]
     units = [
         _unit(place, entry)
@@ -94,6 +96,7 @@ def survey(
     return Survey(
         files=[entry for entry in wanted if entry.kind in ("file", "link")],
         dotgits=[entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)],
+        beyond=[entry.path for entry in wanted if entry.kind == "beyond"],
         empty=[entry.path for entry in entries if entry.kind == "folder" and entry.empty],
         ignored=kept,
         dropped=dropped,

@@ -1,8 +1,9 @@
-# ruff: noqa: PTH118, PTH208
+# ruff: noqa: PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
-"""Git folders as tar files: packed by lstat, unpacked without following a link.
+"""Folders as tar files: packed by lstat, unpacked without following a link.
 
-For what cannot be a tree: git refuses `.git` in any letter case inside one.
+For what cannot be a tree: git refuses `.git` in any letter case inside one; and what lies deeper
+than the system can name. Both ways go folder by folder, so that no path is too long.
 """
 
 from __future__ import annotations
@@ -15,70 +16,72 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import beneath
-from windlass.git.walk import unlock
+from windlass.git import gitfiles, open_flags
+from windlass.git.descent import Descent, opened_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _CHUNK = 1 << 20
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEEPEST = 16 << 10
+"""Of a path, in characters: each name is written with all that is above it."""
 PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE})
 
 
 def pack(
-    source: str, into: IO[bytes], *, keep: Callable[[str], bool] = lambda _: True
-) -> list[str]:
-    """Writes a file or folder as a tar under the name `it`; gives what could not go in."""
-    left: list[str] = []
-    with tarfile.open(fileobj=into, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        pending = [""]
+    source: str,
+    into: IO[bytes],
+    *,
+    keep: Callable[[str], bool] = lambda _: True,
+    only: Iterable[str] = ("",),
+) -> dict[str, str]:
+    """Writes a file or folder as a tar under the name `it`; gives what could not go in, and why.
+
+    With `only`, it is what is at these paths in the folder, and no more.
+    """
+    left: dict[str, str] = {}
+    above, top = os.path.split(source)
+    with (
+        gitfiles.opened(os.path.realpath(above)) as folder,
+        Descent(folder) as descent,
+        tarfile.open(fileobj=into, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        pending = sorted(only, reverse=True)
         while pending:
             relative = pending.pop()
-            path = os.path.join(source, relative) if relative else source
             if relative and not keep(relative):
                 continue
-            if not _add(archive, path, os.path.join("it", relative) if relative else "it"):
-                left.append(relative)
-            if stat.S_ISDIR(os.lstat(path).st_mode):
-                names = sorted(_names(path), reverse=True)
-                pending.extend(os.path.join(relative, name) for name in names)
+            if len(relative) > _DEEPEST:
+                left[relative] = "deeper than is kept"
+                continue
+            *parents, name = top, *filter(None, relative.split("/"))
+            here = descent.open(parents)
+            mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
+            if not _add(archive, here, name, "/".join(filter(None, ("it", relative)))):
+                left[relative] = "a socket, pipe or device"
+            if stat.S_ISDIR(mode):
+                names = sorted(os.listdir(descent.open((*parents, name))), reverse=True)
+                pending.extend("/".join(filter(None, (relative, name))) for name in names)
     return left
 
 
-def _add(archive: tarfile.TarFile, path: str, name: str) -> bool:
-    info = archive.gettarinfo(path, arcname=name)
-    if info is not None and info.islnk():
-        # Two names of one file become two files: the other may not be unpacked.
-        info.type, info.linkname = tarfile.REGTYPE, ""
-    if info is None or not (info.isreg() or info.isdir() or info.issym() or info.islnk()):
-        return False
-    info.name = name
-    if not info.isreg():
-        archive.addfile(info)
+def _add(archive: tarfile.TarFile, folder: int, name: str, path: str) -> bool:
+    about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    entry = tarfile.TarInfo(path)
+    entry.mode, entry.mtime = stat.S_IMODE(about.st_mode), about.st_mtime
+    if stat.S_ISREG(about.st_mode):
+        with os.fdopen(opened_file(name, folder), "rb") as file:
+            entry.size = os.fstat(file.fileno()).st_size
+            archive.addfile(entry, file)
         return True
-    with _open(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        info.size = size
-        archive.addfile(info, file)
+    if stat.S_ISLNK(about.st_mode):
+        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=folder)
+    elif stat.S_ISDIR(about.st_mode):
+        entry.type = tarfile.DIRTYPE
+    else:
+        return False
+    archive.addfile(entry)
     return True
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except PermissionError:
-        unlock(os.fsencode(folder))
-        return os.listdir(folder)
-
-
-def _open(path: str) -> IO[bytes]:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        return os.fdopen(os.open(path, flags), "rb")
-    except PermissionError:
-        unlock(os.fsencode(path))
-        return os.fdopen(os.open(path, flags), "rb")
 
 
 def unpack(
@@ -89,23 +92,30 @@ def unpack(
     kinds: frozenset[bytes] = PLAIN | {tarfile.SYMTYPE},
 ) -> None:
     """Writes what `pack` packed to `target`, which gets the place of `it`."""
-    folders: list[tuple[str, int]] = []
-    with tarfile.open(fileobj=source, mode="r|") as archive:
+    closed: list[tuple[list[str], int]] = []
+    above, top = os.path.split(target)
+    with (
+        gitfiles.opened(os.path.realpath(above)) as folder,
+        Descent(folder) as descent,
+        tarfile.open(fileobj=source, mode="r|") as archive,
+    ):
         for member in archive:
             relative = _relative(member.name)
-            if (relative and not keep(relative)) or member.type not in kinds:
+            if (relative and not keep("/".join(relative))) or member.type not in kinds:
                 continue
-            if relative:
-                folder, name = os.path.split(os.fsencode(relative))
-                with beneath.opened(target, folder) as parent:
-                    _extract(archive, member, name, parent=parent)
-            else:
-                _extract(archive, member, os.fsencode(target), parent=None)
-            if member.isdir():
-                folders.append((relative, member.mode & 0o777))
-    for relative, mode in reversed(folders):
-        with beneath.opened(target, os.fsencode(relative)) as folder_handle:
-            os.fchmod(folder_handle, mode)
+            *parents, name = top, *relative
+            try:
+                _extract(archive, member, name, parent=descent.open(parents, make=True))
+            except OSError as error:
+                raise GitError(
+                    f"{printable_line(member.name)} cannot be written: {error.strerror}",
+                    "something else is in its place, or the disk is full",
+                ) from error
+            if member.isdir() and member.mode & 0o700 != 0o700:
+                closed.append(([*parents, name], member.mode & 0o777))
+        # Last: nothing could be written into them any more.
+        for path, mode in reversed(closed):
+            os.fchmod(descent.open(path), mode)
 
 
 def read_one(source: IO[bytes], name: str) -> bytes:
@@ -118,25 +128,23 @@ def read_one(source: IO[bytes], name: str) -> bytes:
     return b""
 
 
-def _relative(name: str) -> str:
+def _relative(name: str) -> list[str]:
     parts = name.split("/")
     if parts[0] != "it" or any(part in ("", ".", "..") for part in parts[1:]):
         raise GitError(
             f"the saved work holds an impossible name: {printable_line(name)}",
             "it was not written by Windlass; look at it with `git show`",
         )
-    return "/".join(parts[1:])
+    return parts[1:]
 
 
-def _extract(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, name: bytes, *, parent: int | None
-) -> None:
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, name: str, *, parent: int) -> None:
     if member.isdir():
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=parent)
-        handle = os.open(name, _FOLDER, dir_fd=parent)
+        handle = os.open(name, open_flags.FOLDER, dir_fd=parent)
         try:
-            os.fchmod(handle, 0o700)
+            os.fchmod(handle, (member.mode | 0o700) & 0o777)
         finally:
             os.close(handle)
         return
@@ -145,9 +153,8 @@ def _extract(
     if member.issym():
         os.symlink(os.fsencode(member.linkname), name, dir_fd=parent)
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     content = archive.extractfile(member)
-    with os.fdopen(os.open(name, flags, 0o600, dir_fd=parent), "wb") as file:
+    with os.fdopen(os.open(name, open_flags.NEW, 0o600, dir_fd=parent), "wb") as file:
         while content is not None and (chunk := content.read(_CHUNK)):
             file.write(chunk)
         os.fchmod(file.fileno(), member.mode & 0o777)

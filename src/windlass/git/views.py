@@ -63,8 +63,11 @@ def viewed(
 def with_objects(place: WorkspacePlace, dirs: Dirs) -> Dirs:
     """Has git see a clone's own objects too: the plain files among them, linked where it looks.
 
-    Whoever opens a pipe waits, also in a box.
+    Whoever opens a pipe waits, also in a box. Of a clone that has lost its git folder there is
+    what it borrowed.
     """
+    if place.kind == "plain" and place.lender is not None and workspace_state.narrows(place):
+        return msgspec.structs.replace(dirs, objects=workspace_state.quoted_alternate(place.lender))
     if place.kind != "clone" or place.git_dir is None:
         return dirs
     lent = os.path.join(dirs.git_dir, "lent")

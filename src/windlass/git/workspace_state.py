@@ -20,8 +20,8 @@ import msgspec
 
 from windlass.git import gitfiles, registered
 from windlass.git.blobs import kinds
+from windlass.git.erasing import erase
 from windlass.git.runner import Dirs, ReadBox, run
-from windlass.git.walk import erase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,13 +100,15 @@ def locate(repo: Repository, path: str, *, box: ReadBox | None = None) -> Worksp
         own_dir = canonical(admin)
         return WorkspacePlace(path=real, kind="worktree", git_dir=own_dir, common_dir=repo.git_dir)
     own = os.path.join(real, ".git")
+    origin = registered.origin_of(repo, real)
+    lender = os.path.join(origin, "objects") if origin is not None else None
     if is_folder(own) and is_folder(os.path.join(own, "objects")):
-        origin = registered.origin_of(repo, real)
-        lender = os.path.join(origin, "objects") if origin is not None else None
         return WorkspacePlace(
             path=real, kind="clone", git_dir=own, common_dir=own, lender=lender, box=box
         )
-    return WorkspacePlace(path=real, kind="plain", git_dir=None, common_dir=repo.git_dir, box=box)
+    return WorkspacePlace(
+        path=real, kind="plain", git_dir=None, common_dir=repo.git_dir, lender=lender, box=box
+    )
 
 
 def canonical(path: str) -> str:

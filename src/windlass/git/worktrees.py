@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
 from windlass.git import workspace_state
+from windlass.git.erasing import erase
 from windlass.git.repository import branch_exists, checkouts
 from windlass.git.runner import run
-from windlass.git.walk import erase
 
 if TYPE_CHECKING:
     from windlass.git.repository import Repository

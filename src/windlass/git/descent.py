@@ -1,0 +1,117 @@
+"""Opens folders below a folder, each by its name in the one above, and none of them through a link.
+
+So nobody leads us elsewhere who exchanges a folder for a link meanwhile. A path may be longer than
+the system takes at once: what is one below the other has no end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from windlass.git import open_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Name: TypeAlias = str | bytes
+_EXCHANGED = {
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.EISDIR,
+    errno.ENOTEMPTY,
+    errno.EINVAL,
+}
+
+
+class Descent:
+    """The folder that was opened last, from where the next one is mostly a step away."""
+
+    def __init__(self, top: int) -> None:
+        """`top` is an open folder, which stays its owner's."""
+        self._top = top
+        self._here = os.dup(top)
+        self._path: tuple[Name, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._here)
+
+    def open(self, path: Sequence[Name], *, make: bool = False) -> int:
+        """Opens the folder at these names below the top; it stays open until the next is opened.
+
+        With `make`, what is missing on the way is made.
+        """
+        wanted = tuple(path)
+        if wanted[: len(self._path)] != self._path:
+            self._step_to(os.dup(self._top), ())
+        for name in wanted[len(self._path) :]:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=self._here)
+            self._step_to(opened_folder(name, self._here), (*self._path, name))
+        return self._here
+
+    def holder(self, path: bytes) -> tuple[int, bytes]:
+        """Opens the folder of what is at a path, and says what it is called there."""
+        *folders, name = path.split(b"/")
+        return self.open(folders), name
+
+    def _step_to(self, folder: int, path: tuple[Name, ...]) -> None:
+        os.close(self._here)
+        self._here, self._path = folder, path
+
+
+def is_exchanged(error: OSError) -> bool:
+    """Whether a name means something else than a moment ago: it is gone, a link, no link."""
+    return error.errno in _EXCHANGED
+
+
+def opened_folder(name: Name, folder: int) -> int:
+    """Opens a folder in another one, also if it was closed to us; the caller closes it."""
+    try:
+        return os.open(name, open_flags.FOLDER, dir_fd=folder)
+    except PermissionError:
+        unlock(name, folder=folder)
+        return os.open(name, open_flags.FOLDER, dir_fd=folder)
+
+
+def opened_file(name: Name, folder: int) -> int:
+    """Opens a plain file in a folder, also if it was closed to us; the caller closes it."""
+    try:
+        handle = os.open(name, open_flags.PLAIN, dir_fd=folder)
+    except PermissionError:
+        unlock(name, folder=folder)
+        handle = os.open(name, open_flags.PLAIN, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise FileNotFoundError(errno.ENOENT, "it is no plain file any more")
+
+
+def unlock(name: Name, *, folder: int) -> None:
+    """Gives the owner back the rights to read (and enter) what an agent closed, where allowed.
+
+    By what is open, not by its name, which may mean something else a moment later.
+    """
+    with contextlib.suppress(OSError):
+        handle = os.open(name, open_flags.NAMED, dir_fd=folder)
+        try:
+            mode = os.fstat(handle).st_mode
+            wanted = 0o700 if stat.S_ISDIR(mode) else 0o600 if stat.S_ISREG(mode) else 0
+            if wanted & ~mode:
+                _change_mode(handle, stat.S_IMODE(mode) | wanted)
+        finally:
+            os.close(handle)
+
+
+def _change_mode(handle: int, mode: int) -> None:
+    # What is open by its name alone takes no fchmod, only a path that leads to it.
+    opened = f"/proc/self/fd/{handle}" if hasattr(os, "O_PATH") else handle
+    os.chmod(opened, mode)  # noqa: PTH101

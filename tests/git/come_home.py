@@ -1,0 +1,47 @@
+"""A clone's commits come home as the daemon has them come: in its own lean box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from windlass.box import reading
+from windlass.git import homecoming, mirror
+from windlass.git.arrival import EVERYTHING, Allowed
+from windlass.git.homecoming import Admit
+from windlass.git.repository import Repository
+
+
+def sending(clone: Path, *, allowed: Allowed) -> list[str]:
+    """The box that shows a clone and the mirror beside its folder."""
+    mirror = clone.parent.parent / "mirror"
+    return reading.prefix(
+        readable=(str(mirror), str(clone)),
+        writable=(),
+        files=clone.parent.parent / "filters",
+        network=False,
+        file_size=allowed.added + 1 if allowed.added != EVERYTHING.added else None,
+    )
+
+
+def fetch(
+    repo: Repository,
+    clone: Path,
+    branch: str = "agent/c1",
+    *,
+    box: Sequence[str] | None = None,
+    allowed: Allowed = EVERYTHING,
+    admit: Admit = lambda _tip, _size: None,
+    timeout: float = 60,
+) -> str | None:
+    """Brings home what a clone has on its branch, with the mirror in step before that."""
+    mirror.refresh(repo, str(clone.parent.parent / "mirror"))
+    return homecoming.fetch(
+        repo,
+        path=str(clone),
+        branch=branch,
+        box=sending(clone, allowed=allowed) if box is None else box,
+        allowed=allowed,
+        admit=admit,
+        timeout=timeout,
+    )
