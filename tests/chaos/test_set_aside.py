@@ -31,3 +31,39 @@ def test_what_three_daemons_died_in_is_set_aside_and_the_agent_can_be_ended(
     ground.wl("kill", "a1", "--force").ok()
     assert ground.wl("doctor", "--json").json()["set_aside"] == []
     assert [agent["id"] for agent in ground.agents()] == ["a0"]
+
+
+def test_a_merge_that_three_daemons_died_in_halts_its_branch_until_the_person_decides(
+    ground: Ground,
+) -> None:
+    for name in ("a1", "a2"):
+        ground.new(name, *HELLO)
+        ground.wait(name, states="complete")
+    before = ground.git("rev-parse", "main").strip()
+    armed = arm(ground, "merge.apply.after")
+    command = ground.start("merge", "a1", "--force")
+    for number in range(MOST_TRIES):
+        until(lambda: not armed.exists(), what=f"death {number + 1}")
+        if number + 1 < MOST_TRIES:
+            armed.touch()
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 1
+    now = ground.git("rev-parse", "main").strip()
+    assert "merge of a1 is halted: the daemon died 3 times in it" in said
+    assert f"main was moved from {before[:10]} to {now[:10]}" in said
+    refused = ground.wl("merge", "a2", "--force").failed(1)
+    assert "merge of a1 is halted" in refused.err
+    assert "`wl retry a1`" in refused.err
+    assert "halted" in ground.wl("doctor").out
+    home = ground.wl().ok().out
+    assert "needs you" in home
+    assert "a1 has a merge that is halted" in home
+    assert "wl retry a1" in home
+    assert "intent.halted" in {event["kind"] for event in ground.events()}
+    ground.wl("pause", "a2").ok()
+    ground.wl("retry", "nobody").failed(8)
+    assert "merge of a1 is done" in ground.wl("retry", "a1").ok().out
+    assert ground.git("status", "--porcelain") == ""
+    assert ground.git("rev-parse", "main").strip() == now
+    assert ground.wl("doctor", "--json").json()["set_aside"] == []
+    assert [agent["id"] for agent in ground.agents()] == ["a2"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -45,6 +49,35 @@ def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:
     assert [repo.id for repo in store.read(rows.repos)] == ["r1"]
     (event,) = store.read(rows.events)
     assert (event.kind, event.data, event.at) == ("repo.added", {"root": "/r1"}, 100.0)
+
+
+LEAVING = """
+import os, pathlib, sys
+from windlass.store import tables
+from windlass.store.store import Store
+from tests.support.clocks import Stopped
+from tests.support.ticks import tick
+store = Store(pathlib.Path(sys.argv[1]), clock=Stopped())
+store.open()
+store.write(lambda w: tick(w, name="one"))
+store.read(lambda c: None)
+store.leave()
+os._exit(0)
+"""
+
+
+def test_a_process_that_leaves_a_store_has_everything_in_it_and_what_lies_beside_it_there(
+    path: Path,
+) -> None:
+    """Made again, the files beside it would need room that a full disk does not have."""
+    subprocess.run([sys.executable, "-c", LEAVING, str(path)], check=True)
+    beside = {name: path.with_name(path.name + name).stat().st_size for name in ("-wal", "-shm")}
+    assert beside["-wal"] == 0
+    assert beside["-shm"] > 0
+    alone = path.with_name("alone.db")
+    shutil.copyfile(path, alone)
+    with contextlib.closing(sqlite3.connect(alone)) as connection:
+        assert connection.execute("SELECT kind FROM events").fetchall() == [("tick",)]
 
 
 def test_a_change_that_fails_leaves_neither_state_nor_event(store: Store) -> None:

@@ -76,6 +76,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("reassign", "give an agent another manager"),
     CommandEntry("repo", "add, list and remove repositories"),
+    CommandEntry("retry", "try once more what was set aside or halted, or take it back"),
     CommandEntry("trash", "list, show, restore and empty salvaged work"),
     CommandEntry("tree", "show the agents as a tree"),
     CommandEntry("trust", "look at what a repository's configuration asks for, and accept it"),

@@ -35,10 +35,12 @@ from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
 from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.kernel import clock as clocks
-from windlass.daemon.kernel import repos, timers
+from windlass.daemon.kernel import git_lock, repos, timers
+from windlass.daemon.kernel.callers import Callers
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.daemon_lock import Lock
 from windlass.daemon.kernel.failpoints import Failpoints
+from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
 from windlass.daemon.person.status_files import StatusFiles
@@ -83,7 +85,10 @@ class Daemon:
         self._services.reports.open()
         self._events = EventStream(context, loop)
         table = routes(self._services)
-        self._server = Server(table, self._events, schema=SCHEMA, run=context.pools.answer)
+        callers = Callers(context)
+        self._server = Server(
+            table, self._events, schema=SCHEMA, run=context.pools.answer, find=callers.find
+        )
         self._wakes: dict[Uid, socket.socket] = {}
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -112,12 +117,13 @@ class Daemon:
     def timers(self) -> tuple[Timer, ...]:
         """Returns everything that is done again and again, and how often."""
         context, services = self._context, self._services
+        disk = Disk(context, services.intents, services.fetcher)
         return (
             Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
             Timer("states that fade", 60.0, self._watcher.refold),
             Timer("clones and mirrors", 1.0, services.fetcher.keep_in_step),
-            Timer("room on the disk", 15.0, Disk(context, services.intents).check),
+            Timer("room on the disk", 15.0, disk.check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
@@ -209,11 +215,11 @@ class Daemon:
         """Looks once for many pokes: a busy agent pokes a hundred times a second."""
         run = self._context.pools.run
         try:
-            await run("look", self._watcher.look, uid)
+            await run("look", self._watcher.heed, uid)
             while self._woken_again[uid]:
                 self._woken_again[uid] = False
                 await asyncio.sleep(self._context.clock.real(_BETWEEN_LOOKS))
-                await run("look", self._watcher.look, uid)
+                await run("look", self._watcher.heed, uid)
         finally:
             del self._woken_again[uid]
 
@@ -287,6 +293,9 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
     store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)
     store.open()
+    ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
+    lock.tell(waits=None)
+    git_lock.record(store, ended)
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
     tmux = Tmux(runtime / "tmux")
@@ -309,7 +318,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     await daemon.stopping.wait()
     log.info("stopping")
     await daemon.stop()
-    store.close()
+    store.leave()
     # A step that is still under way is finished by the next daemon; waiting could take minutes.
     logging.shutdown()
     os._exit(0)

@@ -57,7 +57,7 @@ class Services:
             delivery=self.delivery,
         )
         self.watcher = AgentWatcher(context, sources)
-        life = SessionLife(context, sockets, self.fetcher, self.watcher.try_to_look)
+        life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
         self.endings = Endings(context, sockets, self.fetcher, life)
         self.spawns = Spawns(context, self.fetcher, life, self.endings)
         self.merges = Merges(context, self.fetcher, self.endings)

@@ -24,6 +24,8 @@ PATIENCE = 30.0
 Unavailable, and nothing was changed by it."""
 BUSY = 10.0
 """Seconds to wait for the lock of another program, as somebody's `sqlite3 windlass.db` may hold."""
+_LAST_PATIENCE = 200
+"""Milliseconds to wait for those who still read when the process ends."""
 _SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON")
 
 
@@ -43,6 +45,19 @@ def writing(path: Path) -> sa.Engine:
     engine = _engine(path, size=1)
     _settle(engine, settings=_SETTINGS, begin="BEGIN IMMEDIATE")
     return engine
+
+
+def empty_log(engine: sa.Engine) -> None:
+    """Has SQLite carry everything from the log beside the database into that, and empty the log."""
+    if engine.dialect.name != "sqlite":
+        return
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={_LAST_PATIENCE}")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()  # back to the others; none of them is closed
 
 
 def _engine(path: Path, *, size: int, **more: Any) -> sa.Engine:

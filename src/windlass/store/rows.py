@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
-from windlass.core.reasons import Reason, words
+from windlass.core.reasons import Reason, in_short, words
 from windlass.core.states import Observation, Source, State
 from windlass.store import records
 from windlass.store import tables as t
@@ -53,7 +53,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """Something we set out to do, how far we are, and how it ended.
 
     `done` names the steps that are done so far, `version` is that of the operation they belong to.
-    One that is set aside is finished by nobody: `tries` says how many daemons died of it.
+    One that is set aside or halted is finished by nobody: `tries` says how many daemons died of it.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     caller: Uid | None
     data: dict[str, Any]
     step: int
-    status: Literal["open", "done", "failed", "set aside"]
+    status: Literal["open", "done", "failed", "set aside", "halted"]
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     undone_by: str | None = None
@@ -168,6 +168,12 @@ def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     return only
 
 
+def session_owner(connection: sa.Connection, marker: str) -> Uid | None:
+    """The agent, live or ended, that had or has the session with that marker."""
+    owner = sa.select(t.sessions.c.agent).where(t.sessions.c.marker == marker)
+    return connection.execute(owner).scalar_one_or_none()
+
+
 def open_sessions(connection: sa.Connection) -> list[tuple[Agent, Session]]:
     """The newest session of each live agent, where it is thought to go on."""
     query = (
@@ -242,7 +248,8 @@ def _observation(row: sa.Row[Any]) -> Observation:
 
 
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
-    """Keeps the latest word of its source."""
+    """Keeps the latest word of its source, in short."""
+    seen = msgspec.structs.replace(seen, reason=in_short(seen.reason))
     same_source = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
     writing.connection.execute(sa.delete(t.observations).where(same_source))
     values = {"agent": uid, **msgspec.to_builtins(seen), "evidence": seen.evidence}
@@ -264,9 +271,10 @@ def open_intents(connection: sa.Connection) -> list[Intent]:
 
 
 def set_aside(connection: sa.Connection) -> list[Intent]:
-    """What was begun and is finished by nobody any more, oldest first."""
+    """What was begun and is finished by nobody unless the person wants it: set aside, or halted."""
     c = t.intents.c
-    query = sa.select(t.intents).where(c.status == "set aside").order_by(c.created_at)
+    left = c.status.in_(("set aside", "halted"))
+    query = sa.select(t.intents).where(left).order_by(c.created_at)
     return records.every(Intent, connection, query)
 
 

@@ -85,6 +85,12 @@ def reported(connection: sa.Connection, uid: Uid, session: int) -> dict[str, tup
     return by_model
 
 
+def models(connection: sa.Connection, uid: Uid) -> set[str]:
+    """The models that an agent has used so far, by its own word."""
+    query = sa.select(t.usage.c.model).where(t.usage.c.agent == uid).distinct()
+    return set(connection.execute(query).scalars())
+
+
 def spent(
     connection: sa.Connection, *, repo: RepoId | None = None, since: str | None = None
 ) -> list[Spent]:

@@ -152,13 +152,29 @@ class Store:
         verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         return "" if verdict == "ok" else str(verdict)
 
+    def leave(self) -> None:
+        """Finishes what was asked for, in a process that ends at once.
+
+        The last one to close a database removes the files beside it, and who opens it on a full
+        disk finds no room to make them again. So nothing is closed: everything is in the database
+        itself by now, and what lies beside it is empty, but there.
+        """
+        self._stop_writing()
+        try:
+            connections.empty_log(self._writing)
+        except sqlite3.OperationalError as error:  # then whoever opens it next does that
+            log.warning("%s is left as after a crash: %s", self._path, error)
+
     def close(self) -> None:
         """Finishes what was asked for and stops."""
+        self._stop_writing()
+        self._reading.dispose()
+        self._writing.dispose()
+
+    def _stop_writing(self) -> None:
         self._queue.put(None)
         if self._writer.is_alive():
             self._writer.join()
-        self._reading.dispose()
-        self._writing.dispose()
 
     def listen(self, listener: Listener) -> None:
         """Calls `listener` with the events of each commit, on the writer's thread."""

@@ -1,7 +1,8 @@
 """The tables, in portable SQL: the same on SQLite and Postgres.
 
-What is true now is in `repos`, `agents`, `sessions` and `observations`; what was said is in
-`messages` and `notices`; what happened is in `events`; what we set out to do is in `intents`.
+What is true now is in `repos`, `agents`, `sessions` and `observations`, how much is kept of agents
+in `kept`; what was said is in `messages` and `notices`; what happened is in `events`; what we set
+out to do is in `intents`.
 
 Tables are made and changed by migrations alone. This is what they come to, for whoever asks.
 """
@@ -123,6 +124,18 @@ usage = sa.Table(
 )
 """What was spent, per source: `transcript` counts as it is spent, `result` is what a headless
 session reports at the end of a turn. The same spending may be in both: the greater one counts."""
+
+kept = sa.Table(
+    "kept",
+    metadata,
+    sa.Column("agent", sa.String(16), primary_key=True),
+    sa.Column("home", sa.BigInteger, nullable=False),
+    sa.Column("tip", sa.String(64), nullable=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("store", sa.BigInteger, nullable=False),
+)
+"""Bytes. `home` is what commits had added to the repository before those that came to `tip`, and
+`last` what these did."""
 
 messages = sa.Table(
     "messages",

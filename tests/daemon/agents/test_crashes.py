@@ -18,7 +18,7 @@ from tests.support.workshop import Workshop, git
 from windlass.core.crew import Agent
 from windlass.core.errors import Unavailable
 from windlass.core.ids import Uid
-from windlass.daemon.kernel.intents import RunningIntent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.services import Services
 from windlass.git import trash
 from windlass.store import rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +51,13 @@ def test_a_second_daemon_is_refused(held: Lock, tmp_path: Path) -> None:
         second.take({}, Hasty())
     second.release()
     assert held.is_in_place()
+
+
+def test_the_note_says_what_was_told_last_and_nothing_else(held: Lock, tmp_path: Path) -> None:
+    held.tell(waits="git (pid 7)")
+    held.tell(waits=None)
+    note = json.loads((tmp_path / "daemon.lock").read_text())
+    assert note == {"pid": os.getpid(), "waits": None}
 
 
 @pytest.mark.parametrize("replaced", [False, True])

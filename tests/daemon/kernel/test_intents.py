@@ -17,17 +17,12 @@ from windlass import disk_room
 from windlass.core.errors import Conflict, Unavailable, UserError
 from windlass.core.events import Note
 from windlass.core.ids import Uid
-from windlass.daemon.kernel import intents
+from windlass.daemon.kernel import operations
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress, give_up
-from windlass.daemon.kernel.intents import (
-    Effect,
-    IntentDraft,
-    Intents,
-    Operation,
-    RunningIntent,
-    Step,
-)
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Event
@@ -240,10 +235,10 @@ def test_what_an_intent_stops_is_recorded_also_of_one_that_an_older_release_left
 ) -> None:
     ann, bob = Uid("ann"), Uid("bob")
     older = left_by(context, "walls", "roof", at="roof")
-    assert not intents.stops(older.intent(), ann)
+    assert not operations.stops(older.intent(), ann)
     newer = left_by(context, "walls", "roof", at="roof", stops=lambda _: [ann])
-    assert intents.stops(newer.intent(), ann)
-    assert not intents.stops(newer.intent(), bob)
+    assert operations.stops(newer.intent(), ann)
+    assert not operations.stops(newer.intent(), bob)
 
 
 def test_whoever_looks_first_knows_what_an_older_release_was_about_to_stop(
@@ -253,7 +248,7 @@ def test_whoever_looks_first_knows_what_an_older_release_was_about_to_stop(
     left_by(context, "walls", "roof", at="roof")
     newer = Release(context, "walls", "roof", stops=lambda _: [ann])
     newer.intents.say_what_stops()
-    assert intents.stops(newer.intent(), ann)
+    assert operations.stops(newer.intent(), ann)
     assert newer.log == [], "nothing is done yet"
 
 

@@ -20,7 +20,9 @@ from tests.support.ground import until
 from windlass.core.errors import Conflict, Unavailable, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, RunningIntent, Step
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.kernel.set_aside import MOST_TRIES
 from windlass.daemon.views import set_aside
 from windlass.store import rows
@@ -214,6 +216,54 @@ def test_nothing_is_begun_with_an_agent_of_what_is_set_aside_but_its_end(context
     assert after.perform("end", "e") == {}
     assert after.intent().status == "failed"
     assert set_aside.listed(context, NOBODY, {}) == []
+
+
+def test_what_is_set_aside_is_tried_once_more_if_the_person_wants_it(context: Context) -> None:
+    died_in(context, "roof")
+    Daemon(context).start()
+    again = Daemon(context, dies_in="roof")
+    with pytest.raises(Killed):
+        again.intents.retry(again.intent(), request="first")
+    after = Daemon(context)
+    after.start()
+    assert (after.intent().status, after.done) == ("set aside", [])
+    assert after.intents.retry(after.intent(), request="second") == {}
+    assert (after.intent().status, after.done) == ("done", ["roof"])
+    assert set_aside.listed(context, NOBODY, {}) == []
+    assert after.perform("paint", "p") == {}
+
+
+def test_a_try_of_the_persons_that_ends_with_its_daemon_in_good_order_goes_on(
+    context: Context,
+) -> None:
+    died_in(context, "roof")
+    Daemon(context).start()
+    again = Daemon(context, dies_in="roof")
+    with pytest.raises(Killed):
+        again.intents.retry(again.intent(), request="r")
+    again.intents.close()
+    after = Daemon(context)
+    after.start()
+    assert after.intent().status == "done"
+
+
+def test_what_is_set_aside_is_taken_back_if_the_person_wants_that(context: Context) -> None:
+    """The step that they died in may have been begun, and is taken back with the others."""
+    died_in(context, "roof")
+    Daemon(context).start()
+    dying = Daemon(context, dies_in="no walls")
+    with pytest.raises(Killed):
+        dying.intents.take_back(dying.intent(), request="first")
+    after = Daemon(context)
+    after.start()
+    assert (dying.done, after.intent().status) == (["no roof"], "set aside")
+    after.intents.take_back(after.intent(), request="second")
+    assert (after.done, after.intent().status) == (["no walls"], "failed")
+    with pytest.raises(Conflict, match="build was given up"):
+        after.perform("build")
+    after.perform("paint", "p")
+    with pytest.raises(Conflict, match="paint is done, and not taken back any more"):
+        after.intents.take_back(after.intent("p"), request="third")
 
 
 def test_who_waits_for_what_else_is_done_with_an_agent_is_told_so_and_nothing_was_done(

@@ -52,7 +52,9 @@ from windlass.core.events.hooks import (
 from windlass.core.events.intents import (
     IntentDone,
     IntentFailed,
+    IntentHalted,
     IntentOpen,
+    IntentRetried,
     IntentSetAside,
     IntentUndoFailed,
 )
@@ -79,6 +81,7 @@ from windlass.core.events.person import (
 from windlass.core.events.repositories import (
     ConfigAccepted,
     ConfigRevoked,
+    GitEnded,
     RepoAdded,
     RepoMoved,
     RepoRemoved,
@@ -133,12 +136,15 @@ __all__ = [
     "ConfigAccepted",
     "ConfigRevoked",
     "EventData",
+    "GitEnded",
     "Hook",
     "HookGarbage",
     "HookName",
     "IntentDone",
     "IntentFailed",
+    "IntentHalted",
     "IntentOpen",
+    "IntentRetried",
     "IntentSetAside",
     "IntentUndoFailed",
     "LineSkipped",

@@ -52,7 +52,7 @@ class AgentLimited(EventData, kind="agent.limited"):
 
 
 class AgentOvergrown(EventData, kind="agent.overgrown"):
-    """An agent's files took more room than it may have; it is paused."""
+    """An agent took too much room, on its disk, in the repository or in the store; it is paused."""
 
     id: AgentId
     why: str

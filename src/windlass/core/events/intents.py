@@ -1,4 +1,4 @@
-"""Events of what Windlass sets out to do: begun, done, failed, set aside."""
+"""Events of what Windlass sets out to do: begun, done, failed, set aside, halted, tried again."""
 
 from __future__ import annotations
 
@@ -37,6 +37,24 @@ class IntentSetAside(EventData, kind="intent.set_aside"):
     what: str
     tries: int
     error: dict[str, Any] | None
+
+
+class IntentHalted(EventData, kind="intent.halted"):
+    """The daemon died so often in what moves a branch that nothing moves it before you decide."""
+
+    intent: str
+    what: str
+    branch: str
+    tries: int
+    error: dict[str, Any] | None
+
+
+class IntentRetried(EventData, kind="intent.retried"):
+    """The person had something tried once more that was set aside or halted, or taken `back`."""
+
+    intent: str
+    what: str
+    back: bool
 
 
 class IntentUndoFailed(EventData, kind="intent.undo_failed"):

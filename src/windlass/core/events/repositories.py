@@ -36,3 +36,9 @@ class RepoRemoved(EventData, kind="repo.removed"):
     """A repository is known no more; its history is kept."""
 
     root: str
+
+
+class GitEnded(EventData, kind="git.ended"):
+    """Git that an earlier daemon had started was ended, because it went on for too long."""
+
+    programs: list[str]

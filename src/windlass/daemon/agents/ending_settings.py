@@ -8,28 +8,30 @@ from __future__ import annotations
 import msgspec
 
 from windlass.core import shapes
-from windlass.core.config import Config, TrashSettings, WorkspaceCommands
+from windlass.core.config import BoxSettings, Config, TrashSettings, WorkspaceSettings
 from windlass.core.config_layers import Usable
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import RunningIntent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.store.rows import Repo
 
 
 class EndingSettings(msgspec.Struct, frozen=True):
     """What an ending needs of the configuration: read before its first step, and kept with it."""
 
-    workspace: WorkspaceCommands
+    workspace: WorkspaceSettings
     trash: TrashSettings
-    boxed: WorkspaceCommands | None = None
+    boxed: WorkspaceSettings | None = None
     """The commands of agents in a box, where they were asked for."""
+    box: BoxSettings = BoxSettings()
 
     @classmethod
     def of(cls, config: Config, *, boxed: Config | None = None) -> EndingSettings:
         """The part of a configuration that endings need."""
-        return cls(config.workspace, config.trash, boxed.workspace if boxed else None)
+        in_box = boxed.workspace if boxed else None
+        return cls(config.workspace, config.trash, in_box, config.box)
 
 
 def kept(work: RunningIntent, repo: Repo) -> EndingSettings:
@@ -40,7 +42,7 @@ def kept(work: RunningIntent, repo: Repo) -> EndingSettings:
     return _of(settings.usable(work.context.folders.home, repo.root))
 
 
-def commands(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceCommands:
+def commands(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceSettings:
     """The commands around the workspace of an agent that is ended.
 
     A box runs a repository's own at once; outside of one they count once the person accepts them.

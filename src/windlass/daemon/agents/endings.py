@@ -29,8 +29,9 @@ from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
-from windlass.daemon.launch import boxes, project_commands
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.launch import boxes, homecomings, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository, salvage, workspaces
@@ -248,7 +249,8 @@ def remove(agent: Agent, repo: Repo) -> None:
 
 def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
     """Salvages an agent's work and says where it is; told with the next record of the intent."""
-    trash = ending_settings.kept(work, repo).trash
+    configured = ending_settings.kept(work, repo)
+    trash = configured.trash
     kept = salvage.salvage(
         repos.git(repo),
         path=agent.workspace,
@@ -258,7 +260,8 @@ def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str)
         meta={"how": how, "row": msgspec.to_builtins(agent)},
         ignored_cap=trash.ignored_mb << 20,
         ignored_files_cap=trash.ignored_files,
-        box=boxes.reading(work.context, agent),
+        allowed=homecomings.at_an_end(configured.box),
+        box=boxes.keeping(work.context, agent),
     )
     summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
     event = AgentSalvaged(ref=kept.ref, **summary)

@@ -16,7 +16,8 @@ from windlass.daemon.agents import endings
 from windlass.daemon.agents.session_life import Look
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step, of_one_agent
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, of_one_agent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import keyboard
 from windlass.daemon.states import observations
 from windlass.store import rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -24,16 +25,18 @@ from windlass.core.errors import (
     WindlassError,
 )
 from windlass.core.events import AgentMerged
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
 from windlass.daemon.agents import ending_settings, endings
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import lookup, repos, set_aside, settings
+from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import Effect, IntentDraft, Operation, RunningIntent, Step
 from windlass.daemon.kernel.lookup import Scope
+from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, merges, repository, status
@@ -64,12 +67,13 @@ class Merges:
                 Step("check", self._check),
                 stop,
                 Step("plan", self._plan),
-                Step("apply", self._apply),
+                Step("apply", self._apply, self._settle),
                 *(step._replace(do=_after_landing(step.do)) for step in rest),
             ),
             locks=endings.uids_of,
             result=self._result,
             stops=endings.uids_of,
+            moves=_move,
         )
 
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:
@@ -112,6 +116,7 @@ class Merges:
         outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
         problems = []
         try:
+            self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
             self._refuse(git, agent, into)
             self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
@@ -218,7 +223,7 @@ class Merges:
         agent, git = self._agent(work)
         plan = shapes.convert(work.data["plan"], MergePlan)
         marked = _marked(git, plan.old, plan.new, self._patterns(work, agent))
-        merges.apply(git, plan, box=self._box(agent, work.data["into"]))
+        merges.apply(git, plan, box=self._box(agent.repo, work.data["into"]))
 
         def change(writing: Writing) -> None:
             merged = AgentMerged(
@@ -233,22 +238,30 @@ class Merges:
 
         work.with_next_record(change)
 
+    def _settle(self, work: RunningIntent) -> None:
+        """Leaves no checkout half moved; the branch stays where it is, as history does."""
+        if "plan" not in work.data:
+            return
+        git = repos.git(repos.by_id(self._context, work.intent.repo))
+        plan = shapes.convert(work.data["plan"], MergePlan)
+        merges.settle(git, plan, box=self._box(work.intent.repo, work.data["into"]))
+
     def _fetch_both(self, agent: Agent, into: str) -> None:
         """Fetches what both sides committed in boxes into the repository."""
         self._fetcher.fetch(agent)
-        if (target := self._boxed_on(agent, into)) is not None:
+        if (target := self._boxed_on(agent.repo, into)) is not None:
             self._fetcher.fetch(target)
 
     def _rehearse(self, git: Repository, plan: MergePlan, agent: Agent, into: str) -> None:
-        merges.rehearse(git, plan, box=self._box(agent, into))
+        merges.rehearse(git, plan, box=self._box(agent.repo, into))
 
-    def _box(self, agent: Agent, into: str) -> list[str]:
+    def _box(self, repo: RepoId, into: str) -> list[str]:
         """What moves the checkout of the target, if that is a clone."""
-        target = self._boxed_on(agent, into)
+        target = self._boxed_on(repo, into)
         return boxes.changing_prefix(self._context, target) if target is not None else []
 
-    def _boxed_on(self, agent: Agent, branch: str) -> Agent | None:
-        live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
+    def _boxed_on(self, repo: RepoId, branch: str) -> Agent | None:
+        live = self._context.store.read(lambda c: rows.agents(c, repo=repo))
         return next((a for a in live if a.branch == branch and a.isolation == "box"), None)
 
     def _config(self, agent: Agent) -> Config:
@@ -290,7 +303,7 @@ class Merges:
         }
 
     def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
-        work, box = self._status(git, agent), self._box(agent, into)
+        work, box = self._status(git, agent), self._box(agent.repo, into)
         _refuse(git, agent, into, work=work, box=box)
 
     def _status(self, git: Repository, agent: Agent) -> WorkStatus:
@@ -299,6 +312,12 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _move(data: Mapping[str, Any]) -> BranchMove:
+    """The branch that is merged into."""
+    plan = data.get("plan", {})
+    return BranchMove(data["into"], plan.get("old"), plan.get("new"))
 
 
 def _after_landing(effect: Effect) -> Effect:

@@ -11,7 +11,8 @@ from windlass.core.errors import Conflict, Denied
 from windlass.core.events import Note
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import admission
 from windlass.store import rows
 from windlass.store.store import Writing

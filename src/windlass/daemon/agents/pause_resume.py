@@ -22,15 +22,9 @@ from windlass.daemon.agents import limits as agent_limits
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import (
-    PATIENCE,
-    IntentDraft,
-    Intents,
-    Operation,
-    RunningIntent,
-    Step,
-    of_one_agent,
-)
+from windlass.daemon.kernel.intents import PATIENCE, Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, of_one_agent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes, clones
 from windlass.daemon.spend import budgets
 from windlass.daemon.states import observations

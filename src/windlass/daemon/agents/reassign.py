@@ -12,7 +12,8 @@ from windlass.core.events import AgentReassigned
 from windlass.core.ids import Uid
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import notices, receipts
 from windlass.store import rows
 from windlass.store.store import Writing

@@ -8,7 +8,7 @@ from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import agents as wire
 from windlass.api.wire.request import AgentRequest, AnyRequest
 from windlass.api.wire.trash import EmptyReply, TrashRequest
-from windlass.daemon.agents import trash
+from windlass.daemon.agents import retry, trash
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
@@ -23,6 +23,7 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 
 _EMPTY = Refusal("agents do not empty the trash")
+_RETRY = Refusal("agents do not decide what becomes of what no daemon survived")
 _RESTORE = Refusal("agents do not restore from the trash")
 
 
@@ -75,6 +76,12 @@ def routes(
             does("reassign", reassignments.begin),
             callers="both",
             needs="store",
+        ),
+        "retry": Verb(
+            wire.RetryRequest,
+            wire.RetryReply,
+            partial(retry.retry, context, intents),
+            refusal=_RETRY,
         ),
         "resume": Verb(
             wire.ResumeRequest,

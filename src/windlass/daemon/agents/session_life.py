@@ -51,7 +51,7 @@ class AgentSockets(Protocol):
 
 
 Look = Callable[[Uid], None]
-"""Reads what is new about an agent, now."""
+"""Reads what is new about an agent, now, and to the end if that can be."""
 
 
 class SessionLife:

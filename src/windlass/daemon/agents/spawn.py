@@ -14,7 +14,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
 from windlass.core import crew, ids, names, roles, shapes, texts
 from windlass.core.box_spec import Isolation, Network
-from windlass.core.config import Config, WorkspaceCommands, confinement, role_settings
+from windlass.core.config import Config, WorkspaceSettings, confinement, role_settings
 from windlass.core.crew import Agent, Spawn
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
@@ -27,13 +27,8 @@ from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import (
-    IntentDraft,
-    Operation,
-    RunningIntent,
-    Step,
-    of_one_agent,
-)
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, of_one_agent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import (
     boxes,
     clones,
@@ -302,11 +297,11 @@ class Spawns:
         git = repos.git(repo)
         create = partial(workspaces.create, base=agent.base)
         clones.make_workspace(self._context, agent, create)
-        workspaces.include(git, agent.workspace)
+        workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
 
     def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._live(work)
-        commands = _commands(work, agent, repo)
+        commands = _settings(work, agent, repo)
         if not commands.setup or agent.branch is None:
             return
         project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
@@ -343,10 +338,10 @@ class Spawns:
         }
 
 
-def _commands(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceCommands:
-    """The project's commands when the spawn began; older releases did not keep them."""
+def _settings(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceSettings:
+    """What was said of workspaces when the spawn began; older releases did not keep it."""
     if "workspace" in work.data:
-        return shapes.convert(work.data["workspace"], WorkspaceCommands)
+        return shapes.convert(work.data["workspace"], WorkspaceSettings)
     return settings.usable(work.context.folders.home, repo.root).at(agent.isolation).workspace
 
 

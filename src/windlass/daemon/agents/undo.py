@@ -6,6 +6,7 @@ passed over.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,16 +16,19 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import RestoredAgent, RestoreReply
 from windlass.api.wire.request import AnyRequest
-from windlass.core.errors import Conflict, NotFound
+from windlass.core import crew
+from windlass.core.errors import Conflict, Denied, NotFound
 from windlass.core.events import AgentReassigned
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.agents.reassign import reassign
 from windlass.daemon.agents.restore import LostAgent, Restores, drop_dead_parent, mark_undone
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import PATIENCE, IntentDraft, Intents, Operation, RunningIntent
+from windlass.daemon.kernel.intents import PATIENCE, Intents
 from windlass.daemon.kernel.lookup import Scope
+from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.requests import own_key
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.git import trash
 from windlass.git.trash import TrashEntry
 from windlass.store import rows
@@ -164,11 +168,15 @@ def _reassigned_back(work: RunningIntent) -> RestoreReply:
 
 
 def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:
+    """Puts a child below its manager again, if it is still where the ending had put it."""
     agent, manager = rows.agent(writing.connection, child), rows.agent(writing.connection, parent)
     if agent is None or agent.ended_at is not None:
         return
-    if manager is None or manager.ended_at is not None:
+    if manager is None or manager.ended_at is not None or agent.parent != manager.parent:
         return
-    rows.change_agent(writing, child, parent=parent)
+    live = rows.agents(writing.connection, repo=agent.repo)
+    with contextlib.suppress(Conflict, Denied):  # it stays where it is
+        crew.check_parent(agent, manager, live=live)
+        rows.change_agent(writing, child, parent=parent)
     event = AgentReassigned(id=agent.id, why=f"its manager {manager.id} is back")
     writing.emit(event, repo=agent.repo, agent=child)

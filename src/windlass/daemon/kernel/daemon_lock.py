@@ -28,18 +28,20 @@ class Lock:
         self._path = path
         self._file: TextIO | None = None
         self._folder: int | None = None
+        self._note: dict[str, Any] = {}
 
     def take(self, note: dict[str, Any], clock: Clock) -> None:
         """Takes the lock, or says who has it."""
         try:
-            self._file = self._path.open("a+")
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = os.fdopen(descriptor, "r+")
             self._folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise ConfigError(
                 f"{self._path} cannot be written: {error.strerror}",
                 "set WINDLASS_HOME to a folder that you can write to",
             ) from None
-        if not _locked(self._file.fileno(), _PATIENCE, clock.unscaled):
+        if not locked(self._file.fileno(), _PATIENCE, clock.unscaled):
             self._file.seek(0)
             raise Conflict(
                 f"a daemon runs already: {self._file.read().strip()}", "`wl daemon status`"
@@ -49,10 +51,18 @@ class Lock:
                 f"a daemon runs already, whose {self._path} was moved away",
                 "it should have ended by itself: `wl daemon logs` says what it does",
             )
+        self.tell(pid=os.getpid(), **note)
+
+    def tell(self, **more: Any) -> None:
+        """Adds to the note what others are to know of this daemon."""
+        if self._file is None:
+            raise AssertionError("only who holds the lock writes the note")
+        self._note |= more
+        # What is there already is written over first: on a full disk there is room for no more.
         self._file.seek(0)
-        self._file.truncate()
-        self._file.write(json.dumps({"pid": os.getpid(), **note}) + "\n")
+        self._file.write(json.dumps(self._note) + "\n")
         self._file.flush()
+        self._file.truncate()
 
     def is_in_place(self) -> bool:
         """Whether the file that is locked is still the one that everybody else looks at."""
@@ -75,12 +85,13 @@ class Lock:
 
 def _folder_locked(folder: int, clock: Clock) -> bool:
     try:
-        return _locked(folder, _PATIENCE_WITH_ONE_THAT_ENDS, clock)
+        return locked(folder, _PATIENCE_WITH_ONE_THAT_ENDS, clock)
     except OSError:  # a file system that locks no folders, as NFS: then the file has to do
         return True
 
 
-def _locked(file: int, patience: float, clock: Clock) -> bool:
+def locked(file: int, patience: float, clock: Clock) -> bool:
+    """Locks an open file, for as long as somebody has it open; False if others have it too long."""
     end = clock.monotonic() + patience
     while True:
         try:

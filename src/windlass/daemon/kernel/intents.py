@@ -16,221 +16,35 @@ import contextlib
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-import sqlalchemy as sa
-
-from windlass import disk_room
-from windlass.core import errors
 from windlass.core.errors import Conflict, Internal, Unavailable, WindlassError
-from windlass.core.events import (
-    IntentDone,
-    IntentFailed,
-    IntentOpen,
-    IntentSetAside,
-    IntentUndoFailed,
+from windlass.core.ids import Uid
+from windlass.daemon.kernel import (
+    branch_moves,
+    intent_errors,
+    intent_steps,
+    intent_upgrades,
+    running_intents,
+    set_aside,
+    store_share,
 )
-from windlass.core.ids import RepoId, Uid
-from windlass.daemon.kernel import intent_upgrades, set_aside
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intent_upgrades import GivenUp, Progress, Upgrade
+from windlass.daemon.kernel.intent_upgrades import GivenUp, Progress
 from windlass.daemon.kernel.keyed_locks import StillHeld
+from windlass.daemon.kernel.operations import IntentDraft, Operation, set_out
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.kernel.unrecorded import Unrecorded, what_follows
 from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-_STOPS = "stops"
-"""The agents whose sessions an intent ends or starts anew, in its data."""
 PATIENCE = 60.0
 """Seconds that somebody who waits for an answer waits for what else is done with an agent."""
-
-
-class RunningIntent:
-    """One intent under way: its data, and ways to record more of it."""
-
-    def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
-        self.context = context
-        self.intent = intent
-        self._writing = writing
-        self._next_changes: list[Callable[[Writing], Any]] = []
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the intent knows so far; kept with `keep`, never changed in place."""
-        return self.intent.data
-
-    def read(self, question: Callable[[sa.Connection], T]) -> T:
-        """Answers a question from the store, in the first transaction as that is so far."""
-        if self._writing is not None:
-            return question(self._writing.connection)
-        return self.context.store.read(question)
-
-    def keep(self, **values: Any) -> None:
-        """Adds to the data, durably, before the effect that needs it."""
-        self._put(data={**self.intent.data, **values})
-
-    def keep_in(self, writing: Writing, **values: Any) -> None:
-        """Adds to the data in a transaction that does more."""
-        self.intent = self._changed(writing, data={**self.intent.data, **values})
-        self._next_changes.clear()
-
-    def with_next_record(self, change: Callable[[Writing], Any]) -> None:
-        """Has a change committed with whatever is recorded of this intent next.
-
-        That a step is done, that it failed, or what it keeps. For what a step tells: a daemon that
-        dies before the record has told nothing, and the next one, which does it again, tells once.
-        """
-        self._next_changes.append(change)
-
-    def count_try(self) -> None:
-        """Records that it is tried once more, before that is."""
-        self._put(tries=self.intent.tries + 1)
-
-    def advance(self, step: str) -> None:
-        """Records that a step is done."""
-        self.take_over(Progress(self.intent.data, (*self.intent.done, step)), self.intent.version)
-
-    def take_over(self, progress: Progress, version: int) -> None:
-        """Records how far it is in the words of a version."""
-        data, done = progress
-        self._put(data=data, done=done, step=len(done), version=version)
-
-    def turn_back(self, begun: Iterable[str], why: WindlassError) -> None:
-        """Records that the steps of these names are taken back from now on, and why."""
-        done = tuple(begun)
-        self._put(done=done, step=len(done), error=_as_data(why))
-
-    def took_back(self, step: str) -> None:
-        """Records that a step is taken back."""
-        done = tuple(name for name in self.intent.done if name != step)
-        self._put(done=done, step=len(done))
-
-    def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
-        """Records the ending, with its event and whatever belongs to it in one transaction."""
-
-        def change(writing: Writing) -> Intent:
-            also(writing)
-            ended = self._changed(writing, **ending)
-            writing.emit(_ended(ended), repo=ended.repo)
-            return ended
-
-        self.intent = self.context.store.write(change)
-        self._next_changes.clear()
-
-    def _put(self, **columns: Any) -> None:
-        # Known only once it is committed: a full disk is found no sooner than that.
-        self.intent = self.context.store.write(lambda w: self._changed(w, **columns))
-        self._next_changes.clear()
-
-    def _changed(self, writing: Writing, **columns: Any) -> Intent:
-        for change in self._next_changes:
-            change(writing)
-        key, now = self.intent.id, writing.now
-        return rows.change_intent(writing, key, updated_at=now, **columns)
-
-
-Effect = Callable[[RunningIntent], None]
-
-
-class Step(NamedTuple):
-    """One idempotent effect, what takes it back, and for which data there is anything to do."""
-
-    name: str
-    do: Effect
-    undo: Effect | None = None
-    needed: Callable[[Mapping[str, Any]], bool] = lambda _: True
-
-
-class Operation(NamedTuple):
-    """A kind of intent.
-
-    Its `version` rises when a release means something else by the data or by a step's name; then
-    `upgrades` has the rule from the version before. Steps may be added and reordered without that.
-    `counted` names the steps as the releases had them that only counted them, where that differs.
-    Of the agents that it `stops` no session fails by itself meanwhile: their intents say so in
-    their data, for whoever sees one end. What only `ends` its agents is begun whatever else was set
-    aside of them.
-    """
-
-    kind: str
-    steps: tuple[Step, ...]
-    locks: Callable[[Mapping[str, Any]], list[Uid]]
-    result: Callable[[RunningIntent], Mapping[str, Any]]
-    version: int = 1
-    upgrades: Mapping[int, Upgrade] = MappingProxyType({})
-    counted: tuple[str, ...] = ()
-    stops: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
-    ends: bool = False
-
-    def progress(self, intent: Intent) -> Progress:
-        """Returns how far an intent is; raises where this release cannot know, or gives it up."""
-        names = [step.name for step in self.steps]
-        data, done = intent_upgrades.upgraded(
-            intent,
-            version=self.version,
-            steps=names,
-            counted=self.counted or names,
-            upgrades=self.upgrades,
-        )
-        return Progress(self.recorded(data), done)
-
-    def recorded(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Returns the data of an intent with what is recorded for everybody to see."""
-        stopped = self.stops(data)
-        return {**data, _STOPS: stopped} if stopped else data
-
-
-def of_one_agent(data: Mapping[str, Any]) -> list[Uid]:
-    """Returns the one agent that an operation's data name."""
-    return [Uid(data["uid"])]
-
-
-def stops(intent: Intent, agent: Uid) -> bool:
-    """Returns whether an open intent ends the session of an agent, or starts it anew."""
-    return agent in intent.data.get(_STOPS, ())
-
-
-class IntentDraft(NamedTuple):
-    """What is needed to set out: who wants it, where, and the first transaction.
-
-    `prepare` runs in the transaction that records the intent; what it raises means that nothing
-    was begun.
-    """
-
-    repo: RepoId
-    caller: Uid | None
-    prepare: Callable[[Writing], dict[str, Any]]
-
-
-def set_out(writing: Writing, operation: Operation, key: str, begin: IntentDraft) -> Intent:
-    """Records a new intent of an operation, as this release means it, in the caller's transaction.
-
-    Where the operation needs no step for it, nobody finishes it: `Intents` does that.
-    """
-    intent = Intent(
-        id=key,
-        kind=operation.kind,
-        repo=begin.repo,
-        caller=begin.caller,
-        data=operation.recorded(begin.prepare(writing)),
-        step=0,
-        status="open",
-        created_at=writing.now,
-        updated_at=writing.now,
-        version=operation.version,
-        tries=1,
-    )
-    rows.add_intent(writing, intent)
-    writing.emit(IntentOpen(intent=key, what=operation.kind), repo=begin.repo)
-    return intent
-
 
 Tell = Callable[[Writing, Intent, str], Any]
 """Tells the person of an intent that nobody finishes any more, and why."""
@@ -300,14 +114,39 @@ class Intents:
             with self._guard:
                 del self._running[key]
 
-    def resume(self, intent: Intent) -> None:
-        """Goes on with what an earlier daemon left open; its failure is recorded, not raised."""
+    def retry(self, intent: Intent, *, request: str | None) -> dict[str, Any]:
+        """Tries once more what was set aside or halted; once for each key of a request."""
+        self._reopen(intent.id, request, back=False)
+        return self._go_on(intent)
 
+    def take_back(self, intent: Intent, *, request: str | None) -> None:
+        """Takes back what can be of something that was set aside or halted, and has it fail."""
+        self._reopen(intent.id, request, back=True)
+        try:
+            self._go_on(intent)
+        except WindlassError:
+            after = self._context.store.read(partial(rows.intent, key=intent.id))
+            if after is None or after.status != "failed":
+                raise
+        else:
+            raise Conflict(f"{intent.kind} is done, and not taken back any more", "see `wl undo`")
+
+    def _reopen(self, key: str, request: str | None, *, back: bool) -> None:
+        reopen = partial(set_aside.reopen, key=key, request=request, back=back)
+        if self._context.store.write(reopen):
+            with self._guard:
+                self._tried.add(key)
+
+    def _go_on(self, intent: Intent) -> dict[str, Any]:
         def gone() -> IntentDraft:
             raise Internal(f"intent {intent.id} was to be resumed and is not there")
 
+        return self.perform(intent.kind, intent.id, gone)
+
+    def resume(self, intent: Intent) -> None:
+        """Goes on with what an earlier daemon left open; its failure is recorded, not raised."""
         try:
-            self.perform(intent.kind, intent.id, gone)
+            self._go_on(intent)
         except WindlassError as error:
             log.warning("%s %s, resumed, failed: %s", intent.kind, intent.id, error.message)
         except Exception:
@@ -347,7 +186,10 @@ class Intents:
         intent = self._context.store.read(lambda c: rows.intent(c, key))
         if intent is None:
             begun, operation = begin(), self._operations[kind]
-            intent = self._context.store.write(lambda w: self._record(w, operation, key, begun))
+            most = store_share.limit(self._context, begun.repo) if begun.caller else 0
+            intent = self._context.store.write(
+                lambda w: self._record(w, operation, key, begun, most)
+            )
             if intent.status == "done":
                 self._context.failpoints.reached(f"{kind}.finish.after")
             else:
@@ -355,8 +197,8 @@ class Intents:
                     self._tried.add(key)
         if intent.status == "done":
             return intent.result or {}
-        if intent.status in ("failed", "set aside"):
-            raise _rebuilt(intent.error or {})
+        if intent.status in ("failed", "set aside", "halted"):
+            raise intent_errors.rebuilt(intent.error or {})
         return self._taken_up(RunningIntent(self._context, intent), patience)
 
     def _taken_up(self, work: RunningIntent, patience: float | None) -> dict[str, Any]:
@@ -374,7 +216,7 @@ class Intents:
             self._count_try(work, ())
             raise self._give_up(self._operations[work.intent.kind], work) from None
         except Exception as error:
-            failure = _defect("its data", error)
+            failure = intent_errors.defect("its data", error)
             self._report(work, failure)
             raise failure from error
         with self._holding(work, locks, patience), self._unrecorded_if_open(work, locks):
@@ -382,9 +224,11 @@ class Intents:
             known = Progress(work.intent.data, work.intent.done)
             if (progress, operation.version) != (known, work.intent.version):
                 work.take_over(progress, operation.version)
+            if work.intent.error is None and set_aside.is_to_be_taken_back(work.intent):
+                work.turn_back(operation.begun(work.intent), set_aside.given_up(work.intent))
             if work.intent.error is not None:
-                raise self._fail(operation, work)
-            return self._go_on(operation, work)
+                raise intent_steps.fail(operation, work)
+            return intent_steps.go_on(operation, work)
 
     @contextlib.contextmanager
     def _holding(
@@ -408,7 +252,7 @@ class Intents:
             f"something else has been done with {name} for {seconds:.0f} s, and goes on",
             f"see what it is: wl log {name}; then try again",
         )
-        work.finish(status="failed", error=_as_data(error))
+        work.finish(status="failed", error=intent_errors.as_data(error))
         self._forget_if_over(work)
         return error
 
@@ -426,10 +270,18 @@ class Intents:
             self._tried.add(work.intent.id)
 
     def _set_aside(self, work: RunningIntent, agents: Iterable[Uid]) -> Conflict:
+        """Sets an intent aside, or halts it; returns what to tell."""
         names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
-        error = set_aside.explained(work.intent, names)
-        attached = set_aside.attached(work.intent, agents)
-        self._report(work, error, status="set aside", data=attached)
+        move = self._operations[work.intent.kind].moves(work.data)
+        if move is None:
+            error = set_aside.explained(work.intent, names)
+            data = set_aside.attached(work.intent, agents)
+            self._report(work, error, status="set aside", data=data)
+            return error
+        state = branch_moves.state(self._context, work.intent.repo, move)
+        error = set_aside.halted(work.intent, names, move.branch, state)
+        data = set_aside.attached(work.intent, agents, move.branch)
+        self._report(work, error, status="halted", data=data)
         return error
 
     @contextlib.contextmanager
@@ -460,132 +312,45 @@ class Intents:
             "do it again",
         )
         work.turn_back(work.intent.done, error)
-        self._take_back(operation, work)
+        intent_steps.take_back(operation, work)
         self._report(work, error)
         return error
 
     def _report(self, work: RunningIntent, error: WindlassError, **more: Any) -> None:
         log.error("%s %s: %s", work.intent.kind, work.intent.id, error.message)
         why = f"{error.message}; {error.hint}"
-        ending = {"status": "failed", "error": _as_data(error), **more}
+        ending = {"status": "failed", "error": intent_errors.as_data(error), **more}
         work.finish(lambda w: self._tell(w, work.intent, why), **ending)
         self._forget_if_over(work)
 
     def _record(
+        self, writing: Writing, operation: Operation, key: str, begin: IntentDraft, most: int
+    ) -> Intent:
+        """Records an intent, unless an agent asks that has filled `most` bytes of the store."""
+        if begin.caller is None:
+            return self._begun(writing, operation, key, begin)
+        store_share.refuse_full(writing, begin.caller, most)
+        intent = self._begun(writing, operation, key, begin)
+        store_share.count(writing, begin.caller, intent)
+        return intent
+
+    def _begun(
         self, writing: Writing, operation: Operation, key: str, begin: IntentDraft
     ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
         intent = set_out(writing, operation, key, begin)
         agents = operation.locks(intent.data)
         self._unrecorded.refuse(agents)
-        if not operation.ends:
-            set_aside.refuse_attached(writing, agents)
+        if (move := operation.moves(intent.data)) is not None:
+            set_aside.refuse_move(writing.connection, intent.repo, move.branch)
+        set_aside.refuse_attached(writing, agents, ends=operation.ends)
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
         result = dict(operation.result(RunningIntent(self._context, intent, writing)))
         done = rows.change_intent(writing, key, status="done", result=result)
-        writing.emit(_ended(done), repo=done.repo)
+        writing.emit(running_intents.ended(done), repo=done.repo)
         return done
-
-    def _go_on(self, operation: Operation, work: RunningIntent) -> dict[str, Any]:
-        reached = self._context.failpoints.reached
-        for step in operation.steps:
-            if step.name in work.intent.done or not step.needed(work.data):
-                continue
-            try:
-                reached(f"{operation.kind}.{step.name}.before")
-                step.do(work)
-                reached(f"{operation.kind}.{step.name}.after")
-            except Exception as error:
-                failure = error if isinstance(error, WindlassError) else _defect(step.name, error)
-                work.turn_back((*work.intent.done, step.name), failure)
-                self._fail(operation, work)
-                raise failure from error
-            work.advance(step.name)
-        also = set_aside.settle if operation.ends else lambda _: None
-        try:
-            result = dict(operation.result(work))
-        except Exception:
-            # All of it is done; only whoever asked cannot be told what became of it.
-            work.finish(also, status="done", result={})
-            raise
-        reached(f"{operation.kind}.finish.before")
-        work.finish(also, status="done", result=result)
-        reached(f"{operation.kind}.finish.after")
-        return result
-
-    def _fail(self, operation: Operation, work: RunningIntent) -> WindlassError:
-        """Takes back what was begun, as far as that is still to be done; returns the failure."""
-        reached = self._context.failpoints.reached
-        self._take_back(operation, work)
-        reached(f"{operation.kind}.fail.before")
-        work.finish(status="failed")
-        reached(f"{operation.kind}.fail.after")
-        return _rebuilt(work.intent.error or {})
-
-    def _take_back(self, operation: Operation, work: RunningIntent) -> None:
-        """Undoes the steps that were begun, the last one first, and records each."""
-        reached = self._context.failpoints.reached
-        for step in reversed(operation.steps):
-            if step.undo is None or step.name not in work.intent.done:
-                continue
-            reached(f"{operation.kind}.{step.name}.undo.before")
-            try:
-                step.undo(work)
-            except Exception as error:
-                self._refuse_without_room(work, error)
-                log.exception("taking back %s.%s failed", operation.kind, step.name)
-                why = error.message if isinstance(error, WindlassError) else str(error)
-                work.with_next_record(partial(_tell_of_failed_undo, work.intent, step.name, why))
-            reached(f"{operation.kind}.{step.name}.undo.after")
-            work.took_back(step.name)
-
-    def _refuse_without_room(self, work: RunningIntent, error: Exception) -> None:
-        """Refuses to call it a failure that something could not be taken back on a full disk.
-
-        Else what was half made would stay, with nobody to remove it.
-        """
-        known = self._context.store.read(rows.repos)
-        roots = (repo.root for repo in known if repo.id == work.intent.repo)
-        full = disk_room.full(self._context.folders.home, *roots)
-        if full or disk_room.is_lacking(error):
-            failed = (work.intent.error or {}).get("message", work.intent.kind)
-            where = full or getattr(error, "filename", None) or self._context.folders.home
-            raise Unavailable(f"no room left on the disk of {where}: {failed}") from error
 
 
 def _touched(key: str, writing: Writing) -> Intent:
     return rows.change_intent(writing, key, updated_at=writing.now)
-
-
-def _tell_of_failed_undo(intent: Intent, step: str, why: str, writing: Writing) -> None:
-    writing.emit(IntentUndoFailed(intent=intent.id, step=step, error=why), repo=intent.repo)
-
-
-def _ended(intent: Intent) -> IntentDone | IntentFailed | IntentSetAside:
-    if intent.status == "done":
-        return IntentDone(intent=intent.id, what=intent.kind, error=intent.error)
-    if intent.status == "set aside":
-        return IntentSetAside(
-            intent=intent.id, what=intent.kind, tries=intent.tries, error=intent.error
-        )
-    return IntentFailed(intent=intent.id, what=intent.kind, error=intent.error)
-
-
-def _defect(step: str, error: Exception) -> WindlassError:
-    log.error("step %s failed", step, exc_info=error)
-    if disk_room.is_lacking(error):
-        return Unavailable(f"{step}: {error}", disk_room.HINT)
-    return Internal(
-        f"{step}: {type(error).__name__}: {error}",
-        "this is a defect of Windlass; `wl daemon logs` has the details",
-    )
-
-
-def _as_data(error: WindlassError) -> dict[str, Any]:
-    return {"kind": error.kind, "message": error.message, "hint": error.hint}
-
-
-def _rebuilt(data: Mapping[str, Any]) -> WindlassError:
-    kind = errors.BY_KIND.get(data.get("kind", ""), Internal)
-    return kind(data.get("message", "failed"), data.get("hint", ""))

@@ -27,10 +27,10 @@ LONGEST_LINE = 4 << 20
 """Bytes. A model says at most some hundred thousand tokens in one answer, half a megabyte, and a
 line has one part of that. Longer ones hold pictures and documents that an agent CLI was given:
 nothing in those is asked for."""
-_READ_AT_ONCE = 4 << 20
-_LINES_AT_ONCE = 10_000
+_READ_AT_ONCE = 1 << 20
+_LINES_AT_ONCE = 2500
 """A line takes a hundred bytes of memory however short it is: a file may be all line ends."""
-_PASSED_AT_ONCE = 64 << 20
+_PASSED_AT_ONCE = 16 << 20
 _CHUNK = 256 << 10
 _OTHER_CONVERSATIONS = 16
 """Those that an agent was in before, and that grew last, are read on; each costs a look."""

@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 PoolName = Literal[
     "person",
+    "caller",
     "agent",
     "agent_store",
     "resume",
@@ -63,6 +64,7 @@ FRESH = 3.0
 """Seconds after which what is done for an agent waits for a program, in all likelihood."""
 POOLS = (
     Pool("person", 32, "daemon.main", "a request of the person each"),
+    Pool("caller", 8, "kernel.callers", "finds out whose process has come to the person's socket"),
     Pool("agent", 64, "daemon.main", "a request of an agent each that waits for git or tmux", 3, 4),
     Pool("agent_store", 8, "daemon.main", "a request of an agent each that needs neither", 1, 3),
     Pool("resume", 8, "daemon.main", "the start, and what an earlier daemon left open"),

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from windlass.api.verbs import Caller
-from windlass.daemon.kernel.intents import PATIENCE, IntentDraft, Intents
+from windlass.daemon.kernel.intents import PATIENCE, Intents
+from windlass.daemon.kernel.operations import IntentDraft
 
 Asked = TypeVar("Asked", bound=Mapping[str, Any])
 

@@ -6,6 +6,7 @@ The person's own rules. Of a repository's counts what narrows it, and what the p
 
 from __future__ import annotations
 
+import os
 import threading
 import tomllib
 from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ def sourced(home: Path, root: str | None) -> Sourced:
     own = config_layers.merged([users.table])
     if root is None:
         return Sourced(Usable(own, wrong), _origins(users))
-    projects, more = _layer(Path(root) / PROJECT_FILE, lambda _: project_file.read(root))
+    projects, more = _projects_layer(root)
     lines = project_config.widening(projects.table, own)
     accepted = accepted_lines.digests(home, root) if lines else frozenset()
     judged = project_config.judge(projects.table, own, lines, accepted=accepted)
@@ -69,6 +70,21 @@ def sourced(home: Path, root: str | None) -> Sourced:
         waiting=tuple(judged.waiting),
     )
     return Sourced(known, {**_origins(users), **_origins(in_force)})
+
+
+def _projects_layer(root: str) -> tuple[Layer, list[Problem]]:
+    """What a repository says: its file, and its list of files to bring along."""
+    layer, wrong = _layer(Path(root) / PROJECT_FILE, lambda _: project_file.read(root))
+    try:
+        patterns = project_file.include_patterns(root)
+    except ConfigError as error:
+        path = str(Path(root) / project_file.INCLUDE_FILE)
+        return layer, [*wrong, Problem(path, "workspace.include", error)]
+    if not patterns:
+        return layer, wrong
+    workspace = layer.table.get("workspace", {})
+    included = {**workspace, "include": [*workspace.get("include", []), *patterns]}
+    return Layer(layer.origin, {**layer.table, "workspace": included}), wrong
 
 
 def _origins(layer: Layer) -> dict[str, str]:
@@ -196,9 +212,11 @@ def _layer(path: Path, read: Callable[[Path], bytes | None]) -> tuple[Layer, lis
 
 
 def _held(path: Path) -> bytes | None:
-    """What the person's own file holds."""
-    if not path.is_file() or path.is_symlink():
+    """What the person's own file holds, which may be a link to where they keep such files."""
+    if not os.path.lexists(path):
         return None
+    if not path.is_file():
+        raise ConfigError(f"{path} is no file, or leads to none", "put a file in its place")
     try:
         return path.read_bytes()
     except OSError as error:
@@ -252,7 +270,7 @@ def _replace(path: Path, document: tomlkit.TOMLDocument) -> None:
         if problem.error.message not in was:
             raise problem.error
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole_file.replace_durably(path, tomlkit.dumps(document).encode(), mode=0o666)
+    whole_file.replace_durably(path.resolve(), tomlkit.dumps(document).encode(), mode=0o666)
 
 
 def _problems(path: Path, document: tomlkit.TOMLDocument) -> list[Problem]:

@@ -19,6 +19,7 @@ from windlass.store.migrations import (
     m006_reasons,
     m007_messages,
     m008_tries,
+    m009_kept,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -31,6 +32,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m006_reasons.migrate,
     m007_messages.migrate,
     m008_tries.migrate,
+    m009_kept.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

@@ -1,0 +1,123 @@
+"""An intent under way: what is known of it, and every way to record more of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from windlass.core.errors import WindlassError
+from windlass.core.events import IntentDone, IntentFailed, IntentHalted, IntentSetAside
+from windlass.daemon.kernel import intent_errors, set_aside
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intent_upgrades import Progress
+from windlass.store import rows
+from windlass.store.rows import Intent
+from windlass.store.store import Writing
+
+T = TypeVar("T")
+
+
+class RunningIntent:
+    """One intent under way: its data, and ways to record more of it."""
+
+    def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
+        self.context = context
+        self.intent = intent
+        self._writing = writing
+        self._next_changes: list[Callable[[Writing], Any]] = []
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the intent knows so far; kept with `keep`, never changed in place."""
+        return self.intent.data
+
+    def read(self, question: Callable[[sa.Connection], T]) -> T:
+        """Answers a question from the store, in the first transaction as that is so far."""
+        if self._writing is not None:
+            return question(self._writing.connection)
+        return self.context.store.read(question)
+
+    def keep(self, **values: Any) -> None:
+        """Adds to the data, durably, before the effect that needs it."""
+        self._put(data={**self.intent.data, **values})
+
+    def keep_in(self, writing: Writing, **values: Any) -> None:
+        """Adds to the data in a transaction that does more."""
+        self.intent = self._changed(writing, data={**self.intent.data, **values})
+        self._next_changes.clear()
+
+    def with_next_record(self, change: Callable[[Writing], Any]) -> None:
+        """Has a change committed with whatever is recorded of this intent next.
+
+        That a step is done, that it failed, or what it keeps. For what a step tells: a daemon that
+        dies before the record has told nothing, and the next one, which does it again, tells once.
+        """
+        self._next_changes.append(change)
+
+    def count_try(self) -> None:
+        """Records that it is tried once more, before that is."""
+        self._put(tries=self.intent.tries + 1)
+
+    def advance(self, step: str) -> None:
+        """Records that a step is done."""
+        self.take_over(Progress(self.intent.data, (*self.intent.done, step)), self.intent.version)
+
+    def take_over(self, progress: Progress, version: int) -> None:
+        """Records how far it is in the words of a version."""
+        data, done = progress
+        self._put(data=data, done=done, step=len(done), version=version)
+
+    def turn_back(self, begun: Iterable[str], why: WindlassError) -> None:
+        """Records that the steps of these names are taken back from now on, and why."""
+        done = tuple(begun)
+        self._put(done=done, step=len(done), error=intent_errors.as_data(why))
+
+    def took_back(self, step: str) -> None:
+        """Records that a step is taken back."""
+        done = tuple(name for name in self.intent.done if name != step)
+        self._put(done=done, step=len(done))
+
+    def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
+        """Records the ending, with its event and whatever belongs to it in one transaction."""
+
+        def change(writing: Writing) -> Intent:
+            also(writing)
+            over = self._changed(writing, **ending)
+            writing.emit(ended(over), repo=over.repo)
+            return over
+
+        self.intent = self.context.store.write(change)
+        self._next_changes.clear()
+
+    def _put(self, **columns: Any) -> None:
+        # Known only once it is committed: a full disk is found no sooner than that.
+        self.intent = self.context.store.write(lambda w: self._changed(w, **columns))
+        self._next_changes.clear()
+
+    def _changed(self, writing: Writing, **columns: Any) -> Intent:
+        for change in self._next_changes:
+            change(writing)
+        key, now = self.intent.id, writing.now
+        return rows.change_intent(writing, key, updated_at=now, **columns)
+
+
+def ended(intent: Intent) -> IntentDone | IntentFailed | IntentSetAside | IntentHalted:
+    """The event that tells of an ending, or of what stays between."""
+    if intent.status == "done":
+        return IntentDone(intent=intent.id, what=intent.kind, error=intent.error)
+    if intent.status == "set aside":
+        return IntentSetAside(
+            intent=intent.id, what=intent.kind, tries=intent.tries, error=intent.error
+        )
+    if intent.status == "halted":
+        branch = set_aside.branch_of(intent)
+        return IntentHalted(
+            intent=intent.id,
+            what=intent.kind,
+            branch=branch,
+            tries=intent.tries,
+            error=intent.error,
+        )
+    return IntentFailed(intent=intent.id, what=intent.kind, error=intent.error)
