@@ -21,6 +21,9 @@ MOST_SEARCHES = 1_000
 """In one answer."""
 MOST_TOKENS_EVER = 10**12
 """Of one kind, since a process began."""
+MOST_MODELS = 32
+"""That are told apart of one agent; what it says of more is kept under `UNKNOWN_MODEL`."""
+UNKNOWN_MODEL = "unknown"
 MOST_USD_A_MINUTE = 1_000.0
 """By one agent, its subagents included: a hundred of those at once, each with a full window."""
 
@@ -59,6 +62,34 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     flaw: str = ""
     """The number in it that was refused, as it was written."""
+
+
+def known_as(model: str, models: set[str]) -> str:
+    """The name under which use of a model is kept; `models` are those so far, and have it then.
+
+    An agent can make up as many as it likes, and whoever sums up reads all of them.
+    """
+    if model not in models and len(models) >= MOST_MODELS:
+        return UNKNOWN_MODEL
+    models.add(model)
+    return model
+
+
+def by_model(reports: Iterable[UsageReport]) -> list[UsageReport]:
+    """One report for each model; what several say of the same one is added up."""
+    known: dict[str, UsageReport] = {}
+    for report in reports:
+        before = known.get(report.model)
+        known[report.model] = report if before is None else _sum(before, report)
+    return list(known.values())
+
+
+def _sum(first: UsageReport, other: UsageReport) -> UsageReport:
+    unknown = first.cost is None or other.cost is None
+    cost = None if unknown else (first.cost or 0.0) + (other.cost or 0.0)
+    used = total([first.usage, other.usage])
+    flaw = first.flaw or other.flaw
+    return UsageReport(model=first.model, usage=used, cost=cost, flaw=flaw)
 
 
 def most_usd(seconds: float) -> float:

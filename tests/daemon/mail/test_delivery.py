@@ -172,6 +172,9 @@ async def test_what_a_dead_session_had_is_not_offered_to_the_next_however_long_i
     write(path, *[result(f"toolu_{number}") for number in range(1000)], added(text))
     post.lives("ann", 2, **BUSY)
     await asyncio.to_thread(desk.look, Uid("ann"))
+    assert post.message(sent["id"]).state == "queued", "a thread of all is not kept for long"
+    while post.message(sent["id"]).state == "queued":
+        await asyncio.to_thread(desk.look, Uid("ann"))
     assert post.message(sent["id"]).state == "delivered"
     assert post.events("message.requeued") == []
 

@@ -18,7 +18,8 @@ from tests.support.ground import until
 from windlass.api.wire.mail import ListenReply, ListenRequest
 from windlass.core.errors import UserError
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.notice_queue import NoticeListener, NoticeQueue
 from windlass.store import tables

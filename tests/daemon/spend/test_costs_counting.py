@@ -153,6 +153,9 @@ def test_more_than_is_read_at_once_is_read_whole(
     bench.say(fox, *(line(f"m{number}") for number in range(10)), line("s1"))
     bench.say(fox, line("s2"), where="one")
     bench.count(fox)
+    assert bench.spent(fox) == 10, "a thread that counts is not kept for long"
+    while bench.count(fox):
+        pass
     assert bench.spent(fox) == 120
 
 
@@ -227,6 +230,15 @@ def test_results_that_make_no_sense_are_passed_over(bench: Bench) -> None:
     assert bench.spent(fox) == 0
     (told,) = bench.events("usage.refused")
     assert told.data == {"source": "result", "reports": 1, "why": "costUSD is -4"}
+
+
+def test_results_of_models_beyond_number_count_once_too(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    used = {"inputTokens": 10, "costUSD": 0.01}
+    for _ in range(2):
+        bench.result(fox, {"modelUsage": {f"m{number}": used for number in range(500)}})
+    assert bench.spent(fox) == 500
+    assert len(bench.view(by="model")["rows"]) == 33
 
 
 def test_numbers_that_no_cli_could_report_are_refused_and_told_together(bench: Bench) -> None:

@@ -28,10 +28,11 @@ def overgrown(bench: Bench) -> tuple[Disk, Agent, FakeSession]:
     bench.context.folders.agent(fox.uid).mkdir(parents=True)
     start(bench, fox)
     assert isinstance(bench.context.sessions, FakeSessions)
-    life = SessionLife(bench.context, NoSockets(), CommitFetcher(bench.context), lambda _: None)
+    fetcher = CommitFetcher(bench.context)
+    life = SessionLife(bench.context, NoSockets(), fetcher, lambda _: None)
     intents = Intents(bench.context, PauseResume(bench.context, life).operations())
     session = bench.context.sessions[session_name(fox)]
-    return Disk(bench.context, intents), fox, session
+    return Disk(bench.context, intents, fetcher), fox, session
 
 
 def state(bench: Bench, agent: Agent) -> State:
@@ -61,6 +62,16 @@ def test_a_pause_of_who_takes_too_much_disk_is_not_tried_for_ever(bench: Bench) 
         disk.check()
     assert len(bench.events("intent.failed")) == 3
     assert session.alive
+
+
+def test_what_an_agent_leaves_in_its_own_folder_is_part_of_what_it_takes(bench: Bench) -> None:
+    """All of that is in its archive once it has ended."""
+    disk, fox, session = overgrown(bench)
+    own = bench.context.folders.agent(fox.uid) / "home"
+    own.mkdir()
+    (bench.folder / "fox" / "big").rename(own / "big")
+    disk.check()
+    assert (session.alive, state(bench, fox)) == (False, State.PAUSED)
 
 
 def test_deleted_files_that_are_held_open_are_part_of_what_an_agent_takes(bench: Bench) -> None:

@@ -125,7 +125,17 @@ def test_of_what_was_denied_no_more_is_kept_than_a_person_would_read(context: Co
     assert 60_000 < len(long.data["tool_input"]) < 70_000
 
 
-def denial(command: str) -> str:
+def test_who_denied_it_and_why_are_words_whatever_was_written_there(context: Context) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    path.write_text(denial("ls", by=["x", {"y": 1}]) + denial("ls", by=7) + denial("ls", by=None))
+    read_all(context)
+    kept = context.store.read(lambda c: rows.events(c, kind="hook.PolicyDecision"))
+    assert [event.data["by"] for event in kept] == ["['x', {'y': 1}]", "7", None]
+
+
+def denial(command: str, by: Any = "daemon") -> str:
     asked = {"tool_name": "Bash", "tool_input": {"command": command}}
-    event = {"hook_event_name": "PolicyDecision", "by": "daemon", "asked": asked, "answered": {}}
+    event = {"hook_event_name": "PolicyDecision", "by": by, "asked": asked, "answered": {}}
     return json.dumps({"at": 1.0, "event": event}) + "\n"

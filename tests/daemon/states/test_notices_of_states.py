@@ -24,7 +24,8 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Step
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.mail import admission, notices, questions, receipts
 from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.receipts import Party

@@ -28,7 +28,8 @@ from windlass.core.mail.messages import Message
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents, Operation, Step
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.daemon.states import observations, reports

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import pytest
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 from tests.support.contexts import NOW, REPO, Turned
+from tests.support.ticks import tick
 
 from windlass.core.crew import Agent
+from windlass.core.errors import Unavailable
 from windlass.core.ids import Uid
 from windlass.core.policy.tool_calls import Decision
 from windlass.core.reasons import words
@@ -77,7 +81,7 @@ def hear(context: Context, fox: Agent, session: Session, *lines: str, printed_at
     text = "".join(line.rstrip("\n") + "\n" for line in lines)
     (folder / "output").write_text(text)
     hearing = OutputSource(context, NoResults(), lambda _agent, _call: DENIED)
-    hearing.read(fox, session, Printed(len(text), printed_at))
+    hearing.read_on(fox, session, Printed(len(text), printed_at, printed_at))
 
 
 def state_of_fox(context: Context) -> State:
@@ -115,6 +119,35 @@ def test_the_end_of_a_turn_that_is_read_late_says_nothing_about_the_next(
     assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
 
 
+def test_an_answer_that_is_read_after_the_end_of_its_turn_does_not_begin_another(
+    context: Context, clock: Turned
+) -> None:
+    """A file gets its time before it gets the line: here that of the result, which is not there."""
+    fox, session = agent(context)
+    hook_said(context, State.WAITING, at=NOW + 1)
+    clock.time = NOW + 1.01
+    answer = json.dumps({"type": "assistant", "message": {"model": "m", "content": []}})
+    hear(context, fox, session, answer, printed_at=NOW + 1.005)
+    assert state_of_fox(context) is State.WAITING
+
+
+def test_an_answer_that_was_not_there_when_its_turn_had_ended_is_of_another_turn(
+    context: Context, clock: Turned
+) -> None:
+    """A hook of the person's may have it go on, and no hook of ours tells of that."""
+    fox, session = agent(context)
+    source = OutputSource(context, NoResults(), lambda _agent, _call: DENIED)
+    hook_said(context, State.WAITING, at=NOW + 1)
+    clock.time = NOW + 2
+    assert not source.has_unread(fox, session)
+    path = context.folders.session(UID, 1) / "output"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"type": "assistant", "message": {"content": []}}) + "\n")
+    clock.time = NOW + 3
+    source.read_on(fox, session, source.printed(fox, session))
+    assert state_of_fox(context) is State.RUNNING
+
+
 def test_an_output_line_without_end_is_passed_over_once_and_told_once(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,9 +170,9 @@ def test_an_output_line_without_end_is_passed_over_once_and_told_once(
 
     def pulse() -> int:
         read.clear()
-        now = context.store.read(lambda c: rows.session(c, UID, 1))
-        if source.has_unread(fox, now):
-            source.read(fox, now, source.printed(fox, now))
+        before, now = None, context.store.read(lambda c: rows.session(c, UID, 1))
+        while before is not now and source.has_unread(fox, now):
+            before, now = now, source.read_on(fox, now, source.printed(fox, now))
         return sum(read)
 
     pulse()
@@ -164,7 +197,8 @@ def test_lines_that_are_no_output_are_told_together(context: Context) -> None:
 def test_what_does_not_come_home_is_tried_ever_more_seldom_until_its_clone_changes(
     context: Context, clock: Turned
 ) -> None:
-    (context.folders.home / "shop" / ".git" / "HEAD").touch()
+    for name in ("HEAD", "config"):
+        (context.folders.home / "shop" / ".git" / name).touch()
     fox, _ = agent(context, isolation="box")
     fetcher = CommitFetcher(context)
     tried = []
@@ -239,3 +273,19 @@ def test_a_line_from_no_moment_that_could_be_is_garbage_and_the_next_one_is_read
     watching._drain(made, session)  # noqa: SLF001 - the rest of a look needs a session
     kinds = [event.kind for event in context.store.read(rows.events)]
     assert (kinds.count("hook.garbage"), kinds.count("hook.Stop")) == (1, 1)
+
+
+def fill(context: Context) -> None:
+    """Has the store be as full as a disk may be: not even the smallest event fits."""
+    context.store.write(lambda w: w.connection.exec_driver_sql("PRAGMA max_page_count=1"))
+    for size in (10_000, 100, 0):
+        with suppress(Unavailable):
+            while True:
+                context.store.write(partial(tick, text="x" * size))
+
+
+def test_who_cannot_even_record_that_an_agent_was_not_seen_goes_on(context: Context) -> None:
+    """On a full disk a daemon has to start all the same, or nobody could look at anything."""
+    agent(context)
+    fill(context)
+    AgentWatcher(context, sources=None).look_at_all()  # type: ignore[arg-type]  # it fails at once

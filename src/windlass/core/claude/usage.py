@@ -21,15 +21,15 @@ from windlass.core.usage import (
     MOST_SEARCHES,
     MOST_TOKENS,
     MOST_TOKENS_EVER,
+    UNKNOWN_MODEL,
     CountedMessage,
     Usage,
     UsageReport,
-    total,
+    by_model,
 )
 
 MOST_USD = 10**6
 LONGEST_MODEL = 128
-UNKNOWN_MODEL = "unknown"
 _SHOWN = 60
 """Characters of a number that is refused."""
 _SYNTHETIC = "<synthetic>"
@@ -68,20 +68,18 @@ def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
 
     The CLI names a model as it was asked for (`…[1m]`), a conversation as it answered.
     """
-    by_model: dict[str, UsageReport] = {}
-    for name, used in _mapping(result.get("modelUsage")).items():
-        if not isinstance(used, Mapping) or name == _SYNTHETIC:
-            continue
-        report = _report(canonical(name), used)
-        known = by_model.get(report.model)
-        by_model[report.model] = report if known is None else _sum(known, report)
+    reports = by_model(
+        _report(canonical(name), used)
+        for name, used in _mapping(result.get("modelUsage")).items()
+        if isinstance(used, Mapping) and name != _SYNTHETIC
+    )
     numbers = _Numbers()
     cost = numbers.usd(result, "total_cost_usd")
-    if not by_model and (cost or numbers.flaw):
+    if not reports and (cost or numbers.flaw):
         return [
             UsageReport(model=UNKNOWN_MODEL, usage=Usage(), cost=cost or 0.0, flaw=numbers.flaw)
         ]
-    return list(by_model.values())
+    return reports
 
 
 def canonical(model: Any) -> str:
@@ -161,14 +159,6 @@ def _report(model: str, used: Mapping[str, Any]) -> UsageReport:
     )
     cost = numbers.usd(used, "costUSD")
     return UsageReport(model=model, usage=usage, cost=cost, flaw=numbers.flaw)
-
-
-def _sum(first: UsageReport, other: UsageReport) -> UsageReport:
-    unknown = first.cost is None or other.cost is None
-    cost = None if unknown else (first.cost or 0.0) + (other.cost or 0.0)
-    used = total([first.usage, other.usage])
-    flaw = first.flaw or other.flaw
-    return UsageReport(model=first.model, usage=used, cost=cost, flaw=flaw)
 
 
 def _object(line: bytes) -> Mapping[str, Any]:

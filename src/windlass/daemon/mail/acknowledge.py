@@ -12,7 +12,8 @@ from windlass.core.mail import messages
 from windlass.core.mail.messages import USER, Message
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import from_windlass, message_lookup, receipts, recipients
 from windlass.daemon.mail.receipts import PERSON, Party
 from windlass.store import mailbox, rows

@@ -10,7 +10,7 @@ from windlass.core.mail import messages
 from windlass.core.mail.messages import Message
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft
+from windlass.daemon.kernel.operations import IntentDraft
 from windlass.daemon.mail import admission, message_lookup, recipients
 from windlass.daemon.mail.receipts import Party
 from windlass.daemon.mail.send import Sends

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import TranscriptLine
 from windlass.core.events import MessageRequeued
 from windlass.core.ids import Uid
-from windlass.core.mail.messages import Message
+from windlass.core.mail.messages import Message, Offer
 from windlass.core.states import IDLE
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.kernel.context import Context
@@ -33,6 +34,10 @@ _SILENCE = 30.0
 """Seconds of an idle session after which what it was offered cannot be on its way any more."""
 _AFTERWARDS = 1.0
 """Seconds after the result of a tool in which what came with its call is surely written."""
+_PARTS = 8
+"""Of an agent's conversations, at once: others wait for the thread."""
+_CONVERSATIONS = 16
+"""That an agent was in last, beside those that something was offered to: it says so itself."""
 
 
 class AgentSession(NamedTuple):
@@ -59,6 +64,14 @@ class _OfferWatch:
         """Since when the model has gone on without each of those."""
         self.quiet: dict[str, float] = {}
         """Since when a session is idle and has not had a message."""
+
+    def follow(self, path: str, offers: list[Offer]) -> None:
+        """Has the conversation that an agent is in be read, and those of what was offered to it."""
+        for offer in offers:
+            self.offsets.setdefault(offer.path, FileOffset(offer.offset))
+        self.offsets[path] = self.offsets.pop(path, FileOffset())
+        wanted = {*(offer.path for offer in offers), *list(self.offsets)[-_CONVERSATIONS:]}
+        self.offsets = {path: known for path, known in self.offsets.items() if path in wanted}
 
     def forget(self, message: str) -> None:
         """Watches for a message no longer."""
@@ -93,11 +106,13 @@ class Confirmation:
             return []
         ids = {message.id for message in watched}
         watch = self._watches.setdefault(agent.uid, _OfferWatch())
-        for lines in self._new_lines(agent, watch, watched):
+        new_lines = self._new_lines(agent, watch, watched)
+        for lines in islice(new_lines, _PARTS):
             if any(line.ids or line.answers for line in lines):
                 confirm = partial(_confirm, watched=watched, lines=lines)
                 watched = self._context.store.write(confirm)
             self._note_results(watch, watched, lines)
+        is_read = next(new_lines, None) is None
         under_way = [
             message
             for message in watched
@@ -105,7 +120,7 @@ class Confirmation:
         ]
         lost = [
             (message, why)
-            for message in under_way
+            for message in (under_way if is_read else ())
             if (why := self._why_lost(recipient, watch, message))
         ]
         if lost:
@@ -121,21 +136,16 @@ class Confirmation:
     ) -> Iterator[list[TranscriptLine]]:
         """Lines that were not looked at, of every conversation that may tell of these.
 
-        Some at a time, and to the end: what is missing in a part of it is not missing.
+        Some at a time; what is missing in them is missing when there are no more.
         """
-        offsets = watch.offsets
-        for offer in (message.offer for message in watched):
-            if offer is not None and offer.path not in offsets:
-                offsets[offer.path] = FileOffset(offer.offset)
-        offsets.setdefault(self.path(agent), FileOffset())
+        watch.follow(self.path(agent), [message.offer for message in watched if message.offer])
         dialect = drivers.dialect(agent.driver)
         below = self._context.folders.agent(agent.uid)
-        for path in offsets:
-            more = True
-            while more:
-                part = line_reader.whole_lines(path, offsets[path], below=below)
-                offsets[path], more = part.place, part.place != offsets[path]
+        for path, known in watch.offsets.items():
+            place = known
+            while (part := line_reader.whole_lines(path, place, below=below)).place != place:
                 yield dialect.transcript_lines([line.text for line in part.lines], part.start)
+                watch.offsets[path] = place = part.place
 
     def _note_results(
         self, watch: _OfferWatch, watched: list[Message], lines: list[TranscriptLine]

@@ -42,7 +42,9 @@ _ATTACHED_WITHIN = 0.2
 _WATCHED = 1.5
 """Seconds that a conversation is watched closely after something was offered to it."""
 _PATIENCE = 2.0
-"""Seconds after which a session that is idle, and for which no hook waits, is told by typing."""
+"""Seconds after which a session that is idle, and for which no hook waits, is told by typing.
+
+As many does a thread wait for a session that does not read, or for the event loop."""
 _STARTING = 10.0
 """Seconds after its start in which a session is looked at before it is woken."""
 _END: MailReply = {"text": None}
@@ -277,7 +279,7 @@ class Delivery:
             return False
         try:
             line = drivers.dialect(recipient.agent.driver).user_line(text)
-            self._context.sessions.write(folder, line.encode())
+            self._context.sessions.write(folder, line.encode(), timeout=_PATIENCE)
         except Conflict:
             return False  # it has ended: the next session gets it
         return True

@@ -16,7 +16,7 @@ from windlass.core.mail.notices import Type
 from windlass.core.mail.reports import Report
 from windlass.core.reasons import Reason
 from windlass.core.states import State
-from windlass.daemon.kernel import intents
+from windlass.daemon.kernel import operations
 from windlass.store import noticeboard, rows
 from windlass.store.noticeboard import ENDED, SUPERSEDED, Notice, Unread
 from windlass.store.store import Writing
@@ -149,4 +149,4 @@ def _failed_by_itself(writing: Writing, agent: Agent) -> bool:
 def is_nobodys_doing(writing: Writing, agent: Agent) -> bool:
     """Whether nothing that we do at the moment ends the session of an agent."""
     under_way = rows.open_intents(writing.connection)
-    return not any(intents.stops(intent, agent.uid) for intent in under_way)
+    return not any(operations.stops(intent, agent.uid) for intent in under_way)

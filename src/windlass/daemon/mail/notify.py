@@ -11,7 +11,8 @@ from windlass.core.ids import RepoId
 from windlass.core.mail.notices import checked
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import notices
 from windlass.store import noticeboard
 from windlass.store.store import Writing

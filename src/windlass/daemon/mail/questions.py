@@ -20,7 +20,8 @@ from windlass.core.ids import Uid
 from windlass.core.mail.messages import Message
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import (
     admission,
     from_windlass,

@@ -20,7 +20,8 @@ from windlass.core.mail import messages
 from windlass.core.mail.messages import MailLimits, Message
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Operation, RunningIntent, Step
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.mail import (
     admission,
     message_lookup,

@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.spend import CostRow, CostsReply, CostsRequest
@@ -73,19 +75,17 @@ class Costs:
         self._complained: object = None
 
     def count(self, agent: Agent, session: Session) -> bool:
-        """Reads what is new in an agent's conversation and its subagents'; says whether there was.
+        """Reads some of what is new in an agent's conversation and its subagents'.
 
-        Files that are missing, cut off, replaced or not files at all are no reason to fail.
+        Returns whether there was anything: then there may be more. Files that are missing, cut off,
+        replaced or not files at all are no reason to fail.
         """
         try:
             source = self._source(agent, session)
         except WindlassError as error:
             log.warning("cannot count what %s spends: %s", agent.id, error.message)
             return False
-        anything = False
-        while self._count_some(agent, session, source):
-            anything = True
-        return anything
+        return self._count_some(agent, session, source)
 
     def conversation(self, agent: Agent, session: Session) -> str | None:
         """Where an agent's conversation is; None where its driver cannot tell."""
@@ -107,9 +107,13 @@ class Costs:
         if metered is None:
             metered = self._source(agent, session).metered
         before = spending.reported(writing.connection, agent.uid, session.number)
+        models = spending.models(writing.connection, agent.uid)
         most = usage.most_usd(writing.now - (session.started_at or agent.created_at))
         refused: list[str] = []
-        for report in drivers.dialect(agent.driver).result_usage(result):
+        for report in usage.by_model(
+            msgspec.structs.replace(report, model=usage.known_as(report.model, models))
+            for report in drivers.dialect(agent.driver).result_usage(result)
+        ):
             known, paid = before.get(report.model, (Usage(), 0.0))
             if report.flaw:
                 refused.append(report.flaw)
@@ -197,7 +201,7 @@ class Costs:
 
     def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
         uid, metered = agent.uid, source.metered
-        kept, paid = self._context.store.read(lambda c: _so_far(c, uid))
+        kept, paid, models = self._context.store.read(lambda c: _so_far(c, uid))
         below = self._context.folders.agent(uid)
         new = line_reader.read(Path(source.transcript), kept.get("files", {}), below=below)
         if not new.places and kept.get("metered") == metered:
@@ -217,7 +221,7 @@ class Costs:
         def change(writing: Writing) -> None:
             if spending.mark(writing.connection, uid, MARK) != kept:
                 return  # somebody else has read them meanwhile; the next round sees how far
-            for (day, model), parts in _by_day(believed, agent, writing.now).items():
+            for (day, model), parts in _by_day(believed, agent, models, writing.now).items():
                 spending.add(
                     writing,
                     uid,
@@ -225,8 +229,8 @@ class Costs:
                     day=day,
                     model=model,
                     source="transcript",
-                    used=usage.total(parts),
-                    cost=sum(table.cost(model, part) for part in parts),
+                    used=usage.total(part.usage for part in parts),
+                    cost=sum(table.cost(part.model, part.usage) for part in parts),
                     notional=not metered,
                 )
             _tell_of_refused(writing, agent, "conversation", refused)
@@ -249,10 +253,10 @@ def _latest(known: dict[str, list[int]], read: dict[str, list[int]]) -> dict[str
     return dict(list(places.items())[-_REMEMBERED:])
 
 
-def _so_far(connection: Any, uid: Uid) -> tuple[dict[str, Any], float]:
-    """How far an agent's conversations were read, and what all of that came to."""
+def _so_far(connection: Any, uid: Uid) -> tuple[dict[str, Any], float, set[str]]:
+    """How far an agent's conversations were read, what that came to, and of which models."""
     paid = [spending.total(connection, agent=uid, notional=kind) for kind in (True, False)]
-    return spending.mark(connection, uid, MARK), sum(paid)
+    return spending.mark(connection, uid, MARK), sum(paid), spending.models(connection, uid)
 
 
 def _believed(
@@ -289,14 +293,15 @@ def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
 
 
 def _by_day(
-    messages: list[CountedMessage], agent: Agent, now: float
-) -> dict[tuple[str, str], list[Usage]]:
-    """Usage by day and model; a message that names no possible time counts as of now."""
-    parts: dict[tuple[str, str], list[Usage]] = {}
+    messages: list[CountedMessage], agent: Agent, models: set[str], now: float
+) -> dict[tuple[str, str], list[CountedMessage]]:
+    """Answers by day and model; one that names no possible time counts as of now."""
+    parts: dict[tuple[str, str], list[CountedMessage]] = {}
     for message in messages:
         at = message.at
         moment = at if at is not None and agent.created_at <= at <= now else now
-        parts.setdefault((day_of(moment), message.model), []).append(message.usage)
+        model = usage.known_as(message.model, models)
+        parts.setdefault((day_of(moment), model), []).append(message)
     return parts
 
 

@@ -1,9 +1,12 @@
-"""Disk: what a boxed agent's workspace and folder have grown to; who takes too much is paused.
+"""Disk: what agents have grown to, and what is kept of them; who takes too much is paused.
 
-Deleted files that its processes hold open are part of that: they take room until they are closed.
+Of a boxed agent's own files, its workspace and its folder. Deleted files that its processes hold
+open are part of that: they take room until they are closed. No file system of an ordinary user
+counts for us, so it is looked at now and then, while they run: one file may not grow beyond
+`box.file_mb` at any time, and all of them not for long.
 
-No file system of an ordinary user counts for us, so it is looked at now and then, while they run:
-one file may not grow beyond `box.file_mb` at any time, and all of them not for long.
+What its commits add to the repository is counted as they come home, by `launch.homecomings`, and
+what it fills of the store as that is written.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -37,10 +41,11 @@ class _Taken(NamedTuple):
 
 
 class Disk:
-    """Looks at every boxed agent that works."""
+    """Looks at every agent that works."""
 
-    def __init__(self, context: Context, intents: Intents) -> None:
+    def __init__(self, context: Context, intents: Intents, fetcher: CommitFetcher) -> None:
         self._context = context
+        self._fetcher = fetcher
         self._pauses = LimitPauses(context, intents)
         self._uncounted: dict[Uid, str] = context.memory.per_agent()
 
@@ -49,6 +54,7 @@ class Disk:
         for agent, session in self._context.store.read(rows.open_sessions):
             if agent.isolation == "box":
                 self._judge(agent, session)
+                self._judge_commits(agent, session)
 
     def _judge(self, agent: Agent, session: Session) -> None:
         root = repos.by_id(self._context, agent.repo).root
@@ -65,8 +71,21 @@ class Disk:
             f"it takes {taken.whole} MiB of disk{deleted if taken.nameless else ''},"
             f" and box.disk_mb is {limit}"
         )
+        self._pause(agent, session, "box.disk_mb", why)
+
+    def _judge_commits(self, agent: Agent, session: Session) -> None:
+        """Pauses who commits more than may come home: it would go on, and nobody would see it."""
+        if error := self._fetcher.too_much(agent):
+            more = f"Agent {agent.id} was paused: {error.message}. To go on, {error.hint}"
+            ended = f"if it is ended, all of it is kept: wl kill {agent.id}"
+            notice = f"{more}; {ended}"
+            self._pause(agent, session, "box.home_mb", error.message, notice)
+
+    def _pause(
+        self, agent: Agent, session: Session, limit: str, why: str, notice: str = ""
+    ) -> None:
         event = AgentOvergrown(id=agent.id, why=f"paused: {why}")
-        self._pauses.perform(Overrun(agent, session.number, "box.disk_mb", why, (event,)))
+        self._pauses.perform(Overrun(agent, session.number, limit, why, (event,), notice))
 
     def _taken(self, agent: Agent, session: Session) -> _Taken | None:
         """None for what could not be counted, which is told once and tried again."""

@@ -17,7 +17,8 @@ from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import EventData
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import IntentDraft, Intents
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft
 from windlass.daemon.mail import notices
 from windlass.store import rows
 from windlass.store.store import Writing

@@ -1,7 +1,8 @@
 """The files that an agent can write and its state and costs are read from: whether they are sound.
 
 Each is a plain file of a size that could be, or not there yet. Whoever makes a link, a pipe or
-terabytes of one hides what it does and spends; nothing of it is read, and the agent is paused.
+terabytes of one hides what it does and spends; nothing of it is read, and the agent is paused. So
+is one that has told so much that its share of the store is full.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.crew import Agent
-from windlass.core.events import AgentUnsound
+from windlass.core.events import AgentOvergrown, AgentUnsound
 from windlass.core.sessions import OUTPUT
-from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.kernel import store_share, untrusted_files
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.store_share import MEBIBYTE, Share
 from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.daemon.states.screen_source import LARGEST_STATUS
 from windlass.store.rows import Session
@@ -45,6 +47,11 @@ class Evidence:
 
         Does not wait for the pause: whoever looks may hold a lock that it needs.
         """
+        share = store_share.of(self._context, agent)
+        if share.is_full:
+            if session.runs:
+                self._pauses.begin(_filled(agent, session, share))
+            return False
         below = self._context.folders.agent(agent.uid)
         for file in self._files(agent, session, conversation, status):
             flaw = untrusted_files.flaw(file.path, most=file.most, below=below)
@@ -66,6 +73,17 @@ class Evidence:
         if status is not None:
             files.append(_File("status file", status, LARGEST_STATUS))
         return files
+
+
+def _filled(agent: Agent, session: Session, share: Share) -> Overrun:
+    filled, limit = share.filled // MEBIBYTE, share.limit // MEBIBYTE
+    why = f"it has filled {filled} MiB of Windlass's store, and {store_share.KEY} is {limit}"
+    event = AgentOvergrown(id=agent.id, why=f"paused: {why}")
+    notice = (
+        f"Agent {agent.id} was paused: {why}. See what it tells: wl log {agent.id}; to go on,"
+        f" raise it: wl config set {store_share.KEY} {2 * limit}, then wl resume {agent.id}"
+    )
+    return Overrun(agent, session.number, store_share.KEY, why, (event,), notice)
 
 
 def _overrun(agent: Agent, session: Session, file: _File, flaw: str) -> Overrun:

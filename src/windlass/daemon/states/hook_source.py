@@ -24,7 +24,7 @@ from windlass.core.events import (
     PolicyDecision,
 )
 from windlass.core.policy import tool_policy
-from windlass.daemon.kernel import line_reader
+from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
 from windlass.daemon.mail import admission, questions
@@ -38,7 +38,6 @@ _LONGEST_LINE = (8 << 20) + (64 << 10)
 """What a hook was told is kept up to 8 MiB, by the programs that our hooks are."""
 _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
-_GARBAGE_AT_ONCE = 500
 _KEPT_OF_A_FIELD = 4096
 _KEPT_OF_A_DENIAL = 64 << 10
 _LATEST = 32503680000.0
@@ -49,8 +48,11 @@ _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 def read_on(context: Context, agent: Agent, session: Session) -> bool:
     """Keeps the next lines of a session's events; says whether it moved on in the file.
 
-    What is no plain file is an error: a session whose hooks are not heard is not silent.
+    What is no plain file is an error: a session whose hooks are not heard is not silent. Of an
+    agent that has filled its share of the store nothing is read, until it may have more.
     """
+    if store_share.of(context, agent).is_full:
+        return False
     path = context.folders.events(agent.uid, session.number)
     known = FileOffset(session.events_offset)
     part = line_reader.plain_lines(
@@ -84,6 +86,7 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
             rows.set_mark(writing, agent.uid, taken.number, TOOLS, tools)
         rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
         settle(writing, agent.uid)
+        store_share.count(writing, agent.uid)
 
     context.store.write(change)
     return True
@@ -117,7 +120,7 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
             records.append(_Record(_moment(record["at"]), str(event["hook_event_name"]), event))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
             garbage.append(line)
-        if len(records) == _LINES_AT_ONCE or len(garbage) == _GARBAGE_AT_ONCE:
+        if len(records) == _LINES_AT_ONCE:
             break
     return _Batch(records, garbage, end)
 
@@ -185,7 +188,7 @@ def _denial(dialect: Dialect, event: Mapping[str, Any]) -> PolicyDecision:
     """What was denied, whole if it is not very long: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), dialect.read_answer(event.get("answered"))
     shown = {"by": event.get("by"), "hook": answered.hook, "reason": answered.reason}
-    shown = {name: _cut(value, _KEPT_OF_A_DENIAL) for name, value in shown.items()}
+    shown = {name: _words(value) for name, value in shown.items()}
     if not isinstance(asked, Mapping):
         return PolicyDecision(**shown, asked=_cut(asked, _KEPT_OF_A_DENIAL))
     names = ("tool_name", "tool_input", "cwd")
@@ -204,6 +207,11 @@ def _follow_conversation(writing: Writing, agent: Agent, conversation: str | Non
     if conversation != now.conversation:
         rows.change_agent(writing, agent.uid, conversation=conversation)
         writing.emit(AgentConversation(now=conversation), repo=agent.repo, agent=agent.uid)
+
+
+def _words(value: Any) -> str | None:
+    """What is to be words, cut; an agent can write anything in their place."""
+    return None if value is None else str(_cut(value, _KEPT_OF_A_DENIAL))
 
 
 def _cut(value: Any, most: int = _KEPT_OF_A_FIELD) -> Any:

@@ -7,7 +7,6 @@ was had already means nothing.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -20,11 +19,12 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
 from windlass.core.events import LineSkipped, OutputGarbage
+from windlass.core.ids import Uid
 from windlass.core.policy import tool_calls
 from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.sessions import OUTPUT
-from windlass.core.states import Observation
-from windlass.daemon.kernel import line_reader
+from windlass.core.states import Observation, State
+from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Part
 from windlass.daemon.states import observations
@@ -34,6 +34,8 @@ from windlass.store.store import Writing
 
 MARK = "output"
 _READ_AT_ONCE = 1 << 20
+_LINES_AT_ONCE = 50
+"""Lines kept in one transaction, beside those that say nothing; see `hook_source`."""
 _KEPT_OF_A_LINE = 4096
 _MOMENT = 1e-6
 _COARSE = 0.02
@@ -50,6 +52,14 @@ class Printed(NamedTuple):
     """How much output there was at one moment, and when the last of it was printed."""
 
     size: int
+    at: float
+    looked_at: float
+
+
+class _Silence(NamedTuple):
+    """When a session was last seen to have printed nothing that was not read."""
+
+    session: int
     at: float
 
 
@@ -69,41 +79,60 @@ class OutputSource:
         self._context = context
         self._results = results
         self._decide = decide
+        self._silences: dict[Uid, _Silence] = context.memory.per_agent()
 
     def printed(self, agent: Agent, session: Session) -> Printed:
         """How much there is to be read; costs a look at a file."""
         path = self._context.folders.session(agent.uid, session.number) / OUTPUT
+        looked_at = self._context.clock.now()
         try:
             status = os.lstat(path)  # one call, no object
         except FileNotFoundError:
-            return Printed(0, 0.0)
-        return Printed(status.st_size, min(self._context.clock.now(), status.st_mtime))
+            return Printed(0, 0.0, looked_at)
+        at = min(self._context.clock.now(), status.st_mtime)
+        return Printed(status.st_size, at, looked_at)
 
     def has_unread(self, agent: Agent, session: Session) -> bool:
         """Whether there is output that was not read."""
-        return bool(self.printed(agent, session).size > session.marks.get(MARK, 0))
+        printed = self.printed(agent, session)
+        self._note_silence(agent, session, printed)
+        return bool(printed.size > session.marks.get(MARK, 0))
 
-    def read(self, agent: Agent, session: Session, printed: Printed) -> Session:
-        """Reads what was printed by then; returns the session with its marks moved."""
+    def read_on(self, agent: Agent, session: Session, printed: Printed) -> Session:
+        """Keeps the next lines of what was printed by then; returns the session, its mark moved on.
+
+        The same one where there was nothing, or where it does not take our answer to what it asks.
+        """
         dialect = drivers.dialect(agent.driver)
-        while True:
-            part = self._read(agent, session, printed)
-            if part.place.offset == session.marks.get(MARK, 0):
-                return session
-            said = [_decoded(line.text) for line in part.lines if line.text.strip()]
-            unanswered = self._context.clock.now()
-            for line in said:
-                self._answer(dialect, agent, session, line)
-            session = self._keep(
-                dialect,
-                agent,
-                session,
-                said,
-                at=printed.at,
-                end=part.place.offset,
-                unanswered=unanswered,
-                skipped=_skipped(part),
-            )
+        if store_share.of(self._context, agent).is_full:
+            return session
+        part = self._read(agent, session, printed)
+        unanswered = self._context.clock.now()
+        said: list[Any] = []
+        records = 0
+        end = part.start if part.lines else part.place.offset
+        for text, until in part.lines:
+            line = _decoded(text)
+            records += isinstance(line, dict)
+            if records > _LINES_AT_ONCE or not self._answer(dialect, agent, session, line):
+                break
+            if text.strip():
+                said.append(line)
+            end = until
+        if end == session.marks.get(MARK, 0):
+            self._note_silence(agent, session, printed)
+            return session
+        return self._keep(
+            dialect,
+            agent,
+            session,
+            said,
+            at=printed.at,
+            after=self._printed_after(agent, session),
+            end=end,
+            unanswered=unanswered,
+            skipped=_skipped(part),
+        )
 
     def read_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Reads up to the end of the turn or a request; for when hooks tell only of that.
@@ -111,7 +140,7 @@ class OutputSource:
         A model that answers again after it refused is told of by no hook but the last of the turn.
         """
         dialect = drivers.dialect(agent.driver)
-        lines = self._read(agent, session, printed).lines
+        lines = self._read(agent, session, printed).lines[:_LINES_AT_ONCE]
         ahead = [_decoded(line.text) for line in lines]
         kinds = map(dialect.line_kind, ahead)
         ends = next((n for n, kind in enumerate(kinds) if kind in _BOUNDARIES), len(ahead))
@@ -125,7 +154,7 @@ class OutputSource:
         )
         at = max(known + _MOMENT, printed.at if ends == len(ahead) else 0.0)
         said = [line for line in ahead[:ends] if not isinstance(line, str) or line.strip()]
-        return self._keep(dialect, agent, session, said, at=at, end=lines[ends - 1].end)
+        return self._keep(dialect, agent, session, said, at=at, after=at, end=lines[ends - 1].end)
 
     def _read(self, agent: Agent, session: Session, printed: Printed) -> Part:
         """Reads some lines of what was printed by then; no line is ever torn."""
@@ -137,6 +166,17 @@ class OutputSource:
         below = self._context.folders.agent(agent.uid)
         return line_reader.plain_lines(path, known, most=min(_READ_AT_ONCE, left), below=below)
 
+    def _note_silence(self, agent: Agent, session: Session, printed: Printed) -> None:
+        if printed.size <= session.marks.get(MARK, 0):
+            self._silences[agent.uid] = _Silence(session.number, printed.looked_at)
+
+    def _printed_after(self, agent: Agent, session: Session) -> float:
+        """The latest moment of which we know that the lines to be read were not there."""
+        silence = self._silences.get(agent.uid)
+        if silence is not None and silence.session == session.number:
+            return silence.at
+        return session.started_at or 0.0
+
     def _keep(
         self,
         dialect: Dialect,
@@ -145,6 +185,7 @@ class OutputSource:
         said: list[Any],
         *,
         at: float,
+        after: float,
         end: int,
         unanswered: float = 0.0,
         skipped: LineSkipped | None = None,
@@ -162,6 +203,10 @@ class OutputSource:
                 if number < begun:
                     continue  # the end of a turn before this one, which says nothing about now
                 seen = _observed(dialect, session, line, at=since)
+                if seen is not None and seen.value is State.RUNNING:
+                    # A file gets its time before it gets the line. A turn that went on before it
+                    # ended must not seem to go on after that.
+                    seen = msgspec.structs.replace(seen, at=after)
                 if seen is not None and (
                     kind is LineKind.RETRY or seen.reason.kind in _RIGHT_AFTER_A_HOOK
                 ):
@@ -173,6 +218,7 @@ class OutputSource:
                 writing.emit(skipped, repo=agent.repo, agent=agent.uid)
             kept = rows.set_mark(writing, agent.uid, session.number, MARK, end)
             observations.settle(writing, agent.uid)
+            store_share.count(writing, agent.uid)
             return kept
 
         return self._context.store.write(change)
@@ -184,15 +230,23 @@ class OutputSource:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)
 
-    def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> None:
+    def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> bool:
+        """Answers a request for permission; False where the session takes no answer now.
+
+        It is not waited for: the same line is answered at a later look, when it reads again.
+        """
         asked = dialect.permission_asked(line)
         if asked is None:
-            return
+            return True
         call = tool_calls.read({**asked, "cwd": agent.workspace})
         answer = dialect.permission_line(line, self._decide(agent, call))
         folder = self._context.folders.session(agent.uid, session.number)
-        with contextlib.suppress(Conflict):  # it has ended: nobody waits for the answer
-            self._context.sessions.write(folder, answer.encode())
+        try:
+            self._context.sessions.write(folder, answer.encode(), timeout=0.0)
+        except Conflict:
+            # One that has ended waits for no answer any more.
+            return not self._context.sessions.is_open(folder)
+        return True
 
 
 def _tell_of_garbage(writing: Writing, agent: Agent, lines: list[Any]) -> None:

@@ -38,14 +38,9 @@ from windlass.core.reasons import Reason
 from windlass.core.states import State
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import (
-    IntentDraft,
-    Intents,
-    Operation,
-    RunningIntent,
-    Step,
-    set_out,
-)
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, set_out
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes
 from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.states import reminders

@@ -66,8 +66,8 @@ class Sources:
         return self._output_source.printed(agent, session)
 
     def read_output(self, agent: Agent, session: Session, printed: Printed) -> Session:
-        """Keeps what a headless session had printed by then."""
-        return self._output_source.read(agent, session, printed)
+        """Keeps the next lines of what a headless session had printed by then."""
+        return self._output_source.read_on(agent, session, printed)
 
     def read_ahead(self, agent: Agent, session: Session, printed: Printed) -> Session:
         """Keeps its output as far as the next boundary of a turn, before its hooks are read."""
@@ -98,10 +98,15 @@ class Sources:
         quiet = self._context.clock.now() - file_stat.written_at(folder / printed)
         return Reason(kind="printed", seconds=quiet) if quiet <= FADES_AFTER else None
 
-    def count(self, agent: Agent, session: Session) -> None:
-        """Counts what an agent has spent, and has it paused where that is too much."""
-        if self._costs.count(agent, session):
+    def count(self, agent: Agent, session: Session) -> bool:
+        """Counts some of what an agent has spent, and has it paused where that is too much.
+
+        Returns whether there was anything to count: then there may be more.
+        """
+        anything = self._costs.count(agent, session)
+        if anything:
             self._budgets.judge(agent, session)
+        return anything
 
     def fetch_commits(self, agent: Agent) -> None:
         """Begins to fetch an agent's new commits into the repository."""
