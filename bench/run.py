@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import answers, box, crew, hooks, mail, notices, worst  # noqa: E402 - found through the line above
+from bench import answers, box, crew, home, hooks, mail, notices, worst  # noqa: E402 - found through the line above
 from bench.crew import command  # noqa: E402 - as above
 from bench.table import Row, show, timed  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
@@ -64,6 +64,7 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "floors": floors,
     "start": start_up,
     "box": lambda _: box.measure(),
+    "home": lambda _: home.measure(),
     "hooks": hooks.measure,
     "notices": notices.measure,
     "mail": lambda _: mail.measure(),

@@ -26,6 +26,11 @@ def test_what_the_kernel_refuses_for_want_of_room_is_recognised() -> None:
     assert disk_room.is_lacking(refused.value)
 
 
+def test_a_file_system_without_a_size_is_not_known_to_be_full() -> None:
+    assert disk_room.free("/proc") is None
+    assert disk_room.full("/proc") == ""
+
+
 def test_a_disk_with_little_room_is_named_and_one_that_is_not_there_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

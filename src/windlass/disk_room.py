@@ -21,15 +21,22 @@ def is_lacking(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def free(folder: str | os.PathLike[str]) -> int | None:
+    """Returns how many bytes a folder's disk has left; None where that is not known.
+
+    A file system that says it has no size at all, as some do, has not said how full it is.
+    """
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None  # the folder is not there
+    return usage.free if usage.total else None
+
+
 def full(*folders: str | os.PathLike[str] | None) -> str:
     """Names the first of these folders that lies on a disk with next to no room; "" if none."""
     for folder in folders:
-        if folder is None:
-            continue
-        try:
-            free = shutil.disk_usage(folder).free
-        except OSError:
-            continue  # it is not there: nothing can be said of it
-        if free < LITTLE:
+        left = None if folder is None else free(folder)
+        if folder is not None and left is not None and left < LITTLE:
             return os.fspath(folder)
     return ""

@@ -30,6 +30,9 @@ PERIOD = st.one_of(st.floats(0.1, 10_000), st.just(math.inf))
 TEXT = st.sampled_from(["", "standin", "make", "evil --now"])
 LEVEL = st.sampled_from(["auto", "required", "box", "hooks"])
 REACH = st.sampled_from(NETWORKS)
+BOX_LIMITS = (
+    *("memory_mb", "processes", "open_files", "file_mb", "temp_mb", "disk_mb", "store_mb"),
+)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "driver": TEXT,
     "model": TEXT,
@@ -43,13 +46,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "workspace.setup": TEXT,
     "workspace.teardown": TEXT,
     "workspace.timeout": PERIOD,
+    "workspace.include": WORDS,
     "box.domains": HOSTS,
     "box.toolchains": WORDS,
     "box.env": WORDS,
-    **{
-        f"box.{name}": COUNT
-        for name in ("memory_mb", "processes", "open_files", "file_mb", "temp_mb", "disk_mb")
-    },
+    **{f"box.{name}": COUNT for name in (*BOX_LIMITS, "home_mb")},
     "gate.commands": WORDS,
     "landing.protected": WORDS,
     "trash.ignored_mb": COUNT,
@@ -132,7 +133,6 @@ UNCHANGED = (
     *("trash.ignored_mb", "trash.ignored_files", "claude", "notify"),
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
-BOX_LIMITS = ("memory_mb", "processes", "open_files", "file_mb", "temp_mb", "disk_mb")
 
 
 def _at(whole: Config, place: str) -> Any:
@@ -152,6 +152,7 @@ def gives_no_more(now: Config, before: Config) -> None:
         assert _at(now, place) == _at(before, place), place
     for place in (*LIMITS, *(f"box.{name}" for name in BOX_LIMITS)):
         assert _limit(now, place) <= _limit(before, place), place
+    assert (config.home_mb(now) or math.inf) <= (config.home_mb(before) or math.inf)
     assert (now.max_agents or math.inf) <= (before.max_agents or math.inf)
     assert (now.max_agents or 10) <= (before.max_agents or 10), "what agents may start"
     for place in ("mail.rate", "mail.inbox", "nudges.most", "status_node.max_messages"):

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import select
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from windlass.api.shares import MOST_BYTES, MOST_OF_ONE, MOST_WAITS
 from windlass.api.verbs import LARGEST, Caller, Verb, Wait
 from windlass.core import shapes
 from windlass.core.errors import NotFound, Unavailable, UserError
+from windlass.core.ids import Uid
 from windlass.daemon.kernel import pools
 from windlass.daemon.kernel.pools import POOLS, Pools
 
@@ -44,6 +47,8 @@ class Shop:
         self.pools = Pools()
         self.over = threading.Event()
         self.begun: list[str] = []
+        self.block: Callable[[], object] = lambda: None
+        """What the event loop does before it answers who reads."""
 
     def verbs(self) -> dict[str, Verb | Wait]:
         """One that answers, one that hangs in a thread, one that waits and looks for ever."""
@@ -71,6 +76,7 @@ class Shop:
         return "never"
 
     async def _read(self, _caller: Caller, _asked: Any) -> str:
+        self.block()
         return "read"
 
     async def _stuck(self, caller: Caller, asked: Any) -> str:
@@ -287,6 +293,63 @@ def test_agents_that_together_hold_every_connection_leave_the_person_enough(
         with pytest.raises(Unavailable, match="as many connections of agents as it takes"):
             doors.ask(CREW[7], "agents", {})
         assert doors.ask("person", "agents", {}) == ["ann"]
+
+
+def test_an_agent_that_opens_connections_without_end_keeps_nobody_waiting_until_it_stops(
+    shop: Shop, doors: Served, held: ExitStack
+) -> None:
+    stopped = threading.Barrier(2, timeout=30)
+
+    def stop() -> None:
+        stopped.wait()
+        stopped.wait()
+
+    shop.block = stop
+    doors.loop.call_soon_threadsafe(stop)
+    stopped.wait()
+    agents = [held.enter_context(doors.begin("a1", "no-such-verb")) for _ in range(MOST_OF_ONE)]
+    person = held.enter_context(doors.begin("person", "read"))
+    stopped.wait()
+    stopped.wait()
+    answered, _, _ = select.select(agents, [], [], 0)
+    stopped.wait()
+    assert person.recv(4096).startswith(b"HTTP/1.1 200")
+    assert len(answered) < MOST_OF_ONE // 2
+    assert all(agent.recv(4096).startswith(b"HTTP/1.1 404") for agent in agents)
+
+
+async def by_name(connection: socket.socket) -> Caller:
+    """Finds whoever a caller says in the name of its own end that it is, the person without one."""
+    name = connection.getpeername()
+    return Caller(Uid(name[1:].decode().partition("-")[0]) if name else None)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_an_agent_opens_on_the_persons_socket_counts_as_its_own_and_the_person_is_answered(
+    shop: Shop,
+) -> None:
+    serving = served(shop.verbs(), others=CREW, run=shop.pools.answer, find=by_name)
+    with serving as doors, ExitStack() as held:
+
+        def open_as_agent(verb: str) -> socket.socket:
+            made = held.enter_context(socket.socket(socket.AF_UNIX))
+            made.settimeout(10)
+            made.bind(f"\0a1-{os.urandom(8).hex()}")
+            made.connect(str(doors.sockets["person"]))
+            with suppress(BrokenPipeError):  # it is refused unread
+                made.sendall(f"POST /v1/{verb} HTTP/1.0\r\nContent-Length: 0\r\n\r\n".encode())
+            return made
+
+        for _ in range(MOST_OF_ONE):
+            open_as_agent("hang")
+        settled(shop, SHARES["agent"])
+        for _ in range(100):
+            assert b"requests of yours are under way" in open_as_agent("agents").recv(4096)
+            assert doors.ask("person", "agents", {}) == ["ann"]
+        with pytest.raises(Unavailable, match="requests of yours are under way already"):
+            doors.ask("a1", "agents", {})
+        assert doors.ask("a2", "agents", {}) == ["ann"]
+        assert set(shop.begun) == {"a1"}
 
 
 def test_a_request_beyond_what_its_verb_takes_is_refused(doors: Served) -> None:

@@ -26,6 +26,10 @@ _ELSEWHERE = {
     "18 at the end": "the same canaries sing for plain git",
     "18 undone": "the same canaries sing for plain git",
     "24 survivor": "the same process survives when nobody adopts it (24 orphan)",
+    **dict.fromkeys(
+        ("30 control", "30 bare", "30 detached", "30 sibling", "30 handed"),
+        "who has left its session is believed there (30 tmux)",
+    ),
     "31 claim": "another agent's own socket is believed (31 socket)",
     "31 variable": "another agent's own socket is believed (31 socket)",
     "36 proxy": "test_controls.py",

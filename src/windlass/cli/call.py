@@ -29,10 +29,10 @@ class Call:
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
         if not self.verbose:
-            return calls.ask(verb, **request)
+            return calls.ask(verb, tell=self.remark, **request)
         began = time.monotonic()
         try:
-            return calls.ask(verb, **request)
+            return calls.ask(verb, tell=self.remark, **request)
         finally:
             took = (time.monotonic() - began) * 1000
             output.write_error(f"wl: asked {verb}, {took:.0f} ms\n")

@@ -32,12 +32,13 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
-class WorkspaceCommands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The project's own commands around a workspace: what makes a fresh checkout usable."""
+class WorkspaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What makes a fresh checkout usable: the project's own commands, and files to bring along."""
 
     setup: str = ""
     teardown: str = ""
     timeout: Seconds = 600.0
+    include: list[str] = []
 
 
 class BoxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +53,8 @@ class BoxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file_mb: Size = 4096
     temp_mb: Size = 2048
     disk_mb: Size = 20480
+    home_mb: Size | None = None
+    store_mb: Size = 256
 
 
 class GateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,7 +137,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_agent_questions: bool = True
     notices: Literal["roots", "all"] = "roots"
     status_file: bool = False
-    workspace: WorkspaceCommands = WorkspaceCommands()
+    workspace: WorkspaceSettings = WorkspaceSettings()
     roles: dict[RoleName, RoleSettings] = {}
     permissions: dict[RoleName, Tools] = {}
     box: BoxSettings = BoxSettings()
@@ -162,6 +165,7 @@ ABOUT = {
     "workspace.setup": "shell command that makes a fresh workspace usable",
     "workspace.teardown": "shell command run before a workspace is removed",
     "workspace.timeout": "seconds that setup and teardown may take",
+    "workspace.include": "ignored files that workspaces get copies of, as patterns of .gitignore",
     **{key: said for name in SHIPPED for key, said in config_roles.about("roles", name).items()},
     **{
         key: said
@@ -177,6 +181,8 @@ ABOUT = {
     "box.file_mb": "MiB that one file of an agent may have",
     "box.temp_mb": "MiB of an agent's private /tmp, which is memory",
     "box.disk_mb": "MiB that an agent's workspace and home may grow to before it is paused",
+    "box.home_mb": "MiB that its commits may add to your repository; unset: a tenth of disk_mb",
+    "box.store_mb": "MiB of Windlass's own store that an agent may fill, with or without a box",
     "gate.commands": "the commands that decide whether a tree is good; agents may always run them",
     "landing.protected": "paths that only a person lets change, beside those that always are",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
@@ -199,6 +205,7 @@ ABOUT = {
     "status_node.include_children_count": "whether the status node counts children",
 }
 """Every key that can be set, with what it is for; of roles those that are shipped."""
+_KEPT_OF_DISK = 10
 PERSONAL = frozenset({"notify.command"})
 """What only a person's own file sets: it is run on their machine, outside of any box."""
 
@@ -217,6 +224,16 @@ def confinement(config: Config, role: RoleName) -> tuple[Isolation, Network]:
     """What a role's agents have where nothing else is asked for."""
     own = role_settings(config, role)
     return own.isolation or config.isolation, own.network or config.network
+
+
+def home_mb(config: Config) -> int:
+    """MiB that the commits of one agent may add to its repository; 0 is no limit.
+
+    Of what an agent may have on its disk most is what it builds and downloads; what it commits is
+    kept, by the person's repository and by the mirror.
+    """
+    box = config.box
+    return -(-box.disk_mb // _KEPT_OF_DISK) if box.home_mb is None else box.home_mb
 
 
 def about(key: str) -> str | None:

@@ -94,6 +94,8 @@ RULES: dict[str, Rule] = {
     "box.file_mb": _LIMIT,
     "box.temp_mb": _LIMIT,
     "box.disk_mb": _LIMIT,
+    "box.home_mb": _LIMIT,
+    "box.store_mb": _LIMIT,
     "landing.protected": _ADDED,
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
@@ -141,7 +143,9 @@ def narrows(key: str, asked: Any, now: Config) -> bool:
 
 
 def _meant(key: str, value: Any, now: Config) -> Any:
-    """What a value means; what a role leaves empty is said elsewhere."""
+    """What a value means; what is unset, or left empty for a role, is said elsewhere."""
+    if key == "box.home_mb" and value is None:
+        return config.home_mb(now)
     if value or not config_roles.inherits(key):
         return value
     places = config_roles.fallbacks(key)[1:]

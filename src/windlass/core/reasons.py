@@ -95,6 +95,12 @@ _SENTENCES: dict[Kind, str] = {
 """Where a sentence has no place for `text`, that follows behind a colon."""
 
 
+_LONGEST_TEXT = 2000
+"""Characters; a sentence of ours that names a file has room in it."""
+_LONGEST_NAME = 120
+_MOST_TASKS = 10
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was seen; a kind fills the fields that its sentence needs, and no other."""
 
@@ -111,6 +117,21 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The rule that read a screen."""
     tasks: tuple[str, ...] = ()
     """What still runs in the background, of an agent that ended its turn."""
+
+
+def in_short(reason: Reason) -> Reason:
+    """A reason that every listing can show: its words may be an agent's, and of any length."""
+    return msgspec.structs.replace(
+        reason,
+        text=_cut(reason.text, _LONGEST_TEXT),
+        tool=_cut(reason.tool, _LONGEST_NAME),
+        rule=_cut(reason.rule, _LONGEST_NAME),
+        tasks=tuple(_cut(task, _LONGEST_NAME) for task in reason.tasks[:_MOST_TASKS]),
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def words(text: str) -> Reason:

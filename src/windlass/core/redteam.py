@@ -111,7 +111,17 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         "The hook programs load nothing from the workspace at any level.",
     ),
     ("tmux servers: Windlass's and yours", "advised", "stopped", ""),
-    ("the daemon's control socket", "advised", "stopped", ""),
+    (
+        "the daemon's control socket, to act as you",
+        "partly",
+        "stopped",
+        (
+            "With hooks alone whatever runs below the holder of its session is the agent there too,"
+            " with any environment. What has got out is you: what another program (a tmux, cron, a"
+            " user service) started for it, or what emptied its environment and killed the holder"
+            " first."
+        ),
+    ),
     (
         "speaking in another agent's name",
         "partly",

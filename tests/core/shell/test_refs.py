@@ -156,6 +156,14 @@ ORDINARY = [
 ]
 
 
+def test_who_may_not_configure_is_told_what_works_in_every_worktree() -> None:
+    """`git config --worktree` does not, unless the person has switched that on."""
+    decision = decide("git config user.name x", HOOKS)
+    assert "; give it to each command that needs it: git -c key=value" in decision.reason
+    assert "--worktree" not in decision.reason
+    assert decide("git -c user.name=x commit -m y", HOOKS).verdict != "deny"
+
+
 @pytest.mark.parametrize("line", TAKING)
 def test_what_takes_from_others_is_denied_and_says_what_is_shared(line: str) -> None:
     for rules in (HOOKS, Policy(allow=("Bash",))):

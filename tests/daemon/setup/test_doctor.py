@@ -56,6 +56,15 @@ def test_a_role_that_is_shipped_or_said_to_be_something_is_not_named(
     assert configuration(context, shop, project)["detail"] == "valid"
 
 
+def test_a_disk_that_does_not_say_its_size_is_not_called_full(
+    context: Context, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context.folders, "home", Path("/proc"))
+    report = doctor.examine(context, str(shop), None, driver="standin")
+    (probe,) = (probe for probe in report["needed"] if probe["name"] == "disk")
+    assert (probe["works"], probe["detail"]) == (True, "not known how much is free under /proc")
+
+
 def test_a_role_with_a_file_is_not_named(context: Context, shop: Path) -> None:
     (shop / role_files.FOLDER / "reviewer.md").write_text("Read all of it.\n")
     probe = configuration(context, shop, "[roles.reviewer]\nmodel = 'opus'\n")

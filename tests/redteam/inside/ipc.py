@@ -5,8 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import socket
 import sqlite3
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,9 +61,79 @@ def _(known: Map) -> object:
     return run("tmux", "-S", known["tmux_of_person"], "run-shell", line)
 
 
+_WHO = """
+import http.client, json, socket, sys
+connection = http.client.HTTPConnection("windlass")
+connection.sock = socket.socket(socket.AF_UNIX, fileno=int(sys.argv[2]) if sys.argv[2:] else None)
+if not sys.argv[2:]:
+    connection.sock.connect(sys.argv[1])
+connection.request("POST", "/v1/whoami", "{}")
+print(json.loads(connection.getresponse().read()).get("role"))
+"""
+"""Says as whom a socket takes the process that this is."""
+
+
+def is_person(known: Map, *before: str, env: dict[str, str] | None = None, after: str = "") -> bool:
+    """Whether a new process, started behind other words, is the person on the control socket."""
+    line = shlex.join([*before, sys.executable, "-c", _WHO, known["person"]])
+    given = {} if env is None else env
+    done = subprocess.run(
+        ["sh", "-c", f"{line} {after}"], env=given, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() == "person"
+
+
 @attack("30 control")
 def _(known: Map) -> object:
     return asked(known["person"], "whoami")["role"] == "person"
+
+
+@attack("30 bare")
+def _(known: Map) -> object:
+    return is_person(known)
+
+
+@attack("30 detached")
+def _(known: Map) -> object:
+    # Its parent is gone before it calls; what it says is waited for all the same.
+    return is_person(known, "setsid", "sh", "-c", 'sleep 0.2; exec "$@"', "sh", after="&")
+
+
+@attack("30 sibling")
+def _(known: Map) -> object:
+    environ = Path(f"/proc/{known['sibling_pid']}/environ").read_bytes().split(b"\0")
+    (marker,) = [each for each in environ if each.startswith(b"WINDLASS_SESSION=")]
+    return is_person(known, env={"WINDLASS_SESSION": marker.decode().partition("=")[2]})
+
+
+@attack("30 handed")
+def _(known: Map) -> object:
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            with socket.socket(socket.AF_UNIX) as called:
+                called.connect(known["person"])
+                socket.send_fds(theirs, [b"x"], [called.fileno()])
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    theirs.close()
+    _, (handed,), _, _ = socket.recv_fds(ours, 1, 1)
+    line = [sys.executable, "-c", _WHO, known["person"], str(handed)]
+    done = subprocess.run(
+        line, pass_fds=[handed], env={}, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() == "person"
+
+
+@attack("30 tmux")
+def _(known: Map) -> object:
+    said = Path.cwd() / "said-30"
+    # In the place of the shell, which has the environment of some session.
+    line = shlex.join(["exec", "env", "-i", sys.executable, "-c", _WHO, known["person"]])
+    run("tmux", "-S", known["tmux"], "run-shell", f"{line} >{said}")
+    return said.read_text().strip() == "person"
 
 
 @attack("31 claim")

@@ -58,6 +58,13 @@ class MergeRequest(AgentRequest):
     into: NotRequired[Word | None]
 
 
+class RetryRequest(AnyRequest):
+    """Tries once more what was set aside or halted, or takes it back."""
+
+    intent: Word
+    back: NotRequired[bool]
+
+
 class NoteRequest(AgentRequest):
     """Writes a line into an agent's log."""
 
@@ -125,6 +132,14 @@ class MergeReply(EndReply):
     commit: str
     was: str
     verdict: str
+
+
+class RetryReply(TypedDict):
+    """What was tried once more, and is done; or was taken back."""
+
+    id: str
+    kind: str
+    back: bool
 
 
 class MergeCheckReply(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AgentRequest, AnyRequest, Whole, Word
 
@@ -44,6 +44,8 @@ class AgentView(TypedDict):
     ended_by: str | None
     persistent: NotRequired[bool]
     readonly: NotRequired[bool]
+    stuck: NotRequired[str]
+    """Why its commits do not come home, and what to do."""
 
 
 class RoleView(TypedDict):
@@ -216,7 +218,10 @@ class SetAsideView(TypedDict):
 
     id: str
     kind: str
+    status: Literal["set aside", "halted"]
+    """Where it is halted, nothing else moves its branch."""
     repo: str
+    branch: str
     agents: list[str]
     done: list[str]
     tries: int
@@ -268,6 +273,8 @@ class WhyReply(TypedDict):
     winner: ObservationView | None
     losers: list[ObservationView]
     refused: list[str]
+    stuck: NotRequired[str]
+    """Why its commits do not come home, and what to do."""
     history: NotRequired[list[StateView]]
 
 

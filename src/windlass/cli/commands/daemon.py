@@ -12,6 +12,7 @@ from windlass.api.identity import IDENTITY
 from windlass.cli import limits
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl daemon status --json", "wl daemon logs -n 50", "wl daemon stop")
 
@@ -36,7 +37,7 @@ def run(call: Call) -> int:
     """Runs the verb that was given."""
     match call.args.verb:
         case "start":
-            daemon_start.start()
+            daemon_start.start(call.remark)
             return _status(call)
         case "stop":
             return _stop(call)
@@ -57,6 +58,7 @@ def _status(call: Call) -> int:
             "running": up,
             "pid": held.get("pid") if held else None,
             "version": held.get("version") if held else None,
+            "waits": held.get("waits") if held else None,
             "socket": places.person_socket(),
             "home": places.home(),
         }
@@ -69,6 +71,8 @@ def _status(call: Call) -> int:
     if not other and held.get("identity") != IDENTITY:
         other = " (another build than this command; the next one replaces it)"
     call.say(f"running, pid {held.get('pid')}, version {version}{other}")
+    if held.get("waits"):
+        call.say(f"  does not answer yet: waits for {printable_line(held['waits'])}")
     call.say(f"  socket {places.person_socket()}")
     call.say(f"  state  {places.home()}")
     return 0

@@ -9,7 +9,7 @@ import os
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render
+from windlass.cli import render, unfinished
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
@@ -26,8 +26,8 @@ def run(call: Call) -> int:
     if call.args.matrix:
         return _matrix(call)
     report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
-    unfinished = _unfinished(call)
-    call.data({**report, "set_aside": unfinished})
+    left = unfinished.listed(call)
+    call.data({**report, "set_aside": left})
     for probe in report["needed"]:
         _print(call, probe)
     call.say(call.paint("agent CLIs", "bold"))
@@ -41,20 +41,18 @@ def run(call: Call) -> int:
         _level(call, agent, missing)
     for probe in isolation["probes"]:
         _print(call, probe)
-    if unfinished:
-        call.say(call.paint("set aside", "bold"))
-    for intent in unfinished:
-        _print(call, {**intent, "name": intent["kind"], "works": False, "detail": intent["why"]})
+    for status in ("halted", "set aside"):
+        _unfinished(call, status, [intent for intent in left if intent["status"] == status])
     call.say(f"state in {report['home']}, sockets in {report['sockets']}")
     return 0 if report["ok"] else 3
 
 
-def _unfinished(call: Call) -> list[dict[str, Any]]:
-    """What no daemon survived; agents are not told of it."""
-    if os.environ.get("WINDLASS_SOCKET"):
-        return []
-    unfinished: list[dict[str, Any]] = call.ask("set-aside")
-    return unfinished
+def _unfinished(call: Call, status: str, intents: list[dict[str, Any]]) -> None:
+    """What no daemon survived, and what helps."""
+    if intents:
+        call.say(call.paint(status, "bold"))
+    for intent in intents:
+        _print(call, {**intent, "name": intent["kind"], "works": False, "detail": intent["why"]})
 
 
 _LEVELS = {

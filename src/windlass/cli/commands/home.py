@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render
+from windlass.cli import render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.commands.costs import usd
 from windlass.core.ages import age
@@ -25,7 +26,9 @@ def run(call: Call) -> int:
         return 0
     if not listed:
         return _begin(call)
-    needs = [(agent["id"], *need) for agent in listed if (need := _need(agent))]
+    here = {agent["repo"] for agent in listed}
+    needs = [_unfinished(left) for left in unfinished.listed(call) if left["repo"] in here]
+    needs += [(agent["id"], *need) for agent in listed if (need := _need(agent))]
     needs += [
         (
             question["agent"],
@@ -71,6 +74,13 @@ def _confined(listed: list[dict[str, Any]]) -> str:
     if boxed == len(listed):
         return "all boxed"
     return f"{boxed} boxed, {len(listed) - boxed} with hooks alone (advisory)"
+
+
+def _unfinished(intent: dict[str, Any]) -> tuple[str, str, str]:
+    """What the person has to decide about something that no daemon survived."""
+    name, since = unfinished.handle(intent), age(time.time() - intent["created_at"])
+    said = f"has a {intent['kind']} that is {intent['status']} ({since}): {intent['why']}"
+    return name, said, f"wl retry {name}"
 
 
 def _need(agent: dict[str, Any]) -> tuple[str, str] | None:

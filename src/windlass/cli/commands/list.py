@@ -35,6 +35,8 @@ def run(call: Call) -> int:
     for agent in listed:
         if agent["state"] == "paused" and agent["ended_at"] is None:
             call.tell(f"{agent['id']}: {printable_line(agent['evidence'])}")
+        elif "stuck" in agent:
+            call.tell(f"{agent['id']}: {printable_line(agent['stuck'])}")
     return 0
 
 

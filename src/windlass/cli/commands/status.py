@@ -53,6 +53,8 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
         return
     if not work["exists"]:
         call.say(f"  the workspace is gone; wl resume {agent['id']} makes it again")
+    if "stuck" in agent:
+        call.say(f"  not home: {printable_line(agent['stuck'])}")
     if agent["branch_gone"]:
         call.say(f"  the branch {agent['branch']} is gone: {_mend(agent)}")
     elif not commits:

@@ -43,6 +43,8 @@ def run(call: Call) -> int:
         call.say(f"  because  {_line(why['winner'])}")
     for loser in why["losers"]:
         call.say(call.paint(f"  not      {_line(loser)}", "dim"))
+    if "stuck" in why:
+        call.say(f"  not home {printable_line(why['stuck'])}")
     for report in why["refused"]:
         call.say(f"  refused  {printable_line(report)}")
     return 0

@@ -25,7 +25,7 @@ _INSTEAD = {
     _OBJECTS: "there is no need to tidy up",
     "worktrees": "remove a folder of your own with rm",
     "remotes": "name another address where you need it",
-    _CONFIGURATION: "give it to one command, git -c key=value, or write git config --worktree",
+    _CONFIGURATION: "give it to each command that needs it: git -c key=value",
 }
 _WHOLE = {
     **dict.fromkeys(("update-ref", "send-pack", "fast-import", "replace", "http-push"), _REFS),

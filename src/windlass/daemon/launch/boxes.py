@@ -169,7 +169,14 @@ def reading(context: Context, agent: Agent) -> ReadBox | None:
     return _lean(context, agent, agent.workspace)
 
 
-def _lean(context: Context, agent: Agent, *shown: str) -> ReadBox | None:
+def keeping(context: Context, agent: Agent) -> ReadBox | None:
+    """The same for what its clone holds as a whole, however large that is."""
+    return _lean(context, agent, agent.workspace, file_size=None)
+
+
+def _lean(
+    context: Context, agent: Agent, *shown: str, file_size: int | None = reading_box.FILE_SIZE
+) -> ReadBox | None:
     usable = probes.usable()
     if agent.isolation != "box" or not (usable.full or usable.host_network):
         return None
@@ -181,6 +188,7 @@ def _lean(context: Context, agent: Agent, *shown: str) -> ReadBox | None:
             writable=writable,
             files=context.folders.home / "boxes",
             network=not usable.full,
+            file_size=file_size,
         )
 
     return box
@@ -191,34 +199,29 @@ def filling(context: Context, agent: Agent) -> ReadBox | None:
     return _lean(context, agent)
 
 
-def reading_prefix(context: Context, agent: Agent) -> list[str]:
-    """What runs git to read an agent's clone: a box that shows that and what it borrows, alone."""
-    return _around_clone(context, agent, "reading", readable=(agent.workspace,))
+def sending(context: Context, agent: Agent, *, most: int) -> list[str]:
+    """What runs git to send what an agent committed: it is ended when it sends more than that.
+
+    In a box like that for reading, with the mirror itself instead of its objects alone.
+    """
+    _require_still(agent)
+    shown = (agent.workspace, str(context.folders.mirror(agent.repo)))
+    size = None if most == sys.maxsize else most + 1
+    box = _lean(context, agent, *shown, file_size=size)
+    return list(box()) if box is not None else []
 
 
 def changing_prefix(context: Context, agent: Agent) -> list[str]:
-    """What runs git to change an agent's clone, in a box of the same kind."""
-    return _around_clone(context, agent, "changing", writable=(agent.workspace,))
-
-
-def _around_clone(
-    context: Context,
-    agent: Agent,
-    what: str,
-    *,
-    readable: tuple[str, ...] = (),
-    writable: tuple[str, ...] = (),
-) -> list[str]:
+    """What runs git to change an agent's clone, in a box that shows it and what it borrows."""
     _require_still(agent)
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
-    config = _config(context, agent)
     spec = BoxSpec(
-        readable=(*borrowed, *readable),
-        writable=writable,
+        readable=borrowed,
+        writable=(agent.workspace,),
         network="none" if probes.usable().full else "host",
-        quota=_quota(config),
+        quota=_quota(_config(context, agent)),
     )
-    return wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / what)
+    return wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:

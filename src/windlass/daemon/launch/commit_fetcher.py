@@ -1,7 +1,7 @@
 """Commits of boxed agents, fetched from their clones into the repository's own `agent/<id>`.
 
 As soon as somebody looks, and within a second or so by themselves. A fetch that failed is tried
-again after ever longer pauses, or when its clone has changed.
+again after ever longer pauses, or when its clone has changed, or how much may come home.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from windlass.core.ids import Uid
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.keyed_locks import KeyedLocks, StillHeld
-from windlass.daemon.launch import boxes, clones
+from windlass.daemon.launch import boxes, clones, homecomings
 from windlass.git import homecoming
+from windlass.git.arrival import TooLarge
+from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -36,10 +38,11 @@ _LONGEST_WAIT = 60.0
 
 
 class FailedFetch(NamedTuple):
-    """Why a clone's commits could not be fetched, how the clone was then, and when to try again."""
+    """Why a clone's commits could not be fetched, how all was then, and when to try again."""
 
-    why: str
+    error: WindlassError
     seen: object
+    """The clone's signature, and how much might come home."""
     at: float
     pause: float
 
@@ -111,17 +114,29 @@ class CommitFetcher:
             # It may have been fetched, or its branch removed, while we waited.
             if seen == self._fetched.get(agent.uid) or not Path(agent.workspace).is_dir():
                 return
-            tip = homecoming.fetch(
-                repos.git(repo),
-                path=agent.workspace,
-                branch=agent.branch,
-                upload_pack=boxes.reading_prefix(self._context, agent),
-            )
+            # What the mirror has is not sent again.
+            clones.refresh_mirror(self._context, agent.repo)
+            tip = self._bring_home(agent, agent.branch, repos.git(repo))
             self._fetched[agent.uid] = seen
             self.failures.pop(agent.uid, None)
         if tip is not None:
             self._context.store.write(partial(_tell_of_commits, agent=agent, tip=tip))
             clones.refresh_mirror(self._context, agent.repo)
+
+    def _bring_home(self, agent: Agent, branch: str, repo: Repository) -> str | None:
+        known = homecomings.allowance(self._context, agent)
+        allowed = known.allowed
+        try:
+            return homecoming.fetch(
+                repo,
+                path=agent.workspace,
+                branch=branch,
+                box=boxes.sending(self._context, agent, most=allowed.added),
+                allowed=allowed,
+                admit=partial(homecomings.count, self._context, agent),
+            )
+        except TooLarge as error:
+            raise known.explained(agent, error) from error
 
     def try_to_fetch(self, agent: Agent) -> None:
         """Fetches for somebody who has more to do; what goes wrong is recorded, once.
@@ -133,18 +148,29 @@ class CommitFetcher:
         with self._locks.trying(agent.uid, within=_PATIENCE) as is_free:
             if not is_free:
                 return  # it is under way, and takes long
-        seen = homecoming.signature(agent.workspace, agent.branch or "")
+        seen = self._seen(agent)
         before = self.failures.get(agent.uid)
         if before is not None and before.holds(seen, self._context.clock.now()):
             return
         try:
             self.fetch(agent)
         except WindlassError as error:
-            why, again = error.message, before is not None and before.seen == seen
+            again = before is not None and before.seen == seen
             pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0
-            self.failures[agent.uid] = FailedFetch(why, seen, self._context.clock.now(), pause)
-            if before is None or before.why != why:
-                self._tell_of_failure(agent, why)
+            self.failures[agent.uid] = FailedFetch(error, seen, self._context.clock.now(), pause)
+            if before is None or before.error.message != error.message:
+                self._tell_of_failure(agent, error.message)
+
+    def too_much(self, agent: Agent) -> TooLarge | None:
+        """What of an agent's commits was too much to come home, and still is."""
+        failed = self.failures.get(agent.uid)
+        if failed is None or failed.seen != self._seen(agent):
+            return None
+        return failed.error if isinstance(failed.error, TooLarge) else None
+
+    def _seen(self, agent: Agent) -> object:
+        signature = homecoming.signature(agent.workspace, agent.branch or "")
+        return signature, homecomings.limits(self._context, agent)
 
     @contextlib.contextmanager
     def _fetching(self, agent: Agent) -> Iterator[None]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from windlass.core.config import WorkspaceCommands
+from windlass.core.config import WorkspaceSettings
 from windlass.core.crew import Agent
 from windlass.core.errors import DriverError, WindlassError
 from windlass.core.events import TeardownFailed, WorkspaceCommand
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.intents import RunningIntent
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes, session_request
 from windlass.store.rows import Repo
 
@@ -59,7 +59,7 @@ def interrupt_setup(context: Context, agent: Agent) -> None:
     context.commands.end_run(mark(agent, "setup"))
 
 
-def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceCommands) -> None:
+def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceSettings) -> None:
     """Runs teardown; its failure is on record and stops nothing."""
     if not commands.teardown or not Path(agent.workspace).is_dir():
         return

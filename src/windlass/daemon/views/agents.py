@@ -88,9 +88,30 @@ class AgentViews:
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
-            _agent_view(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            self._shown(agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
+
+    def _shown(
+        self,
+        agent: Agent,
+        said: list[states.Observation],
+        *,
+        live: list[Agent],
+        names: Mapping[Uid, str],
+        now: float,
+    ) -> AgentView:
+        shown = _agent_view(agent, said, live=live, names=names, now=now)
+        if stuck := self._stuck(agent):
+            shown["stuck"] = stuck
+        return shown
+
+    def _stuck(self, agent: Agent) -> str:
+        """Why an agent's commits do not come home, and what to do; nothing where they do."""
+        failed = self._fetcher.failures.get(agent.uid) if agent.ended_at is None else None
+        if failed is None:
+            return ""
+        return " ".join(printable(f"{failed.error.message}; {failed.error.hint}").split())
 
     def info(self, caller: Caller, request: AgentRequest) -> InfoReply:
         """Everything about one agent."""
@@ -157,6 +178,7 @@ class AgentViews:
         }
 
     def _work(self, agent: Agent) -> WorkView:
+        self._fetcher.try_to_fetch(agent)
         seen = self._context.store.read(lambda c: self._view(c, agent))
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
@@ -185,7 +207,6 @@ class AgentViews:
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
-        self._fetcher.try_to_fetch(agent)
         work = status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         tip = tip or repository.resolve(git, work.head or "")
@@ -211,6 +232,8 @@ class AgentViews:
             "losers": [_observation(loser, now) for loser in verdict.losers],
             "refused": refused,
         }
+        if stuck := self._stuck(agent):
+            reply["stuck"] = stuck
         if request.get("history"):
             reply["history"] = self._history(agent)
         return reply
@@ -234,7 +257,7 @@ class AgentViews:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
-        return _agent_view(agent, said, live=live, names=names, now=self._context.clock.now())
+        return self._shown(agent, said, live=live, names=names, now=self._context.clock.now())
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:

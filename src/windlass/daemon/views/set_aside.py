@@ -1,4 +1,4 @@
-"""What was begun and set aside, because no daemon survived it: `wl doctor` lists it."""
+"""What was begun and set aside or halted, because no daemon survived it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windlass.store.rows import Intent
 
 
 def listed(context: Context, _caller: Caller, _request: AnyRequest) -> list[SetAsideView]:
-    """Everything that is set aside, of every repository."""
+    """Everything that is set aside or halted, of every repository."""
     return context.store.read(lambda c: [_view(c, intent) for intent in rows.set_aside(c)])
 
 
@@ -23,7 +23,9 @@ def _view(connection: sa.Connection, intent: Intent) -> SetAsideView:
     return {
         "id": intent.id,
         "kind": intent.kind,
+        "status": "halted" if intent.status == "halted" else "set aside",
         "repo": intent.repo,
+        "branch": set_aside.branch_of(intent),
         "agents": set_aside.names_of(connection, set_aside.agents_of(intent)),
         "done": list(intent.done),
         "tries": intent.tries,

@@ -10,7 +10,7 @@ from pathlib import Path
 from windlass.api.verbs import Caller
 from windlass.api.wire.views import DiffReply, DiffRequest, PlaceReply, PlaceRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import NotFound
+from windlass.core.errors import Denied, NotFound
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
@@ -33,6 +33,8 @@ class Work:
         """What an agent changed since its base, committed or not."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
+        if request.get("folders") and scope.caller is not None:
+            raise Denied("folders are made for a diff program of the person's", "use: wl diff")
         git = repos.git(repos.by_id(self._context, agent.repo))
         self._fetcher.try_to_fetch(agent)
         base = self._fork_point(git, agent)
