@@ -32,6 +32,7 @@ from windlass.cli.commands import (
     pause,
     questions,
     resume,
+    retry,
     status,
     trust,
     wait,
@@ -471,8 +472,10 @@ def test_doctor_says_once_what_stands_in_the_way(
     lacking = {"name": "bubblewrap", "works": False, "detail": "no bubblewrap", "fix": "install it"}
     isolation = {"agents": LEVELS, "probes": [lacking]}
     report = {**found, "isolation": isolation, "sockets": "/s"}
-    aside = {"kind": "merge", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
-    call = Told(doctor, doctor=lambda _: report, **{"set-aside": lambda _: [aside]})
+    aside = {"kind": "spawn", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
+    halted = {"kind": "merge", "why": "main was not moved", "fix": "wl retry owl"}
+    left = [{**aside, "status": "set aside"}, {**halted, "status": "halted"}]
+    call = Told(doctor, doctor=lambda _: report, **{"set-aside": lambda _: left})
     assert doctor.run(call) == code
     above, _, below = capsysbinary.readouterr().out.decode().partition("isolation")
     assert above.count("claude (default)") == 1
@@ -480,7 +483,27 @@ def test_doctor_says_once_what_stands_in_the_way(
     assert "claude" not in below
     assert below.count("no bubblewrap") == 1, "once, where it was tried"
     assert "no login\n           for a box, make a token\n" in below
-    assert "merge             the daemon died 3 times in it\n      wl kill fox\n" in below
+    assert (
+        "halted\n  no  merge             main was not moved\n      wl retry owl\n"
+        "set aside\n  no  spawn             the daemon died 3 times in it\n      wl kill fox\n"
+    ) in below
+
+
+def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
+    def left(key: str, *agents: str) -> dict[str, Any]:
+        return {"id": key, "kind": "merge", "agents": list(agents)}
+
+    several = [left("person:1", "fox"), left("person:2", "fox", "foxglove"), left("daemon:3")]
+    done = {"id": "person:2", "kind": "merge", "back": False}
+    for wanted, meant in (("foxg", "person:2"), ("daemon", "daemon:3"), ("person:1", "person:1")):
+        call = Told(retry, wanted, retry=lambda _: done, **{"set-aside": lambda _: several})
+        assert retry.run(call) == 0
+        assert call.asked[-1][1]["intent"] == meant
+    with pytest.raises(UserError, match="fox may mean several") as refused:
+        retry.run(Told(retry, "fox", **{"set-aside": lambda _: several}))
+    assert "person:1, person:2" in refused.value.hint
+    with pytest.raises(NotFound, match="nothing of owl is set aside or halted"):
+        retry.run(Told(retry, "owl", **{"set-aside": lambda _: several}))
 
 
 def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:

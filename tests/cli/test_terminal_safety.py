@@ -68,6 +68,7 @@ LINES: dict[str, list[list[str]]] = {
     "reassign": [["a", "b"]],
     "repo": [["list"], ["add", "."]],
     "resume": [["a"]],
+    "retry": [[MARK], [MARK, "--back"]],
     "send": [["a", "text"]],
     "status": [[], ["a"]],
     "trash": [["list"], ["show", "t"], ["restore", "t"], ["empty", "t", "--force"]],

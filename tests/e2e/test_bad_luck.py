@@ -353,3 +353,45 @@ def test_a_full_disk_while_salvaging_removes_nothing(
         assert "agent/a1" in ground.git("branch", "--list", cwd=repo)
         (workspace / "big.bin").unlink()
         ground.wl("kill", "a1", "--force", cwd=repo).ok()
+
+
+@contextlib.contextmanager
+def small_state(ground: Ground) -> Iterator[Path]:
+    """A state folder on a disk of its own; what is given back takes all that is left of it."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(ground.state)]
+    subprocess.run(mount, capture_output=True, check=True)
+    ground.unbox()
+    filler = ground.state / "filler"
+    try:
+        yield filler
+    finally:
+        filler.unlink(missing_ok=True)
+        ground.wl("nuke", "--force").ok()
+        ground.wl("daemon", "stop").ok()
+        subprocess.run(["umount", "-l", str(ground.state)], check=True)
+
+
+def fill(filler: Path) -> None:
+    """Takes all the room that there is."""
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_daemon_that_starts_on_a_full_disk_answers_and_changes_nothing(
+    ground: Ground, end: str
+) -> None:
+    with small_state(ground) as filler:
+        ground.new("a1", STAY)
+        ground.wait("a1", states="waiting")
+        ground.wl("daemon", "stop").ok() if end == "stop" else ground.kill_daemon()
+        fill(filler)
+        assert "a1" in ground.wl("list").ok().out
+        assert "free some disk space" in ground.wl("doctor").out
+        assert "a1" in ground.wl().ok().out
+        refused = ground.wl("note", "--agent", "a1", "hello").failed(6)
+        assert "no room left to write" in refused.err
+        filler.unlink()
+        ground.wl("note", "--agent", "a1", "hello").ok()

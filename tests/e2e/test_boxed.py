@@ -310,6 +310,24 @@ def test_who_fills_the_disk_is_paused_and_keeps_its_work(ground: Ground) -> None
     assert (workspace / "f3").stat().st_size == 5_000_000
 
 
+def test_who_commits_more_than_may_come_home_is_paused_and_every_face_says_why(
+    ground: Ground,
+) -> None:
+    ground.wl("config", "set", "box.home_mb", "1").ok()
+    more = "head -c 3000000 /dev/urandom > f; git add f; git commit -qm f; sleep 100"
+    workspace = ground.new("fox", bash(more), STAY)
+    ground.wl("wait", "fox", "--for", "paused", "--timeout", "60").ok()
+    why = "box.home_mb is 1, of which 0 are used"
+    step = "raise it: wl config set box.home_mb 2, then wl resume fox"
+    assert why in ground.wl("list").ok().out
+    assert f"{why}; {step}" in ground.wl("status", "fox").ok().out
+    assert f"{why}; {step}" in ground.wl("why", "fox").ok().out
+    ground.wl("config", "set", "box.home_mb", "20").ok()
+    ground.wl("resume", "fox").ok()
+    tip = ground.git("rev-parse", "HEAD", cwd=workspace).strip()
+    until(lambda: tip == ground.git("rev-parse", "agent/fox").strip(), what="the homecoming")
+
+
 def test_one_file_grows_no_further_than_it_may(ground: Ground) -> None:
     ground.wl("config", "set", "box.file_mb", "2").ok()
     workspace = ground.new("fox", bash("head -c 5000000 /dev/zero > f; echo $? > code"), STAY)
@@ -379,22 +397,26 @@ def test_what_an_agent_writes_into_its_events_blinds_nobody(ground: Ground, line
 
 
 def test_a_clone_that_keeps_git_waiting_holds_up_nobody_else(ground: Ground) -> None:
-    commit = "git commit -q --allow-empty -m done"
-    ground.new("fox", bash(f"mkfifo .git/refs/heads/zz; {commit}"), STAY)
+    a_pipe_for_a_commit = (
+        "t=$(git commit-tree -p HEAD -m done HEAD^{tree}); mkdir -p .git/refs/heads/agent;"
+        " f=.git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-); rm -f $f; mkfifo $f;"
+        " echo $t > .git/refs/heads/agent/fox"
+    )
+    ground.new("fox", bash(a_pipe_for_a_commit), STAY)
     ground.wait("fox", states="waiting")
-    until(lambda: _upload_packs(ground, "fox") != [], what="git, waiting")
-    ground.new("owl", bash(commit), STAY)
+    until(lambda: _senders(ground, "fox") != [], what="git, waiting")
+    ground.new("owl", bash("git commit -q --allow-empty -m done"), STAY)
     until(lambda: "done" in ground.git("log", "-1", "agent/owl"), what="owl's commit")
-    assert _upload_packs(ground, "fox") != []
+    assert _senders(ground, "fox") != []
     assert ground.wl("list").ok().out.count("waiting") > 0
 
 
-def _upload_packs(ground: Ground, name: str) -> list[str]:
+def _senders(ground: Ground, name: str) -> list[str]:
     lines = []
     for process in ground.processes():
         with contextlib.suppress(psutil.Error):  # it has ended meanwhile
             lines.append(" ".join(process.cmdline()))
-    return [line for line in lines if "upload-pack" in line and f"/{name}" in line]
+    return [line for line in lines if "pack-objects" in line and f"/{name}" in line]
 
 
 def test_one_without_a_box_is_not_resumed_where_a_box_is_required_by_now(ground: Ground) -> None:

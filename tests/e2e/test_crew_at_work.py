@@ -226,6 +226,10 @@ def test_ignored_files_named_in_worktreeinclude_come_along(ground: Ground) -> No
     (repo / "x.log").write_text("noise\n")
     ground.git("add", ".gitignore", ".worktreeinclude")
     ground.git("commit", "-qm", "ignore")
+    assert not (ground.new("wary", STAY) / ".env").exists()
+    waiting = ground.wl("trust", "--json").ok().json()["waiting"]
+    assert [(line["key"], line["value"]) for line in waiting] == [("workspace.include", [".env"])]
+    ground.wl("trust", "-y").ok()
     workspace = ground.new("a1", STAY)
     assert (workspace / ".env").read_text() == "SECRET=1\n"
     assert not (workspace / "x.log").exists()

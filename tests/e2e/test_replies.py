@@ -136,7 +136,8 @@ def talk(ask: Asker) -> None:
 
 def steer(ask: Asker, ground: Ground) -> None:
     """What is done to agents that live."""
-    ask("note", agent="fox", text="it goes well")
+    ask("note", agent="fox", text="it goes well", key="note")
+    assert ask("retry", intent="person:note")["kind"] == "note"
     ground.wait("fox", states="waiting")
     ask("interrupt", agent="fox")
     assert ask("pause", agent="fox")["state"] == "paused"
