@@ -98,7 +98,8 @@ def test_agents_of_a_deleted_repository_can_be_ended_and_lose_nothing(ground: Gr
     ground.wl("wait", "z1", "--for", "waiting", "--timeout", "30", cwd=other).ok()
     workspace = Path(ground.wl("path", "z1", cwd=other).ok().out.strip())
     (workspace / "mine.txt").write_text("x")
-    shutil.rmtree(other)
+    # Moved first: the daemon may be writing in there, and a folder with something new stays.
+    shutil.rmtree(other.rename(other.with_name("gone")))
     outside = ground.folder
     assert "z1" in ground.wl("status", cwd=outside).ok().out
     ground.wl("kill", "z1", "--force", cwd=outside).ok()
