@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,9 @@ from tests.daemon.agents.test_merge_targets import commit, spawn
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Unavailable
+from windlass.core.errors import Conflict, Unavailable, WindlassError
 from windlass.daemon.kernel import requests
+from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes
 from windlass.git import merges, salvage
 
@@ -66,10 +70,11 @@ def test_git_that_moves_a_clone_is_ended_before_the_work_is_kept(workshop: Works
     assert kept(workshop, ended) == ["late.txt"]
 
 
-def test_a_box_that_was_prepared_before_an_ending_does_not_begin_after_it(
+def test_nothing_begins_in_a_workspace_while_its_agent_ends_not_even_a_box_that_was_prepared(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spawn(workshop, "fox", isolation="box")
+    commit(spawn(workshop, "hand"))
     place = workshop.ask("place", agent="fox")
     argv = [*place["box"], "touch", f"{place['path']}/late.txt"]
     codes: list[int] = []
@@ -77,8 +82,11 @@ def test_a_box_that_was_prepared_before_an_ending_does_not_begin_after_it(
     def meanwhile(*words: Any, **more: Any) -> Any:
         done = subprocess.run(argv, env={}, cwd=place["path"], check=False, capture_output=True)
         codes.append(done.returncode)
-        with pytest.raises(Conflict, match="fox is being ended"):
-            workshop.ask("place", agent="fox")
+        for verb, named in (("place", "fox"), ("merge", "hand")):
+            with pytest.raises(Conflict, match="fox is being ended"):
+                workshop.ask(verb, agent=named, into="fox")
+        checked = workshop.ask("merge-check", agent="hand", into="fox")
+        assert checked["problems"] == ["fox is being ended"]
         return original(*words, **more)
 
     original = salvage.salvage
@@ -86,6 +94,31 @@ def test_a_box_that_was_prepared_before_an_ending_does_not_begin_after_it(
     workshop.ask("end", agents=["fox"])
     assert codes
     assert 0 not in codes
+
+
+def test_an_ending_interrupts_git_that_moves_the_agents_checkout(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = spawn(workshop, "fox", isolation="box")
+    commit(spawn(workshop, "hand"))
+    begun = Path(fox.workspace).parent / "begun"
+    os.mkfifo(begun)
+    original = boxes.changing_prefix
+
+    def stretched(context: Context, agent: Agent) -> list[str]:
+        line = original(context, agent)
+        cut = line.index("/bin/sh")  # behind the mark
+        return [*line[:cut], "/bin/sh", "-c", f"echo > {begun}; exec sleep 1000", *line[cut:]]
+
+    monkeypatch.setattr(boxes, "changing_prefix", stretched)
+    with ThreadPoolExecutor(1) as pool:
+        merging = pool.submit(workshop.ask, "merge", agent="hand", into="fox")
+        begun.read_text()
+        started = time.monotonic()
+        workshop.ask("end", agents=["fox"])
+        assert time.monotonic() - started < 30
+        with pytest.raises(WindlassError):
+            merging.result()
 
 
 def test_what_a_setup_left_running_ends_with_its_agent(workshop: Workshop) -> None:

@@ -86,6 +86,7 @@ class Endings:
         for agent in chosen:
             if agent.session == 0:
                 project_commands.interrupt_setup(self._context, agent)
+        beside.interrupt_changes(self._context, chosen)
         how = "nuke" if request.get("tree") else "kill"
         by = scope.caller.id if scope.caller else "the person"
         configured, notes = ending_settings.of_repos(self._context, chosen)
@@ -102,14 +103,14 @@ class Endings:
         live = [agent for agent, _ in self._live(work)]
         if not work.data.get("told"):
             self._context.store.write(lambda w: _tell(w, work, live))
-        for agent in live:
-            self._stop(agent)
+        self._stop(live)
 
-    def _stop(self, agent: Agent) -> None:
-        """Stops an agent's session and what Windlass started beside it: nothing writes any more."""
-        self._life.stop(agent)
-        boxes.close(self._context, agent)
-        beside.end(self._context, agent)
+    def _stop(self, agents: list[Agent]) -> None:
+        """Stops sessions and what Windlass started beside them: none of it writes any more."""
+        for agent in agents:
+            self._life.stop(agent)
+            boxes.close(self._context, agent)
+        beside.end(self._context, agents)
 
     def _salvage(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
@@ -117,7 +118,6 @@ class Endings:
                 continue
             commands = ending_settings.commands(work, agent, repo)
             project_commands.teardown(work, agent, repo, commands)
-            beside.end(self._context, agent)  # what a teardown left running
             kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
@@ -162,7 +162,7 @@ class Endings:
         if "stamp" not in work.data:  # kept, so that what is salvaged twice is kept once
             work.keep(stamp=stamp(context.clock.now()))
         moment = work.data["stamp"]
-        self._stop(agent)
+        self._stop([agent])
         if "trash" not in work.data and has_work(agent, repo):
             work.keep(trash={agent.uid: keep(work, agent, repo, stamp=moment, how=how)})
         remove(agent, repo)

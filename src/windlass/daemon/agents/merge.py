@@ -92,6 +92,8 @@ class Merges:
         refuse_inside(agent, request.get("cwd", ""))
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         owner = self._owner_of(agent.repo, into)
+        if owner is not None:
+            lookup.refuse_ending(context, owner)
         by = scope.caller.id if scope.caller else "the person"
         config = self._config(agent)
         configured = {agent.repo: EndingSettings.of(config)}
@@ -283,6 +285,7 @@ class Merges:
         if owner is None:
             yield
             return
+        lookup.refuse_ending(self._context, owner)
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(self._context.locks.holding([owner.uid], within=PATIENCE))

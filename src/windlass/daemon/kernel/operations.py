@@ -20,6 +20,9 @@ from windlass.store.store import Writing
 _STOPS = "stops"
 """The agents whose sessions an intent ends or starts anew, in its data."""
 
+_ENDINGS = ("end", "merge")
+"""The kinds of intents after which a workspace is gone."""
+
 Effect = Callable[[RunningIntent], None]
 
 
@@ -92,6 +95,11 @@ def of_one_agent(data: Mapping[str, Any]) -> list[Uid]:
 def stops(intent: Intent, agent: Uid) -> bool:
     """Returns whether an open intent ends the session of an agent, or starts it anew."""
     return agent in intent.data.get(_STOPS, ())
+
+
+def ends(intent: Intent, agent: Uid) -> bool:
+    """Returns whether an open intent ends an agent, its workspace with it."""
+    return intent.kind in _ENDINGS and stops(intent, agent)
 
 
 class IntentDraft(NamedTuple):

@@ -7,7 +7,7 @@ themselves, an editor or a shell, carries none and is never ended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from windlass.core.crew import Agent
@@ -34,14 +34,22 @@ def marked_line(context: Context, agent: Agent, what: What, line: list[str]) -> 
     return ["/usr/bin/env", *assigned, *line]
 
 
-def end(context: Context, agent: Agent) -> None:
-    """Ends all of them, proven gone."""
-    marks = [mark(agent, what) for what in _ALL]
+def interrupt_changes(context: Context, agents: Sequence[Agent]) -> None:
+    """Ends git that moves checkouts of agents, so that they can be ended without waiting for it."""
+    marks = [mark(agent, "changing") for agent in agents]
+    if context.commands.running(*marks):
+        context.commands.end_run(*marks)
+
+
+def end(context: Context, agents: Sequence[Agent]) -> None:
+    """Ends everything that runs for agents beside their sessions, proven gone."""
+    marks = [mark(agent, what) for agent in agents for what in _ALL]
     if not context.commands.running(*marks):
         return  # one look costs an ending little, and there is hardly ever one
     report = context.commands.end_run(*marks)
     if report.survivors:
+        names = ", ".join(agent.id for agent in agents)
         raise Unavailable(
-            f"programs in {agent.id}'s workspace would not end: {', '.join(report.survivors)}",
+            f"programs in the workspace of {names} would not end: {', '.join(report.survivors)}",
             "nothing was removed; end them and try again",
         )

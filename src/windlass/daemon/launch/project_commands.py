@@ -55,7 +55,7 @@ def interrupt_setup(context: Context, agent: Agent) -> None:
 
 
 def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceSettings) -> None:
-    """Runs teardown; its failure is on record and stops nothing."""
+    """Runs teardown, and ends what it leaves running; its failure is on record, no more."""
     if not commands.teardown or not Path(agent.workspace).is_dir():
         return
     try:
@@ -63,3 +63,4 @@ def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceS
     except WindlassError as error:
         failed = TeardownFailed(error=error.message)
         work.with_next_record(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))
+    work.context.commands.end_run(beside.mark(agent, "teardown"))

@@ -10,8 +10,8 @@ from pathlib import Path
 from windlass.api.verbs import Caller
 from windlass.api.wire.views import DiffReply, DiffRequest, PlaceReply, PlaceRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, NotFound
-from windlass.daemon.kernel import lookup, operations, repos, settings
+from windlass.core.errors import Denied, NotFound
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, boxes, session_request
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -20,8 +20,6 @@ from windlass.git.repository import Repository
 from windlass.store import rows
 
 _DOING = "look into"
-_ENDINGS = ("end", "merge")
-"""The operations after which a workspace is gone."""
 
 
 class Work:
@@ -94,7 +92,8 @@ class Work:
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
                 f"`wl resume {agent.id}` makes it again from its branch",
             )
-        self._refuse_ending(agent)
+        # What were written there now, nobody would keep.
+        lookup.refuse_ending(self._context, agent)
         known = session_request.beside_session(self._context, agent)
         terminal = request.get("terminal", False)
         box = boxes.prefix(self._context, agent, known, what="exec", terminal=terminal)
@@ -106,9 +105,3 @@ class Work:
             "mark": dict(beside.marked(self._context, agent, "exec")),
             "box": box,
         }
-
-    def _refuse_ending(self, agent: Agent) -> None:
-        """Refuses a place that is about to go: what were written there now, nobody would keep."""
-        under_way = self._context.store.read(rows.open_intents)
-        if any(i.kind in _ENDINGS and operations.stops(i, agent.uid) for i in under_way):
-            raise Conflict(f"{agent.id} is being ended", f"see how: wl log {agent.id}")
