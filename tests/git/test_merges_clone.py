@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from tests.git.test_merges import Killed, work
 from tests.git.test_merges_half_moved import die
 
 from windlass.core.errors import Conflict, GitError, WindlassError
-from windlass.git import clones, merges, workspaces
+from windlass.git import cloned, clones, merges, workspaces
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 
@@ -369,3 +372,72 @@ def test_what_a_clone_configures_runs_in_the_box_alone(
     assert child.exists()
     git(manager, "reset", "-q", "--hard", "HEAD~1")
     assert marker.exists(), "plain git runs it, so this test can fail"
+
+
+@contextlib.contextmanager
+def stretched(repo: Repository, clone: Path, chosen: MergePlan) -> Iterator[None]:
+    """Has the clone's own merge be under way, with a git that an agent keeps waiting."""
+    begun, gate = clone.parent / "begun", clone.parent / "gate"
+    for pipe in (begun, gate):
+        os.mkfifo(pipe)
+    line = f"[ -e {gate}ed ] || {{ echo > {begun}; read x < {gate}; : > {gate}ed; }}"
+    wait = ["/bin/sh", "-c", f'{line}; exec "$@"', "sh"]
+    merging = threading.Thread(
+        target=merges.apply, args=(repo, chosen), kwargs={"box": [*wait, *boxed(repo, clone)]}
+    )
+    merging.start()
+    begun.read_text()
+    try:
+        yield
+    finally:
+        gate.write_text("go\n")
+        merging.join()
+
+
+def test_who_stretches_the_merge_into_its_clone_holds_up_no_other_merge_and_no_homecoming(
+    repo: Repository, manager: Path, child: Path, tmp_path: Path
+) -> None:
+    assert child.exists()
+    other = tmp_path / "ws" / "other"
+    make(repo, other, "other")
+    tip = work(other, "own.txt")
+    into_main = merges.prepare(
+        repo,
+        source="agent/a1",
+        target_branch="main",
+        message="Merge a1\n",
+        author=("Ann Own", "ann@example.org"),
+        time=1_700_000_000,
+    )
+
+    def others() -> None:
+        merges.refuse_dirty(repo, repo.root)
+        merges.rehearse(repo, into_main)
+        merges.apply(repo, into_main)
+        fetch(repo, other, "agent/other")
+
+    chosen = plan(repo)
+    with stretched(repo, manager, chosen):
+        beside = threading.Thread(target=others)
+        beside.start()
+        beside.join(30)
+        assert not beside.is_alive()
+    assert git(repo.root, "rev-parse", "main") == into_main.new
+    assert git(repo.root, "rev-parse", "agent/other") == tip
+    assert is_merged(repo, manager, chosen)
+    assert not list(Path(repo.private).glob("branch-*")), "no lock is left behind"
+
+
+def test_git_that_changes_a_clone_has_seconds_for_all_that_it_does(
+    repo: Repository, manager: Path, child: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert child.exists()
+    chosen, begun = plan(repo), time.monotonic()
+    with monkeypatch.context() as patch:
+        patch.setattr(cloned, "_SECONDS", 0.5)
+        for attempt in (merges.rehearse, merges.apply):
+            with pytest.raises(GitError, match="did not finish"):
+                attempt(repo, chosen, box=["/bin/sh", "-c", "exec sleep 1000"])
+    assert time.monotonic() - begun < 30
+    apply(repo, manager, chosen)
+    assert is_merged(repo, manager, chosen)

@@ -199,8 +199,8 @@ class Commands(Protocol):
     def marked(self, mark: str) -> Mapping[str, str]:
         """Returns the variables that a program has under a mark which is not run by `run`."""
 
-    def running(self, mark: str) -> list[str]:
-        """Returns what runs under a mark: how each process is called, and its number."""
+    def running(self, *marks: str) -> list[str]:
+        """Returns what runs under these marks: how each process is called, and its number."""
 
-    def end_run(self, mark: str) -> StopReport:
-        """Ends what runs under a mark, whoever started it."""
+    def end_run(self, *marks: str) -> StopReport:
+        """Ends what runs under these marks, whoever started it."""

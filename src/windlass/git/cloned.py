@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
@@ -24,9 +27,13 @@ from windlass.git.runner import Dirs, armed, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from windlass.git.index_entries import Side
     from windlass.git.repository import Repository
 
 _COPY = "windlass-index"
+_SECONDS = 60.0
+"""For one look at a clone, or one move of it, and once more for putting right what went wrong. It
+is an agent's, who can keep git waiting, and whoever merges into it or ends it waits as well."""
 
 
 @contextlib.contextmanager
@@ -91,6 +98,7 @@ def _opened(
             index=os.path.join(place.git_dir, _COPY),
             objects=workspace_state.quoted_alternate(mirror.objects(origin)),
             box=tuple(box),
+            until=time.monotonic() + _SECONDS,
         )
     )
     with gitfiles.opened(place.git_dir) as top:
@@ -138,6 +146,10 @@ class _CloneFollower(Follower):
         if self._is_on_it():
             super().go_back()
         self._set(self._move.old, self._move.new)
+
+    def _bring_to(self, side: Side | None) -> None:
+        self._dirs = msgspec.structs.replace(self._dirs, until=time.monotonic() + _SECONDS)
+        super()._bring_to(side)
 
     def load(self) -> None:
         """Copies the real index beside itself, where git in the box can see it."""

@@ -118,7 +118,7 @@ def fetch(
             _require_whole(inside.beside(repo), tip)
             admit(tip, inside.growth(repo))
             inside.release(repo)
-        with workspace_state.locked(repo, "apply"):
+        with workspace_state.locked_branch(repo, branch):
             try:
                 worktrees.refuse_elsewhere(repo, branch, path=folder)
                 set_ref(repo, ref, tip, old=had or null_oid(repo))

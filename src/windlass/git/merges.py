@@ -45,6 +45,11 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     tree: str
     checkout: str | None
 
+    @property
+    def target_branch(self) -> str:
+        """The branch that is to move."""
+        return self.target_ref.removeprefix("refs/heads/")
+
 
 def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
     """Says whether `source` merges cleanly into `target`; touches no work tree."""
@@ -129,7 +134,7 @@ def refuse_dirty(repo: Repository, checkout_path: str, *, box: Sequence[str] = (
 
     What a merge that failed left half moved there is put right first: it is nobody's change.
     """
-    with workspace_state.locked(repo, "apply") as lock:
+    with workspace_state.locked_branch(repo, _branch_at(repo, checkout_path)) as lock:
         _settle(repo, checkout_path, lock=lock, box=box)
     names = [printable_line(name) for name in checkout.dirty(repo, checkout_path)]
     if names:
@@ -141,10 +146,15 @@ def refuse_dirty(repo: Repository, checkout_path: str, *, box: Sequence[str] = (
         )
 
 
+def _branch_at(repo: Repository, place: str) -> str:
+    """The branch that is checked out in a place; none where its HEAD is on none."""
+    return next((branch for branch, at in checkouts(repo).items() if at == place), "")
+
+
 def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Refuses a plan that the target's checkout could not follow; moves nothing."""
-    with workspace_state.locked(repo, "apply") as lock:
-        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+        place = checkouts(repo).get(plan.target_branch)
         if place is not None and workspace_state.is_folder(place):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
@@ -153,8 +163,8 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> N
 
 def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Puts the target's checkout right where `apply` died in it: it shows what the branch has."""
-    with workspace_state.locked(repo, "apply") as lock:
-        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+        place = checkouts(repo).get(plan.target_branch)
         if place is not None and workspace_state.is_folder(place):
             _settle(repo, place, lock=lock, box=box)
 
@@ -166,10 +176,10 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None
     Where the checkout is a clone, `box` starts a program in a box that shows the clone, writable,
     and what it borrows; the clone's own branch goes along.
     """
-    with workspace_state.locked(repo, "apply") as lock:
+    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
         now = read_ref(repo, plan.target_ref)
         # Asked again, not taken from the plan: people switch branches.
-        place = checkouts(repo).get(plan.target_ref.removeprefix("refs/heads/"))
+        place = checkouts(repo).get(plan.target_branch)
         if now not in (plan.old, plan.new):
             raise Conflict(
                 f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"

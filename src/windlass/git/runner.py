@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
@@ -94,6 +95,8 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """Where objects are written, if not beside the others; those are then read from `objects`."""
     config: dict[str, str] = {}
     """Settings for every call, as `armed` finds them."""
+    until: float | None = None
+    """When every call has to be over, on the machine's own clock: for what an agent can stretch."""
     box: tuple[str, ...] = ()
     """What git is started through: a box, for what is safe only inside one, or limits."""
 
@@ -211,6 +214,7 @@ def run(
         stdout=sink or subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    timeout = _time_left(dirs, timeout)
     most = MOST if dirs is not None and dirs.box else sys.maxsize
     with process:
         try:
@@ -231,6 +235,12 @@ def run(
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
+
+
+def _time_left(dirs: Dirs | None, timeout: float) -> float:
+    if dirs is None or dirs.until is None:
+        return timeout
+    return max(0.0, min(timeout, dirs.until - time.monotonic()))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH118, PTH120, PTH208
+# ruff: noqa: PTH100, PTH108, PTH116, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Where a workspace's git state lives, found from the main repository and not from agent files.
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import stat
@@ -230,6 +231,32 @@ def locked(repo: Repository, name: str) -> Iterator[int]:
     """Holds a lock of ours in the git folder; a killed holder leaves nothing behind."""
     with locked_file(os.path.join(repo.make_private(), f"{name}.lock")) as handle:
         yield handle
+
+
+@contextlib.contextmanager
+def locked_branch(repo: Repository, branch: str) -> Iterator[int]:
+    """Holds a lock of ours for whoever moves one branch, and its checkout with it.
+
+    One for each branch: an agent can stretch what is done in its clone, and holds up nobody else.
+    """
+    name = hashlib.sha256(os.fsencode(branch)).hexdigest()[:32]
+    path = os.path.join(repo.make_private(), f"branch-{name}.lock")
+    while True:
+        with locked_file(path) as handle:
+            if not _is_at(path, handle):
+                continue  # whoever held it has removed it
+            try:
+                yield handle
+            finally:
+                os.unlink(path)
+            return
+
+
+def _is_at(path: str, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 @contextlib.contextmanager

@@ -92,13 +92,13 @@ def follow(repo: Repository, path: str) -> None:
 
 def unregister(repo: Repository, path: str) -> None:
     """Deletes the folder and its admin entry, and those of worktrees inside it."""
+    erase(path)  # not under the lock: there may be millions of files, and others wait for it
     with workspace_state.locked(repo, _LOCK):
         gone = [
             admin
             for admin, place in workspace_state.admins(repo).items()
             if place == path or place.startswith(path + os.sep)
         ]
-        erase(path)
         for admin in gone:
             erase(admin)
         with contextlib.suppress(OSError):

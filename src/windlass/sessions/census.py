@@ -37,9 +37,10 @@ class ProcessEntry(NamedTuple):
     parent: int
     environ: bytes
 
-    def has(self, assignment: bytes) -> bool:
-        """Says whether exactly this NAME=value is in the environment."""
-        return b"\0%b\0" % assignment in b"\0%b\0" % self.environ
+    def has(self, *assignments: bytes) -> bool:
+        """Says whether exactly one of these NAME=value is in the environment."""
+        environ = b"\0%b\0" % self.environ
+        return any(b"\0%b\0" % assignment in environ for assignment in assignments)
 
 
 class Descent(NamedTuple):

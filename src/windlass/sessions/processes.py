@@ -133,10 +133,10 @@ def marked(mark: str) -> dict[str, str]:
     return {_RUN_MARKER: mark}
 
 
-def running(mark: str) -> list[str]:
+def running(*marks: str) -> list[str]:
     """Describes every process that is run under a mark: its number, and what it is called with."""
-    assignment = f"{_RUN_MARKER}={mark}".encode()
-    under = (pid for pid, entry in census.take().items() if entry.has(assignment))
+    assignments = [_assigned(mark).encode() for mark in marks]
+    under = (pid for pid, entry in census.take().items() if entry.has(*assignments))
     return [said for pid in sorted(under) if (said := _described(pid)) is not None]
 
 
@@ -146,9 +146,13 @@ def _described(pid: int) -> str | None:
     return None
 
 
-def end_run(mark: str) -> StopReport:
-    """Ends what a command line that was run under that mark has left running."""
-    return Tree(f"{_RUN_MARKER}={mark}").end(first=None, grace=2.0)
+def end_run(*marks: str) -> StopReport:
+    """Ends what was run under these marks, and whatever that has started."""
+    return Tree(*map(_assigned, marks)).end(first=None, grace=2.0)
+
+
+def _assigned(mark: str) -> str:
+    return f"{_RUN_MARKER}={mark}"
 
 
 def run(
@@ -186,7 +190,7 @@ def run(
             timed_out = False
         except subprocess.TimeoutExpired:
             itself = identify(shell.pid)
-            tree = Tree(f"{_RUN_MARKER}={mark}", known=[itself] if itself else [])
+            tree = Tree(_assigned(mark), known=[itself] if itself else [])
             tree.end(first=shell.pid, grace=2.0)
             code = shell.wait()
             timed_out = True

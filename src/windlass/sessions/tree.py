@@ -1,8 +1,8 @@
 """One tree of processes: finding all of it, ending it, and proving it gone.
 
 A tree is found in two ways that complete each other: by descent from the holder, which adopts
-orphans while it lives, and by a mark that every process of it carries in its environment, which
-finds them when the holder was killed. A process is a number and a start time, never a number.
+orphans while it lives, and by marks of which every process of it carries one in its environment,
+which find them when the holder was killed. A process is a number and a start time, never a number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _QUIET_LOOKS = 3
 
 
 class Tree:
-    """Everything below a holder or with a mark, looked for anew each time.
+    """Everything below a holder or with one of the marks, looked for anew each time.
 
     A holder that is a witness ends only after all below it: that is proof, and so it is never
     killed. Without one the proof is several looks in a row that find nothing.
@@ -38,14 +38,13 @@ class Tree:
 
     def __init__(
         self,
-        mark: str,
-        *,
+        *marks: str,
         holder: Identity | None = None,
         witness: bool = False,
         known: Iterable[Identity] = (),
         spared: frozenset[int] = frozenset(),
     ) -> None:
-        self._mark = mark.encode()
+        self._marks = [mark.encode() for mark in marks]
         self._holder = holder
         self._witness = witness
         self._seen = set(known)
@@ -54,7 +53,7 @@ class Tree:
         self._spared = spared | {os.getpid()}
         # A daemon that was started from inside the session: what it started is not part of it.
         ourselves = look(os.getpid())
-        self._inside = ourselves is not None and ourselves.has(self._mark)
+        self._inside = ourselves is not None and ourselves.has(*self._marks)
         self._quiet = 0
 
     def end(self, *, first: int | None, grace: float) -> StopReport:
@@ -117,7 +116,7 @@ class Tree:
         # From inside, it takes all processes to tell ours from the tree's.
         for entry in () if self._inside else newest():
             below = self._holder is not None and entry.parent == self._holder.pid
-            if (below or entry.has(self._mark)) and self._may_be_killed(entry.identity):
+            if (below or entry.has(*self._marks)) and self._may_be_killed(entry.identity):
                 _signal(entry.identity, signal.SIGKILL)
                 self._seen.add(entry.identity)
                 self._killed.add(entry.identity)
@@ -154,7 +153,7 @@ class Tree:
         children: dict[int, list[int]] = {}
         for pid, entry in census.items():
             children.setdefault(entry.parent, []).append(pid)
-        roots = {pid for pid, entry in census.items() if entry.has(self._mark)}
+        roots = {pid for pid, entry in census.items() if entry.has(*self._marks)}
         if self._inside:
             roots -= _descendants({os.getpid()}, children, frozenset())
         self._living = {process for process in self._living if process.lives()}

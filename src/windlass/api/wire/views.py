@@ -301,11 +301,15 @@ class DiffReply(TypedDict):
 
 
 class PlaceReply(TypedDict):
-    """Where an agent works, and what a command run there has before it and around it."""
+    """Where an agent works, and what a command run there has before it and around it.
+
+    Outside of a box it carries the `mark` by which an ending finds it; a box does so by itself.
+    """
 
     id: str
     path: str
     env: dict[str, str]
+    mark: dict[str, str]
     box: list[str]
 
 

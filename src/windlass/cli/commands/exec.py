@@ -1,9 +1,11 @@
 """Runs a command in an agent's workspace, told the agent's ports and slot.
 
 In a boxed agent's box: what agents wrote runs with no more than they have. --outside, before the
-agent's name, runs it as yourself. What it prints on a terminal is filtered: text, colours and
-moving the cursor pass, what would reach your clipboard, title, modes or keyboard does not. Programs
-that fill the screen need --raw, which gives them your terminal as it is.
+agent's name, runs it as yourself. The command ends when the agent does, before the agent's work is
+kept; one with --outside goes on, so use that for your editor. What it prints on a terminal is
+filtered: text, colours and moving the cursor pass, what would reach your clipboard, title, modes or
+keyboard does not. Programs that fill the screen need --raw, which gives them your terminal as it
+is.
 """
 
 from __future__ import annotations
@@ -42,13 +44,19 @@ def run(call: Call) -> int:
     argv = [*place["box"], *command] if boxed else command
     # A box brings its own environment; what is the person's stays out of it.
     shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
-    env = shown if boxed else os.environ | place["env"]
+    env = shown if boxed else _own_environment(place, outside=call.args.outside)
     if terminal_relay.is_needed() and not call.args.raw:
         return terminal_relay.run(argv, env)
     try:
         os.execvpe(argv[0], argv, env)  # noqa: S606 - what was asked for
     except OSError as error:
         raise UserError(f"cannot run {command[0]}: {error.strerror}", "is it on PATH?") from None
+
+
+def _own_environment(place: dict[str, Any], *, outside: bool) -> dict[str, str]:
+    """The person's, with what an agent is told; marked, unless it is to outlive the agent."""
+    unmarked = {name: text for name, text in os.environ.items() if name not in place["mark"]}
+    return {**unmarked, **place["env"], **({} if outside else place["mark"])}
 
 
 class _Command(Action):

@@ -31,7 +31,7 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, homecomings, project_commands
+from windlass.daemon.launch import beside, boxes, homecomings, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository, salvage, workspaces
@@ -86,6 +86,7 @@ class Endings:
         for agent in chosen:
             if agent.session == 0:
                 project_commands.interrupt_setup(self._context, agent)
+        beside.interrupt_changes(self._context, chosen)
         how = "nuke" if request.get("tree") else "kill"
         by = scope.caller.id if scope.caller else "the person"
         configured, notes = ending_settings.of_repos(self._context, chosen)
@@ -98,12 +99,18 @@ class Endings:
         return IntentDraft(repo, scope.caller_uid, prepare)
 
     def stop(self, work: RunningIntent) -> None:
-        """Tells that it begins, and stops every session, proven down to the last process."""
+        """Tells that it begins, and stops all that runs in workspaces, to the last process."""
         live = [agent for agent, _ in self._live(work)]
         if not work.data.get("told"):
             self._context.store.write(lambda w: _tell(w, work, live))
-        for agent in live:
+        self._stop(live)
+
+    def _stop(self, agents: list[Agent]) -> None:
+        """Stops sessions and what Windlass started beside them: none of it writes any more."""
+        for agent in agents:
             self._life.stop(agent)
+            boxes.close(self._context, agent)
+        beside.end(self._context, agents)
 
     def _salvage(self, work: RunningIntent) -> None:
         for agent, repo in self._live(work):
@@ -155,7 +162,7 @@ class Endings:
         if "stamp" not in work.data:  # kept, so that what is salvaged twice is kept once
             work.keep(stamp=stamp(context.clock.now()))
         moment = work.data["stamp"]
-        self._life.stop(agent)
+        self._stop([agent])
         if "trash" not in work.data and has_work(agent, repo):
             work.keep(trash={agent.uid: keep(work, agent, repo, stamp=moment, how=how)})
         remove(agent, repo)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -31,9 +32,11 @@ from windlass.core.printable import printable_line
 from windlass.daemon.agents import ending_settings, endings
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
-from windlass.daemon.kernel import lookup, repos, set_aside, settings
+from windlass.daemon.kernel import intent_errors, lookup, repos, set_aside, settings
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import PATIENCE
+from windlass.daemon.kernel.keyed_locks import StillHeld
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -71,6 +74,7 @@ class Merges:
                 *(step._replace(do=_after_landing(step.do)) for step in rest),
             ),
             locks=endings.uids_of,
+            touches=_owner,
             result=self._result,
             stops=endings.uids_of,
             moves=_move,
@@ -87,6 +91,9 @@ class Merges:
         lookup.require_reachable(scope, agent, live, doing="merge")
         refuse_inside(agent, request.get("cwd", ""))
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
+        owner = self._owner_of(agent.repo, into)
+        if owner is not None:
+            lookup.refuse_ending(context, owner)
         by = scope.caller.id if scope.caller else "the person"
         config = self._config(agent)
         configured = {agent.repo: EndingSettings.of(config)}
@@ -97,6 +104,7 @@ class Merges:
             return {
                 **data,
                 "into": into,
+                "owner": owner.uid if owner is not None else None,
                 "time": int(writing.now),
                 "agents_own": own,
                 "protected": config.landing.protected,
@@ -117,8 +125,9 @@ class Merges:
         problems = []
         try:
             self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
-            self._refuse(git, agent, into)
-            self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
+            with self._holding_owner(agent.repo, into):
+                self._refuse(git, agent, into)
+                self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
         except Conflict as error:
             problems.append(error.message)
         return {
@@ -261,8 +270,28 @@ class Merges:
         return boxes.changing_prefix(self._context, target) if target is not None else []
 
     def _boxed_on(self, repo: RepoId, branch: str) -> Agent | None:
+        owner = self._owner_of(repo, branch)
+        return owner if owner is not None and owner.isolation == "box" else None
+
+    def _owner_of(self, repo: RepoId, branch: str) -> Agent | None:
+        """The live agent whose own branch that is."""
         live = self._context.store.read(lambda c: rows.agents(c, repo=repo))
-        return next((a for a in live if a.branch == branch and a.isolation == "box"), None)
+        return next((agent for agent in live if agent.branch == branch), None)
+
+    @contextlib.contextmanager
+    def _holding_owner(self, repo: RepoId, branch: str) -> Iterator[None]:
+        """Has nothing else be done meanwhile with the agent whose checkout would follow."""
+        owner = self._owner_of(repo, branch)
+        if owner is None:
+            yield
+            return
+        lookup.refuse_ending(self._context, owner)
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(self._context.locks.holding([owner.uid], within=PATIENCE))
+            except StillHeld:
+                raise intent_errors.busy(owner.id, PATIENCE) from None
+            yield
 
     def _config(self, agent: Agent) -> Config:
         """The configuration before the merge, which is refused where that is wrong."""
@@ -312,6 +341,12 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _owner(data: Mapping[str, Any]) -> list[Uid]:
+    """The agent that works on the branch that is merged into; older releases kept none."""
+    owner = data.get("owner")
+    return [Uid(owner)] if owner is not None else []
 
 
 def _move(data: Mapping[str, Any]) -> BranchMove:

@@ -33,3 +33,11 @@ def rebuilt(data: Mapping[str, Any]) -> WindlassError:
     """The error that the store kept."""
     kind = errors.BY_KIND.get(data.get("kind", ""), Internal)
     return kind(data.get("message", "failed"), data.get("hint", ""))
+
+
+def busy(agent: str, seconds: float) -> Unavailable:
+    """What to tell whoever has waited so long for what else is done with an agent."""
+    return Unavailable(
+        f"something else has been done with {agent} for {seconds:.0f} s, and goes on",
+        f"see what it is: wl log {agent}; then try again",
+    )

@@ -208,7 +208,7 @@ class Intents:
             if operation is None:
                 raise intent_upgrades.unknown(work.intent, "nothing here does that")
             progress = operation.progress(work.intent)
-            locks = operation.locks(progress.data)
+            agents, held = operation.locks(progress.data), operation.holds(progress.data)
         except Conflict as error:
             self._report(work, error)
             raise
@@ -219,8 +219,8 @@ class Intents:
             failure = intent_errors.defect("its data", error)
             self._report(work, failure)
             raise failure from error
-        with self._holding(work, locks, patience), self._unrecorded_if_open(work, locks):
-            self._count_try(work, locks)
+        with self._holding(work, held, patience), self._unrecorded_if_open(work, held):
+            self._count_try(work, agents)
             known = Progress(work.intent.data, work.intent.done)
             if (progress, operation.version) != (known, work.intent.version):
                 work.take_over(progress, operation.version)
@@ -248,10 +248,7 @@ class Intents:
         """Has an intent fail that never got the locks of its agents; returns what to tell."""
         row = self._context.store.read(lambda c: rows.agent(c, agent))
         name = row.id if row is not None else agent
-        error = Unavailable(
-            f"something else has been done with {name} for {seconds:.0f} s, and goes on",
-            f"see what it is: wl log {name}; then try again",
-        )
+        error = intent_errors.busy(name, seconds)
         work.finish(status="failed", error=intent_errors.as_data(error))
         self._forget_if_over(work)
         return error
@@ -339,7 +336,7 @@ class Intents:
     ) -> Intent:
         """Records an intent; where no step is needed for it, that is all there is to do."""
         intent = set_out(writing, operation, key, begin)
-        agents = operation.locks(intent.data)
+        agents = operation.holds(intent.data)
         self._unrecorded.refuse(agents)
         if (move := operation.moves(intent.data)) is not None:
             set_aside.refuse_move(writing.connection, intent.repo, move.branch)

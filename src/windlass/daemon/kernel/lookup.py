@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from windlass.api.verbs import Caller
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
-from windlass.core.errors import Denied, NotFound, UserError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.ids import Uid
-from windlass.daemon.kernel import repos
+from windlass.daemon.kernel import operations, repos
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -121,6 +121,13 @@ def require_reachable(scope: Scope, target: Agent, present: list[Agent], *, doin
             f"{scope.caller.id} may not {doing} {target.id}, which is not below it",
             "ask the person, or its manager",
         )
+
+
+def refuse_ending(context: Context, agent: Agent) -> None:
+    """Refuses to begin anything in the workspace of an agent that is about to be without one."""
+    under_way = context.store.read(rows.open_intents)
+    if any(operations.ends(intent, agent.uid) for intent in under_way):
+        raise Conflict(f"{agent.id} is being ended", f"see how far that is: wl log {agent.id}")
 
 
 def _hint(context: Context, scope: Scope) -> str:

@@ -20,6 +20,9 @@ from windlass.store.store import Writing
 _STOPS = "stops"
 """The agents whose sessions an intent ends or starts anew, in its data."""
 
+_ENDINGS = ("end", "merge")
+"""The kinds of intents after which a workspace is gone."""
+
 Effect = Callable[[RunningIntent], None]
 
 
@@ -38,10 +41,11 @@ class Operation(NamedTuple):
     Its `version` rises when a release means something else by the data or by a step's name; then
     `upgrades` has the rule from the version before. Steps may be added and reordered without that.
     `counted` names the steps as the releases had them that only counted them, where that differs.
-    Of the agents that it `stops` no session fails by itself meanwhile: their intents say so in
-    their data, for whoever sees one end. What only `ends` its agents is begun whatever else was set
-    aside of them. What `moves` a branch is never set aside: it is halted, and nothing else
-    moves that branch before the person has decided.
+    It is not about the agents that it `touches`, but it changes their workspaces: nothing else is
+    done with them meanwhile. Of the agents that it `stops` no session fails by itself meanwhile:
+    their intents say so in their data, for whoever sees one end. What only `ends` its agents is
+    begun whatever else was set aside of them. What `moves` a branch is never set aside: it is
+    halted, and nothing else moves that branch before the person has decided.
     """
 
     kind: str
@@ -51,6 +55,7 @@ class Operation(NamedTuple):
     version: int = 1
     upgrades: Mapping[int, Upgrade] = MappingProxyType({})
     counted: tuple[str, ...] = ()
+    touches: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
     stops: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
     ends: bool = False
     moves: Callable[[Mapping[str, Any]], BranchMove | None] = lambda _: None
@@ -72,6 +77,10 @@ class Operation(NamedTuple):
         left = (s.name for s in self.steps if s.name not in intent.done and s.needed(intent.data))
         return (*intent.done, *itertools.islice(left, 1))
 
+    def holds(self, data: Mapping[str, Any]) -> list[Uid]:
+        """Returns the agents that nothing else may be done with meanwhile."""
+        return [*self.locks(data), *self.touches(data)]
+
     def recorded(self, data: dict[str, Any]) -> dict[str, Any]:
         """Returns the data of an intent with what is recorded for everybody to see."""
         stopped = self.stops(data)
@@ -86,6 +95,11 @@ def of_one_agent(data: Mapping[str, Any]) -> list[Uid]:
 def stops(intent: Intent, agent: Uid) -> bool:
     """Returns whether an open intent ends the session of an agent, or starts it anew."""
     return agent in intent.data.get(_STOPS, ())
+
+
+def ends(intent: Intent, agent: Uid) -> bool:
+    """Returns whether an open intent ends an agent, its workspace with it."""
+    return intent.kind in _ENDINGS and stops(intent, agent)
 
 
 class IntentDraft(NamedTuple):

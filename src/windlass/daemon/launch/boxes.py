@@ -27,6 +27,7 @@ from windlass.core.errors import ConfigError
 from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import beside
 from windlass.git import clones
 from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
@@ -102,7 +103,12 @@ def wrap(context: Context, agent: Agent, request: SessionRequest, launch: Launch
 
 
 def prefix(
-    context: Context, agent: Agent, request: SessionRequest, *, what: str, terminal: bool = False
+    context: Context,
+    agent: Agent,
+    request: SessionRequest,
+    *,
+    what: beside.What,
+    terminal: bool = False,
 ) -> list[str]:
     """What runs a command beside a session in an agent's box; nothing where it has none.
 
@@ -111,7 +117,7 @@ def prefix(
     if agent.isolation != "box":
         return []
     _require_still(agent)
-    return wrapper.prefix(
+    line = wrapper.prefix(
         _box_spec(context, agent, request),
         folder=context.folders.boxes(agent.uid) / what,
         sockets=context.folders.sockets(agent.uid),
@@ -119,6 +125,7 @@ def prefix(
         cwd=agent.workspace,
         terminal=terminal,
     )
+    return beside.marked_line(context, agent, what, line)
 
 
 @contextlib.contextmanager
@@ -153,6 +160,12 @@ def clear(context: Context, agent: Agent) -> None:
     groups.remove(context.folders.session(agent.uid, agent.session))
     for folder in context.folders.boxes(agent.uid).glob("*"):
         groups.remove(folder)
+
+
+def close(context: Context, agent: Agent) -> None:
+    """Has no box begin any more that was prepared to run beside an agent's sessions."""
+    for file in context.folders.boxes(agent.uid).glob("*/*"):
+        file.unlink(missing_ok=True)
 
 
 def forget(context: Context, agent: Agent) -> None:
@@ -221,7 +234,8 @@ def changing_prefix(context: Context, agent: Agent) -> list[str]:
         network="none" if probes.usable().full else "host",
         quota=_quota(_config(context, agent)),
     )
-    return wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
+    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
+    return beside.marked_line(context, agent, "changing", line)
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:

@@ -11,18 +11,18 @@ from windlass.core.events import TeardownFailed, WorkspaceCommand
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, session_request
+from windlass.daemon.launch import beside, boxes, session_request
 from windlass.store.rows import Repo
 
 
-def run(work: RunningIntent, agent: Agent, what: str, command: str, timeout: float) -> None:
+def run(work: RunningIntent, agent: Agent, what: beside.What, command: str, timeout: float) -> None:
     """Runs one, its output kept in the agent's folder; a failure carries its last lines.
 
     What an earlier try left running, before a daemon died, is ended first. That it ran is told with
     the next record of the intent that it is part of.
     """
     context = work.context
-    context.commands.end_run(mark(agent, what))
+    context.commands.end_run(beside.mark(agent, what))
     log = context.folders.agent(agent.uid) / f"{what}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     request = session_request.beside_session(context, agent)
@@ -34,7 +34,7 @@ def run(work: RunningIntent, agent: Agent, what: str, command: str, timeout: flo
             env={} if prefix else {**request.env, **request.extra_env},
             log=log,
             timeout=timeout,
-            mark=mark(agent, what),
+            mark=beside.mark(agent, what),
             prefix=prefix,
         )
     ran = WorkspaceCommand(what=what, code=done.code, timed_out=done.timed_out)
@@ -49,18 +49,13 @@ def run(work: RunningIntent, agent: Agent, what: str, command: str, timeout: flo
     )
 
 
-def mark(agent: Agent, what: str) -> str:
-    """What marks the processes of an agent's setup or teardown."""
-    return f"{agent.uid}-{what}"
-
-
 def interrupt_setup(context: Context, agent: Agent) -> None:
     """Ends a setup that is under way, so that its agent can be ended without waiting for it."""
-    context.commands.end_run(mark(agent, "setup"))
+    context.commands.end_run(beside.mark(agent, "setup"))
 
 
 def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceSettings) -> None:
-    """Runs teardown; its failure is on record and stops nothing."""
+    """Runs teardown, and ends what it leaves running; its failure is on record, no more."""
     if not commands.teardown or not Path(agent.workspace).is_dir():
         return
     try:
@@ -68,3 +63,4 @@ def teardown(work: RunningIntent, agent: Agent, repo: Repo, commands: WorkspaceS
     except WindlassError as error:
         failed = TeardownFailed(error=error.message)
         work.with_next_record(lambda w: w.emit(failed, repo=repo.id, agent=agent.uid))
+    work.context.commands.end_run(beside.mark(agent, "teardown"))

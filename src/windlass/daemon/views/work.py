@@ -13,7 +13,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import boxes, session_request
+from windlass.daemon.launch import beside, boxes, session_request
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, repository
 from windlass.git.repository import Repository
@@ -92,9 +92,16 @@ class Work:
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
                 f"`wl resume {agent.id}` makes it again from its branch",
             )
-        beside = session_request.beside_session(self._context, agent)
+        # What were written there now, nobody would keep.
+        lookup.refuse_ending(self._context, agent)
+        known = session_request.beside_session(self._context, agent)
         terminal = request.get("terminal", False)
-        box = boxes.prefix(self._context, agent, beside, what="exec", terminal=terminal)
+        box = boxes.prefix(self._context, agent, known, what="exec", terminal=terminal)
         # Without a box the command has the person's own environment, and what an agent is told.
-        env = beside.extra_env
-        return {"id": agent.id, "path": agent.workspace, "env": env, "box": box}
+        return {
+            "id": agent.id,
+            "path": agent.workspace,
+            "env": known.extra_env,
+            "mark": dict(beside.marked(self._context, agent, "exec")),
+            "box": box,
+        }
