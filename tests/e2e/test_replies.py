@@ -105,7 +105,7 @@ def look(ask: Asker, ground: Ground) -> None:
     assert ask("why", agent="fox", history=True)["history"]
     assert ask("look", agent="fox")["live"]
     assert "raw" in ask("look", agent="owl")
-    assert ask("diff", agent="fox")["diff"]
+    assert ask("diff", agent="fox")["committed"]
     shutil.rmtree(ask("diff", agent="fox", folders=True)["folder"])  # as `wl diff` does
     assert ask("place", agent="fox")["path"]
     assert ask("attachment", agent="fox")["attach"]

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.git.conftest import git, snapshot
+from tests.git.differences import materialise, shown
 
 from windlass.box import reading
 from windlass.core.errors import WindlassError
-from windlass.git import changes, clones, mirror, repository, status, trash, workspaces
+from windlass.git import clones, mirror, repository, status, trash, workspaces
 from windlass.git.arrival import EVERYTHING, Allowed
 from windlass.git.repository import Repository
 from windlass.git.salvage import Salvaged, salvage
@@ -82,13 +83,11 @@ class Scene(Target):
             said += repr(status.status(self.repo, str(self.clone), box=self.reads)).encode()
         for stat in (True, False):
             with contextlib.suppress(WindlassError):
-                said += changes.diff(
-                    self.repo, str(self.clone), "main", stat=stat, color=False, box=self.reads
-                )
+                said += shown(self.repo, self.clone, stat=stat, box=self.reads)
         self._looks += 1
         into = self.folder / "diff" / str(self._looks)
         with contextlib.suppress(WindlassError):
-            changes.materialise(self.repo, str(self.clone), "main", str(into), box=self.reads)
+            materialise(self.repo, self.clone, into, box=self.reads)
         files = (path for path in into.rglob("*") if path.is_file() and not path.is_symlink())
         return said + b"".join(path.read_bytes() for path in files)
 

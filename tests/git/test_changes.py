@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.git.conftest import git, snapshot
+from tests.git.conftest import Snapshot, git, snapshot
+from tests.git.differences import difference, materialise
 
-from windlass.core.errors import GitError
 from windlass.git import changes, mirror, workspaces
 from windlass.git.repository import Repository
 
@@ -26,18 +26,24 @@ def busy(ws: Path) -> None:
     git(ws, "init", "-q", "nested")
 
 
-def test_the_difference_holds_all_that_was_done(repo: Repository, ws: Path) -> None:
+def folders(repo: Repository, path: Path, into: Path) -> dict[str, Snapshot]:
+    """What is in each side of each part."""
+    return {side: snapshot(into / side) for side in materialise(repo, path, into)}
+
+
+def test_the_difference_holds_all_that_was_done_in_two_parts(repo: Repository, ws: Path) -> None:
     busy(ws)
-    names = workspaces.changed(repo, str(ws), "main")
-    assert names == ["committed", "outside", "readme.txt", "src/two.py", "staged", "un\ntracked"]
-    patch = workspaces.diff(repo, str(ws), "main", stat=False, color=False).decode()
+    shown = difference(repo, ws)
+    assert b"+++ b/committed\n" in shown.committed
+    assert shown.committed.count(b"diff --git") == 1
+    patch = shown.uncommitted.decode()
     assert "-hello\n+edited\n" in patch
     assert 'b/un\\ntracked"' in patch
+    assert "b/staged" in patch
     assert "ignored.log" not in patch
-    assert (
-        "6 files changed" in workspaces.diff(repo, str(ws), "main", stat=True, color=False).decode()
-    )
-    assert b"\x1b[" in workspaces.diff(repo, str(ws), "main", stat=False, color=True)
+    counted = difference(repo, ws, stat=True)
+    assert b"1 file changed" in counted.committed
+    assert b"5 files changed" in counted.uncommitted
 
 
 def test_asking_for_the_difference_leaves_no_object_and_no_change(
@@ -47,7 +53,7 @@ def test_asking_for_the_difference_leaves_no_object_and_no_change(
     before = snapshot(ws)
     status = git(ws, "status", "--porcelain", "-z")
     objects = git(repo.root, "count-objects", "-v")
-    workspaces.diff(repo, str(ws), "main", stat=False, color=False)
+    difference(repo, ws)
     assert snapshot(ws) == before
     assert git(ws, "status", "--porcelain", "-z") == status
     assert git(repo.root, "count-objects", "-v") == objects
@@ -61,7 +67,7 @@ def test_a_conflicted_workspace_has_a_difference_too(repo: Repository, ws: Path)
     (ws / "readme.txt").write_text("mine\n")
     git(ws, "commit", "-q", "-a", "-m", "mine")
     git(ws, "merge", "-q", "other", ok=1)
-    assert b"<<<<<<<" in workspaces.diff(repo, str(ws), "main", stat=False, color=False)
+    assert b"<<<<<<<" in difference(repo, ws).uncommitted
 
 
 def test_a_workspace_deleted_by_hand_still_has_its_commits(repo: Repository, ws: Path) -> None:
@@ -69,15 +75,15 @@ def test_a_workspace_deleted_by_hand_still_has_its_commits(repo: Repository, ws:
     git(ws, "add", "committed")
     git(ws, "commit", "-q", "-m", "c")
     ws.rename(ws.parent / "moved")
-    assert workspaces.changed(repo, str(ws), "main") == ["committed"]
+    assert b"+++ b/committed\n" in difference(repo, ws).committed
+    assert difference(repo, ws).uncommitted == b""
 
 
-def test_two_plain_folders_hold_before_and_after(
-    repo: Repository, ws: Path, tmp_path: Path
-) -> None:
+def test_plain_folders_hold_before_and_after(repo: Repository, ws: Path, tmp_path: Path) -> None:
     busy(ws)
-    workspaces.materialise(repo, str(ws), "main", str(tmp_path / "d"))
-    before, after = snapshot(tmp_path / "d/before"), snapshot(tmp_path / "d/after")
+    sides = folders(repo, ws, tmp_path / "d")
+    assert (sides["committed/before"], set(sides["committed/after"])) == ({}, {b"committed"})
+    before, after = sides["uncommitted/before"], sides["uncommitted/after"]
     assert before[b"readme.txt"][2] == b"hello\n"
     assert after[b"readme.txt"][2] == b"edited\n"
     assert set(before) == {b"readme.txt", b"src", b"src/two.py"}
@@ -111,37 +117,58 @@ def test_what_a_change_touches_is_listed_under_every_name(repo: Repository, ws: 
     assert changes.touched(repo, "main", "main") == []
 
 
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_what_an_index_says_not_to_look_at_is_looked_at(
+    repo: Repository, ws: Path, mark: str
+) -> None:
+    git(ws, "update-index", mark, "readme.txt", "src/two.py")
+    (ws / "readme.txt").write_text("edited\n")
+    shown = difference(repo, ws).uncommitted
+    assert b"-hello\n+edited\n" in shown
+    assert shown.count(b"diff --git") == 1
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_deleted(repo: Repository, ws: Path) -> None:
+    git(ws, "update-index", "--skip-worktree", "src/two.py")
+    (ws / "src/two.py").unlink()
+    assert difference(repo, ws).uncommitted == b""
+
+
 def test_a_clone_is_compared_by_what_its_agent_can_see_and_nothing_else(
     repo: Repository, tmp_path: Path
 ) -> None:
     """An agent that heard of an object's id, of a stash say, must not read it by naming it."""
-    clone, origin = tmp_path / "ws" / "c1", str(tmp_path / "mirror")
+    clone, origin = tmp_path / "ws" / "a1", str(tmp_path / "mirror")
     mirror.refresh(repo, origin)
     workspaces.create(
-        repo, path=str(clone), branch="agent/c1", base="main", agent="c1", origin=origin
+        repo, path=str(clone), branch="agent/a1", base="main", agent="a1", origin=origin
     )
     (clone / "mine").write_text("mine\n")
-    assert b"+mine" in workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+    assert b"+mine" in difference(repo, clone).uncommitted
     secret = git(repo.root, "hash-object", "-w", "--stdin", stdin=b"secret\n")
     (clone / "theirs").write_text("nothing\n")
     git(clone, "add", "theirs")
     git(clone, "update-index", "--cacheinfo", f"100644,{secret},theirs")
     git(clone, "update-index", "--assume-unchanged", "theirs")
-    with pytest.raises(GitError):
-        workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+    shown = difference(repo, clone).uncommitted
+    assert b"+nothing" in shown
+    assert b"secret" not in shown
 
 
 def test_a_vanished_clone_differs_by_what_its_branch_has(repo: Repository, tmp_path: Path) -> None:
     """Nothing of it is left to read, which is no deletion of every file."""
-    git(repo.root, "branch", "agent/c1", "main")
-    git(repo.root, "switch", "-q", "agent/c1")
+    git(repo.root, "branch", "agent/a1", "main")
+    git(repo.root, "switch", "-q", "agent/a1")
     (Path(repo.root) / "committed").write_text("c\n")
     git(repo.root, "add", "committed")
     git(repo.root, "commit", "-q", "-m", "c")
     git(repo.root, "switch", "-q", "main")
-    gone = str(tmp_path / "gone")
-    patch = changes.diff(repo, gone, "main", stat=False, color=False, otherwise="agent/c1")
-    assert b"b/committed" in patch
-    assert b"readme.txt" not in patch
-    changes.materialise(repo, gone, "main", str(tmp_path / "two"), otherwise="agent/c1")
-    assert [path.name for path in (tmp_path / "two").rglob("*") if path.is_file()] == ["committed"]
+    shown = difference(repo, tmp_path / "gone")
+    assert b"b/committed" in shown.committed
+    assert b"readme.txt" not in shown.committed
+    assert shown.uncommitted == b""
+    sides = folders(repo, tmp_path / "gone", tmp_path / "two")
+    assert {name: set(files) for name, files in sides.items()} == {
+        "committed/before": set(),
+        "committed/after": {b"committed"},
+    }

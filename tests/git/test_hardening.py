@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.git.come_home import fetch
 from tests.git.conftest import git
+from tests.git.differences import materialise, shown
 
 from windlass.core.errors import WindlassError
 from windlass.git import merges, mirror, repository, trash, workspaces
@@ -227,12 +228,10 @@ def plain(ws: Path) -> None:
 
 def ours(repo: Repository, ws: Path, into: Path, *, origin: str | None = None) -> None:
     """Everything that this package does in or near a workspace."""
-    base = git(repo.root, "rev-parse", "main")
-    workspaces.changed(repo, str(ws), base)
     workspaces.status(repo, str(ws))
-    workspaces.diff(repo, str(ws), base, stat=False, color=True)
-    workspaces.diff(repo, str(ws), base, stat=True, color=False)
-    workspaces.materialise(repo, str(ws), base, str(into / "two"))
+    shown(repo, ws)
+    shown(repo, ws, stat=True)
+    materialise(repo, ws, into / "two")
     salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
     workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
     trash.restore(
@@ -297,7 +296,7 @@ def test_a_pipe_in_the_configuration_holds_nobody_up(
         subprocess.run(["git", "status"], cwd=place, capture_output=True, check=False, timeout=0.5)
     with ThreadPoolExecutor(1) as pool:
         workspaces.status(repo, str(place))
-        workspaces.diff(repo, str(place), "main", stat=True, color=False)
+        shown(repo, place, stat=True)
         salvage(repo, path=str(place), agent="a1", stamp="1", meta={})
         done = pool.submit(workspaces.remove, repo, path=str(place), branch="agent/a1", agent="a1")
         done.result(timeout=50)

@@ -17,6 +17,7 @@ import pytest
 from tests.git.boxing import box
 from tests.git.come_home import fetch, sending
 from tests.git.conftest import git
+from tests.git.differences import shown
 from tests.support.ground import until
 
 from windlass.core.errors import Conflict, GitError, WindlassError
@@ -349,7 +350,7 @@ def test_another_repository_does_not_leak_through_a_clone(
 
     # Nor does it at the end, nor while it is looked at.
     workspaces.status(repo, str(clone))
-    assert b"secret" not in workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+    assert b"secret" not in shown(repo, clone)
     salvage(repo, path=str(clone), agent="c1", stamp="1", meta={}, branch="agent/c1")
     git(repo.root, "cat-file", "-e", kept, ok=1)
 
@@ -488,8 +489,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(
             fetch(repo, clone, timeout=2)
         homecoming.signature(str(clone), "agent/c1")
         workspaces.status(repo, str(clone))
-        workspaces.diff(repo, str(clone), "main", stat=True, color=False)
-        workspaces.changed(repo, str(clone), "main")
+        shown(repo, clone, stat=True)
         salvage(repo, path=str(clone), agent="c1", stamp="1", meta={}, branch="agent/c1")
         workspaces.remove(repo, path=str(clone), branch="agent/c1", agent="c1")
         done.set()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.git.conftest import git, snapshot
+from tests.git.differences import shown
 
 from windlass.git import mirror, repository, trash, workspaces
 from windlass.git.repository import Repository
@@ -82,7 +83,7 @@ def test_a_clone_is_looked_at_without_obeying_it(
     seen = workspaces.status(repo, str(clone))
     assert seen.unstaged == ["readme.txt"]
     assert seen.untracked == [".gitattributes"]
-    assert b"+other" in workspaces.diff(repo, str(clone), "main", stat=False, color=False)
+    assert b"+other" in shown(repo, clone)
     salvage(repo, path=str(clone), agent="c1", stamp="1", meta={})
     assert not marker.exists()
     git(clone, "status")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.git.conftest import git, snapshot
+from tests.git.differences import shown
 
 from windlass.core.errors import Conflict, UserError
 from windlass.git import repository, workspace_state, workspaces
@@ -272,7 +273,7 @@ def test_status_leaves_the_agents_index_alone(repo: Repository, ws: Path) -> Non
     os.utime(ws / "readme.txt", (1, 1))
     before = (index.read_bytes(), index.stat().st_mtime_ns)
     workspaces.status(repo, str(ws))
-    workspaces.diff(repo, str(ws), "main", stat=True, color=False)
+    shown(repo, ws, stat=True)
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
 
 
@@ -416,7 +417,7 @@ def test_a_change_of_the_same_size_in_the_moment_of_the_last_add_is_seen(
     (place / "readme.txt").write_bytes(b"bbbb\n")
     os.utime(place / "readme.txt", ns=(moment, moment))
     assert workspaces.status(repo, str(place)).unstaged == ["readme.txt"]
-    assert b"+bbbb" in workspaces.diff(repo, str(place), "main", stat=False, color=False)
+    assert b"+bbbb" in shown(repo, place)
 
 
 def test_checkouts_are_known_while_another_git_is_adding_a_worktree(

@@ -34,6 +34,7 @@ STAY = ({"text": "WAITING"}, {"await": "message"})
 WORK = {"tool": "Bash", "input": {"command": "echo work > work.txt"}}
 FLOOD = b"\n" * 300_000 + b"{}\n" * 2000
 _PAUSE = 0.05
+PARTS = ("committed", "uncommitted")
 
 
 class Innocent:
@@ -59,7 +60,7 @@ class Innocent:
             answer = ask()
             self.times.append((time.monotonic() - began, name))
             if "diff" in name:
-                assert b"+work" in base64.b64decode(answer["diff"]), name
+                assert b"+work" in base64.b64decode(answer["uncommitted"]), name
 
     def worst(self) -> tuple[float, str]:
         """The longest that an answer took since this was asked last."""
@@ -125,7 +126,8 @@ def look_at(ground: Ground, name: str) -> bytes:
     ):  # fmt: skip
         with suppress(WindlassError):
             answer = ground.ask(verb, agent=name, **more)
-            said += repr(answer).encode() + base64.b64decode(answer.get("diff") or "")
+            said += repr(answer).encode()
+            said += b"".join(base64.b64decode(answer.get(part) or "") for part in PARTS)
     return said
 
 

@@ -1,6 +1,10 @@
 # ruff: noqa: PTH102, PTH103, PTH118, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
-"""Everything an agent did since a commit, committed or not, shown without touching its index."""
+"""What an agent did, in two parts: what a merge takes, and what only its files have.
+
+What is committed is told by ids, of objects that are at home: nothing in a workspace has a say in
+it. The rest is what the files have beyond that, told without touching the agent's index.
+"""
 
 from __future__ import annotations
 
@@ -11,53 +15,42 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import beneath, mirror, views, workspace_state
+from windlass.git import beneath, index_entries, mirror, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.repository import require
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import LONG, Dirs, armed, limited, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from windlass.git.repository import Repository
     from windlass.git.runner import ReadBox
-    from windlass.git.views import View
     from windlass.git.workspace_state import WorkspacePlace
 
 
-_PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+_SHOWN = ("-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--color=never")
+_RAW = ("--no-renames", "--raw", "-z")
+_LEFT_OUT = (b"S", b"s")
+"""How git marks what a sparse checkout has no file for."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What leads from the base to the tip, and from the tip to the files of the workspace."""
+
+    committed: bytes
+    uncommitted: bytes = b""
 
 
 def diff(
-    repo: Repository,
-    path: str,
-    base: str,
-    *,
-    stat: bool,
-    color: bool,
-    otherwise: str | None = None,
-    box: ReadBox | None = None,
-) -> bytes:
-    """Gives the whole difference between `base` and the workspace: what a person wants to read.
+    repo: Repository, path: str, *, base: str, tip: str, stat: bool, box: ReadBox | None = None
+) -> Difference:
+    """Gives both parts between commits that are given by their ids, for a person to read.
 
-    Of a workspace that is gone without a trace the commit `otherwise` is all that is known. A clone
-    is read through `box`, where there is one.
+    A clone is read through `box`, where there is one.
     """
-    since = require(repo, base)
-    shape = ["--stat"] if stat else ["--patch"]
-    paint = "--color=always" if color else "--color=never"
-    with _compared(repo, path, since=since, otherwise=otherwise, box=box) as (dirs, tree):
-        words = ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"]
-        return run(words, dirs=dirs, timeout=LONG).out
-
-
-def changed(repo: Repository, path: str, base: str, *, box: ReadBox | None = None) -> list[str]:
-    """Lists the files that differ between `base` and the workspace."""
-    since = require(repo, base)
-    with _compared(repo, path, since=since, box=box) as (dirs, tree):
-        words = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", since, tree]
-        said = run(words, dirs=dirs)
-    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+    words = [*_SHOWN, "--stat" if stat else "--patch"]
+    parts = _parts(repo, path, base=base, tip=tip, words=words, box=box)
+    return Difference(**{name: said for name, said, _ in parts})
 
 
 def touched(repo: Repository, base: str, tip: str) -> list[str]:
@@ -71,28 +64,22 @@ def touched(repo: Repository, base: str, tip: str) -> list[str]:
 
 
 def materialise(
-    repo: Repository,
-    path: str,
-    base: str,
-    into: str,
-    *,
-    otherwise: str | None = None,
-    box: ReadBox | None = None,
+    repo: Repository, path: str, into: str, *, base: str, tip: str, box: ReadBox | None = None
 ) -> None:
-    """Writes the changed files as two plain folders, `into/before` and `into/after`."""
-    since = require(repo, base)
-    before, after = (os.path.join(into, side) for side in ("before", "after"))
-    os.makedirs(before)
-    os.makedirs(after)
-    with _compared(repo, path, since=since, otherwise=otherwise, box=box) as (dirs, tree):
-        words = ["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"]
-        said = run(words, dirs=dirs, timeout=LONG)
-        fields = said.out.split(b"\0")
+    """Writes the changed files of both parts as plain folders, `before` and `after` in each.
+
+    They are `into/committed` and, where there is a workspace, `into/uncommitted`.
+    """
+    for name, said, dirs in _parts(repo, path, base=base, tip=tip, words=_RAW, box=box):
+        before, after = (os.path.join(into, name, side) for side in ("before", "after"))
+        os.makedirs(before)
+        os.makedirs(after)
+        fields = said.split(b"\0")
         with Blobs(dirs) as blobs:
-            for about, name in zip(fields[::2], fields[1::2], strict=False):
+            for about, path_of in zip(fields[::2], fields[1::2], strict=False):
                 old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
-                _write(blobs, before, name, mode=old_mode, oid=old)
-                _write(blobs, after, name, mode=new_mode, oid=new)
+                _write(blobs, before, path_of, mode=old_mode, oid=old)
+                _write(blobs, after, path_of, mode=new_mode, oid=new)
 
 
 def _write(blobs: Blobs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None:
@@ -105,64 +92,87 @@ def _write(blobs: Blobs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> N
         os.fchmod(file.fileno(), 0o644 if stat.S_ISLNK(kind) else stat.S_IMODE(kind))
 
 
-@contextlib.contextmanager
-def _compared(
+def _parts(
     repo: Repository,
     path: str,
     *,
-    since: str,
-    otherwise: str | None = None,
-    box: ReadBox | None = None,
-) -> Iterator[tuple[Dirs, str]]:
-    """Lends a tree of the workspace as it is now, and folders that show it; both are gone after it.
+    base: str,
+    tip: str,
+    words: Sequence[str],
+    box: ReadBox | None,
+) -> Iterator[tuple[str, bytes, Dirs]]:
+    """Gives the name of each part, what git says of it, and folders that show its objects.
+
+    Those are there until the next part is asked for.
+    """
+    home = limited(repo.dirs)
+    yield "committed", run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home).out, home
+    with _staged(repo, path, tip=tip, box=box) as dirs:
+        if dirs is not None:
+            said = run(["diff-index", "--cached", *words, tip, "--"], dirs=dirs, timeout=LONG)
+            yield "uncommitted", said.out, dirs
+
+
+@contextlib.contextmanager
+def _staged(repo: Repository, path: str, *, tip: str, box: ReadBox | None) -> Iterator[Dirs | None]:
+    """Lends folders in which the workspace as it is now is staged; None where nothing is left.
 
     Of a clone these show what its agent sees: agents read the answers too, and may name any object.
     """
     place = workspace_state.locate(repo, path, box=box)
-    if otherwise and place.git_dir is None and not workspace_state.is_folder(place.path):
-        yield repo.dirs, require(repo, otherwise)
+    is_there = workspace_state.is_folder(place.path)
+    if place.git_dir is None and not is_there:
+        yield None
         return
     with contextlib.ExitStack() as stack:
         if place.lender is not None and workspace_state.narrows(place):
             origin = os.path.dirname(place.lender)
-            if since not in kinds(Dirs(git_dir=origin), [since]):
-                mirror.refresh(repo, origin, also=(since,))
+            if tip not in kinds(Dirs(git_dir=origin), [tip]):
+                mirror.refresh(repo, origin, also=(tip,))
         if place.box is not None and place.lender is not None:
-            dirs = stack.enter_context(views.proven(repo, place, since=since))
+            dirs = stack.enter_context(views.proven(repo, place))
         else:
-            dirs = _with_new_objects(repo, place, stack.enter_context(views.viewed(repo, place)))
-        if workspace_state.is_folder(place.path):
+            dirs = _with_new_objects(repo, place, stack.enter_context(views.indexed(repo, place)))
+        if is_there:
+            # What the tip has is compared, also where it is ignored.
+            dirs = views.at_commit(repo, place, dirs, tip)
             _stage_all(views.with_excludes(repo, dirs))
-        tree = run(["write-tree"], dirs=dirs).out.decode().strip()
-        yield msgspec.structs.replace(dirs, work_tree=None, index=None), tree
+        yield msgspec.structs.replace(dirs, work_tree=None)
 
 
-def _with_new_objects(repo: Repository, place: WorkspacePlace, view: View) -> Dirs:
+def _with_new_objects(repo: Repository, place: WorkspacePlace, dirs: Dirs) -> Dirs:
     """Has git write what it makes of the files into the folder that is lent."""
-    seen = view.dirs
-    new = os.path.join(seen.git_dir, "objects")
+    new = os.path.join(dirs.git_dir, "objects")
     os.mkdir(new)
-    known = () if workspace_state.narrows(place) else (os.path.join(repo.git_dir, "objects"),)
-    read = [*map(workspace_state.quoted_alternate, known), *filter(None, (seen.objects,))]
-    return msgspec.structs.replace(seen, new_objects=new, objects=":".join(read))
+    lender = place.lender if workspace_state.narrows(place) else None
+    known = workspace_state.quoted_alternate(lender or os.path.join(repo.git_dir, "objects"))
+    return msgspec.structs.replace(armed(dirs), new_objects=new, objects=known)
 
 
 def _stage_all(dirs: Dirs) -> None:
-    # Not `add -A`: it stops at a nested repository without commits, and stages unmerged paths as
-    # if they were resolved only by luck. Here each path is named, and gitlinks stay as they are.
+    # Not `add -A`: it stops at a nested repository without commits. Here each path is named, and
+    # gitlinks stay as they are.
     listed = run(
-        ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+        ["ls-files", "-v", "-z", "--cached", "--others", "--exclude-standard"],
         dirs=dirs,
         timeout=LONG,
     ).out
     top = os.fsencode(dirs.work_tree or "")
-    names = [name for name in listed.split(b"\0") if name and _is_plain(top, name)]
-    run(
-        ["update-index", "--add", "--remove", "-z", "--stdin"],
-        dirs=dirs,
-        stdin=b"\0".join(names) + b"\0" if names else b"",
-        timeout=LONG,
-    )
+    names, marked = [], []
+    for record in filter(None, listed.split(b"\0")):
+        tag, name = record[:1], record[2:]
+        if not _is_plain(top, name) or (tag in _LEFT_OUT and not _is_there(top, name)):
+            continue
+        names.append(name)
+        if tag in _LEFT_OUT or tag.islower():
+            marked.append(name)
+    # Git takes what is marked for unchanged, whatever the file has become.
+    index_entries.feed(["update-index", "--force-remove", "-z", "--stdin"], marked, dirs=dirs)
+    index_entries.feed(["update-index", "--add", "--remove", "-z", "--stdin"], names, dirs=dirs)
+
+
+def _is_there(top: bytes, name: bytes) -> bool:
+    return os.path.lexists(os.path.join(top, name))
 
 
 def _is_plain(top: bytes, name: bytes) -> bool:

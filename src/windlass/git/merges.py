@@ -29,6 +29,8 @@ from windlass.git.runner import LONG, armed, failed, run
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What merging `source` into `target` would mean."""
 
+    tip: str
+    """The commit that `source` names."""
     clean: bool
     conflicts: list[str]
     ahead: int
@@ -44,6 +46,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     new: str
     tree: str
     checkout: str | None
+    tip: str = ""
+    """The commit that is merged; plans of older releases do not say it."""
 
     @property
     def target_branch(self) -> str:
@@ -58,6 +62,7 @@ def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
     tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
     listed = repo.git("diff-tree", "-r", "--name-only", "-z", ours, tree, "--")
     return MergeCheck(
+        tip=theirs,
         clean=not conflicts,
         conflicts=conflicts,
         ahead=ahead,
@@ -91,6 +96,7 @@ def prepare(
     """Makes the merge commit object and moves nothing; the same arguments give the same commit."""
     ref = f"refs/heads/{target_branch}"
     ours, theirs = require(repo, ref), require(repo, source)
+    source = source.removeprefix("refs/heads/")
     if is_ancestor(repo, theirs, ours):
         raise Conflict(
             f"{printable_line(target_branch)} already contains {printable_line(source)}",
@@ -109,7 +115,7 @@ def prepare(
         repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time
     )
     place = checkouts(repo).get(target_branch)
-    return MergePlan(target_ref=ref, old=ours, new=new, tree=tree, checkout=place)
+    return MergePlan(target_ref=ref, old=ours, new=new, tree=tree, checkout=place, tip=theirs)
 
 
 def _commit(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _SHAPE = ("--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-_STAGED = ("--cached", "--no-renames", "--name-only", "-z")
+_STAGED = ("--cached", "--no-renames", "--name-status", "-z")
 
 
 class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,8 +58,11 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
     with views.glanced(repo, place) as view:
         dirs, head, branch = view.dirs, view.head, _branch(view.ref)
         lists = _Lists()
-        lists.read_status(views.with_excludes(repo, dirs))
         lists.read_staged(dirs, head=head)
+        seen = dirs
+        if place.box is not None and place.lender is not None:
+            seen = views.at_commit(repo, place, dirs, head)
+        lists.read_status(views.with_excludes(repo, seen))
         nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored)
     return WorkStatus(
         exists=True,
@@ -79,7 +82,11 @@ def _branch(ref: str | None) -> str | None:
 
 
 class _Lists:
-    """Collects paths from git's machine-readable output."""
+    """Collects paths from git's machine-readable output.
+
+    What is staged is the agent's own word. What else is different is not, where files are compared
+    with HEAD alone: then what is staged, which is different too, is not told twice.
+    """
 
     def __init__(self) -> None:
         self.staged: list[str] = []
@@ -88,9 +95,21 @@ class _Lists:
         self.conflicted: list[str] = []
         self.ignored: set[bytes] = set()
 
+    def read_staged(self, dirs: Dirs, *, head: str | None) -> None:
+        """Reads the differences between HEAD and index, gitlinks included: nothing is entered."""
+        against = head or _empty_tree(dirs)
+        said = run(
+            ["diff-index", *_STAGED, "--ignore-submodules=none", against, "--"],
+            dirs=dirs,
+        )
+        fields = said.out.split(b"\0")
+        for letter, name in zip(fields[::2], fields[1::2], strict=False):
+            (self.conflicted if letter == b"U" else self.staged).append(os.fsdecode(name))
+
     def read_status(self, dirs: Dirs) -> None:
         """Reads the differences between index and files, and the files that the index lacks."""
         said = run(["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=LONG)
+        told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
         for record in filter(None, said.out.split(b"\0")):
             match record[:1]:
                 case b"1":
@@ -102,17 +121,9 @@ class _Lists:
                     self.untracked.append(os.fsdecode(record[2:]))
                 case b"!":
                     self.ignored.add(record[2:].rstrip(b"/"))
-
-    def read_staged(self, dirs: Dirs, *, head: str | None) -> None:
-        """Reads the differences between HEAD and index, gitlinks included: nothing is entered."""
-        against = head or _empty_tree(dirs)
-        said = run(
-            ["diff-index", *_STAGED, "--ignore-submodules=none", against, "--"],
-            dirs=dirs,
-        )
-        conflicted = set(self.conflicted)
-        names = (os.fsdecode(name) for name in said.out.split(b"\0") if name)
-        self.staged = [name for name in names if name not in conflicted]
+        self.conflicted = sorted({*self.conflicted})
+        self.unstaged = [name for name in self.unstaged if name not in told]
+        self.untracked = [name for name in self.untracked if name not in told]
 
 
 def _empty_tree(dirs: Dirs) -> str:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _UNBORN = "ref: refs/heads/windlass-unborn\n"
 _EXCLUDES = "info/excludes-of-the-person"
 _REFS = 256 << 20
+_EVERY_CHANGE = {"core.trustctime": "true", "core.checkStat": "default"}
+"""An agent sets a file's size and time as it likes, but not when the file was changed."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,23 +109,39 @@ def indexed(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
 
 
 @contextlib.contextmanager
-def proven(repo: Repository, place: WorkspacePlace, *, since: str) -> Iterator[Dirs]:
+def proven(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
     """Lends folders through which a box sees the workspace's files, and no object of the clone's.
 
     Objects are those of the mirror, which came home and were checked on their way, and what git
-    makes of the files now. The index is the one that the clone was made with: what an agent wrote
-    into its own is not believed, and only what has changed since then is read.
+    makes of the files now. There is no index yet.
     """
     with workspace_state.scratch(repo) as folder:
         tree = place.path if workspace_state.is_folder(place.path) else folder
         dirs = _furnished(repo, place, folder, tree)
-        _write_head(dirs, since)
-        with contextlib.suppress(OSError), gitfiles.opened(repo.private) as private:
-            first = registered.first_index(place.path)
-            gitfiles.copy_file(private, first, into=os.path.join(folder, "index"))
-        if not os.path.lexists(os.path.join(folder, "index")):
-            run(["read-tree", since], dirs=dirs, timeout=LONG)
+        _write_head(dirs, None)
         yield dirs
+
+
+def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Dirs:
+    """Has git see the files beside an index that is as a commit, or empty.
+
+    What an agent wrote into its own index, that files are unchanged say, is not believed where the
+    one is known that its clone was made with: of that, only what has changed since is read.
+    """
+    index = os.path.join(dirs.git_dir, "index")
+    config = dirs.config
+    if place.box is not None and place.lender is not None:
+        index = os.path.join(dirs.git_dir, "first-index")
+        with contextlib.suppress(OSError), gitfiles.opened(repo.private) as private:
+            gitfiles.copy_file(private, registered.first_index(place.path), into=index)
+        config = {**config, **_EVERY_CHANGE}
+    dirs = msgspec.structs.replace(dirs, index=index, config=config)
+    run(
+        ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))],
+        dirs=dirs,
+        timeout=LONG,
+    )
+    return dirs
 
 
 def with_excludes(repo: Repository, dirs: Dirs) -> Dirs:

@@ -17,7 +17,7 @@ import msgspec
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
 from windlass.git import clones, registered, workspace_state, worktrees
-from windlass.git.changes import changed, diff, materialise
+from windlass.git.changes import diff, materialise
 from windlass.git.included import include
 from windlass.git.repository import (
     branch_exists,
@@ -40,7 +40,6 @@ __all__ = [
     "WorkStatus",
     "Workspace",
     "base_ref",
-    "changed",
     "create",
     "diff",
     "ensure",

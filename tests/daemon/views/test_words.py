@@ -40,7 +40,7 @@ def test_what_a_vanished_workspace_had_committed_is_its_difference(
     shutil.rmtree(fox.workspace)
     shutil.rmtree(workshop.repo / ".git" / "worktrees")
     shown = as_declared("diff", workshop.ask("diff", agent="fox"))
-    patch = base64.b64decode(shown["diff"]).decode()
+    patch = base64.b64decode(shown["committed"]).decode()
     assert shown["gone"]
     assert "+hello" in patch
     assert "base.txt" not in patch

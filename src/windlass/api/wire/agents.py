@@ -56,6 +56,8 @@ class MergeRequest(AgentRequest):
     """Merges an agent's branch and ends the agent."""
 
     into: NotRequired[Word | None]
+    expect: NotRequired[Word | None]
+    """The commit that is to be merged, by its whole id; another one is refused."""
 
 
 class RetryRequest(AnyRequest):
@@ -129,6 +131,8 @@ class MergeReply(EndReply):
     """What was merged: `into` has moved from `was` to `commit`."""
 
     into: str
+    tip: str
+    """The agent's commit that was merged."""
     commit: str
     was: str
     verdict: str
@@ -147,6 +151,8 @@ class MergeCheckReply(TypedDict):
 
     agent: str
     into: str
+    tip: str
+    """The commit that would be merged."""
     uncommitted: list[str]
     problems: list[str]
     protected: list[str]

@@ -289,13 +289,18 @@ class LookReply(TypedDict):
 
 
 class DiffReply(TypedDict):
-    """A diff in base64, or the folder that holds both sides and the tool to show them with."""
+    """Two diffs in base64, or the folder that holds both sides of each and the tool for them."""
 
     id: str
     base: str
+    tip: str
+    """The commit that a merge would take."""
     gone: bool
     """Whether the workspace is gone: what is shown then is in no folder, but committed."""
-    diff: NotRequired[str]
+    committed: NotRequired[str]
+    """From the base to the tip."""
+    uncommitted: NotRequired[str]
+    """From the tip to what the workspace has."""
     folder: NotRequired[str]
     tool: NotRequired[str]
 

@@ -1,4 +1,8 @@
-"""Shows what an agent changed since it left its parent's branch, committed or not."""
+"""Shows what an agent committed since it left its parent's branch, and apart what it did not.
+
+The first part is what `wl merge AGENT --expect TIP` takes, with the tip that its heading names; the
+second, what the files of the workspace have beyond that tip, is left behind by a merge.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from windlass.cli.call import Call
 from windlass.cli.output import shown, write, write_error, write_exactly
 from windlass.core.errors import ConfigError
 
+_PARTS = ("committed", "uncommitted")
 EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff api --tool meld")
 
 
@@ -24,7 +29,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--stat", action="store_true", help="only how much in which file")
     parser.add_argument(
         "--tool", nargs="?", const="", metavar="PROGRAM",
-        help="open a diff program on two folders (default: config diff_tool)",
+        help="open a diff program on two folders, for one part after the other"
+        " (default: config diff_tool)",
     )  # fmt: skip
 
 
@@ -35,17 +41,38 @@ def run(call: Call) -> int:
         return _with_tool(call)
     diff = call.ask("diff", agent=args.agent, stat=args.stat)
     _tell_if_gone(diff)
-    text = base64.b64decode(diff["diff"]).decode(errors="surrogateescape")
+    parts = {part: _text(diff[part]) for part in _PARTS}
     if call.json:
-        clean = text.encode(errors="surrogateescape").decode(errors="replace")
-        about = {name: diff[name] for name in ("id", "base", "gone")}
-        call.data({**about, "diff": clean})
+        about = {name: diff[name] for name in ("id", "base", "tip", "gone")}
+        call.data({**about, **{part: _clean(text) for part, text in parts.items()}})
         return 0
     if not call.terminal:
-        write_exactly(text)  # for programs: byte for byte, so that it can be applied
+        # For programs: byte for byte, so that it can be applied; they pass over the headings.
+        write_exactly("".join(f"{_heading(diff, part)}\n{parts[part]}" for part in _PARTS))
         return 0
-    _page(patch.shown(text, call.paint))
+    painted = (
+        f"{call.paint(_heading(diff, part), 'bold')}\n{patch.shown(parts[part], call.paint)}"
+        for part in _PARTS
+    )
+    _page("\n".join(painted))
     return 0
+
+
+def _text(encoded: str) -> str:
+    return base64.b64decode(encoded).decode(errors="surrogateescape")
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _heading(diff: dict[str, Any], part: str) -> str:
+    """Says what a part is; no line of a patch begins like this, whoever wrote the files."""
+    base, tip = diff["base"][:10], diff["tip"]
+    nothing = "" if diff.get(part) else "nothing"
+    if part == "committed":
+        return f"# committed, {base}..{tip}, what a merge takes: {nothing}".rstrip()
+    return f"# not committed, beyond {tip}, what a merge leaves behind: {nothing}".rstrip()
 
 
 def _tell_if_gone(diff: dict[str, Any]) -> None:
@@ -79,10 +106,19 @@ def _with_tool(call: Call) -> int:
                 f"{_waiting_tool(call)}wl diff AGENT --tool PROGRAM,"
                 " or wl config set diff_tool PROGRAM --global",
             )
-        folders = [os.path.join(diff["folder"], side) for side in ("before", "after")]
-        return subprocess.run([*tool, *folders], check=False).returncode
+        for part in _PARTS:
+            folders = [os.path.join(diff["folder"], part, side) for side in ("before", "after")]
+            if part == _PARTS[0] or any(map(_holds_something, folders)):
+                write_error(f"{_heading({**diff, part: True}, part)} {tool[0]}\n")
+                if code := subprocess.run([*tool, *folders], check=False).returncode:
+                    return code
+        return 0
     finally:
         shutil.rmtree(diff["folder"], ignore_errors=True)
+
+
+def _holds_something(folder: str) -> bool:
+    return os.path.isdir(folder) and bool(os.listdir(folder))
 
 
 def _waiting_tool(call: Call) -> str:

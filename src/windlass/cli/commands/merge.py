@@ -11,13 +11,21 @@ from argparse import ArgumentParser
 from windlass.cli import ended
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl merge api", "wl merge api --into release --force")
+EXAMPLES = (
+    "wl merge api",
+    "wl merge api --into release --force",
+    "wl merge api --expect $(wl diff api --json | jq -r .tip)",
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent and a target."""
     parser.add_argument("agent")
     parser.add_argument("--into", metavar="BRANCH", help="the branch, or the agent, to merge into")
+    parser.add_argument(
+        "--expect", metavar="COMMIT",
+        help="refuse if its tip is another commit by now; the whole id, as wl diff names it",
+    )  # fmt: skip
     parser.add_argument("--force", "-f", action="store_true", help="do not ask")
 
 
@@ -29,8 +37,10 @@ def run(call: Call) -> int:
         (agent,) = call.full_ids([agent])
         into = f" into {args.into}" if args.into else ""
         call.confirm(f"merge {agent}{into} and end it?")
-    done = call.ask("merge", agent=agent, into=args.into)
+    done = call.ask("merge", agent=agent, into=args.into, expect=args.expect)
     call.data(done)
-    call.tell(f"merged into {done['into']}: {done['commit'][:10]} ({done['verdict']})")
+    call.tell(
+        f"merged {done['tip'][:10]} into {done['into']}: {done['commit'][:10]} ({done['verdict']})"
+    )
     ended.tell(call, done)
     return 0

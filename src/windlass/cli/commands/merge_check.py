@@ -23,7 +23,7 @@ def run(call: Call) -> int:
     call.data(verdict)
     good = not verdict["problems"]
     word = "would merge" if good else "would not merge"
-    call.say(f"{verdict['agent']} {word} into {verdict['into']}")
+    call.say(f"{verdict['agent']} {word} into {verdict['into']}, at {verdict['tip']}")
     call.say(
         f"  {counted(verdict['ahead'], 'commit')} ahead, {verdict['behind']} behind,"
         f" {counted(verdict['files'], 'file')}"

@@ -94,6 +94,7 @@ class Merges:
         owner = self._owner_of(agent.repo, into)
         if owner is not None:
             lookup.refuse_ending(context, owner)
+        expect = request.get("expect")
         by = scope.caller.id if scope.caller else "the person"
         config = self._config(agent)
         configured = {agent.repo: EndingSettings.of(config)}
@@ -105,6 +106,7 @@ class Merges:
                 **data,
                 "into": into,
                 "owner": owner.uid if owner is not None else None,
+                "expect": expect,
                 "time": int(writing.now),
                 "agents_own": own,
                 "protected": config.landing.protected,
@@ -121,21 +123,25 @@ class Merges:
         git = repos.git(repos.by_id(self._context, agent.repo))
         patterns = self._config(agent).landing.protected
         self._fetch_both(agent, into)
-        outcome = merges.check(git, source=_branch(agent), target=f"refs/heads/{into}")
+        source, target = (f"refs/heads/{branch}" for branch in (_branch(agent), into))
+        outcome = merges.check(git, source=source, target=target)
         problems = []
         try:
             self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
             with self._holding_owner(agent.repo, into):
                 self._refuse(git, agent, into)
-                self._rehearse(git, _prepare(git, agent, into=into, time=0), agent, into)
+                plan = _prepare(git, agent, into=into, time=0)
+                _refuse_another(agent, plan, request.get("expect"))
+                self._rehearse(git, plan, agent, into)
         except Conflict as error:
             problems.append(error.message)
         return {
             "agent": agent.id,
             "into": into,
+            "tip": outcome.tip,
             "uncommitted": uncommitted(self._status(git, agent)),
             "problems": problems,
-            "protected": _protected(git, agent, into, patterns),
+            "protected": _protected(git, outcome.tip, into, patterns),
             "clean": outcome.clean,
             "conflicts": outcome.conflicts,
             "ahead": outcome.ahead,
@@ -205,28 +211,29 @@ class Merges:
 
     def _check(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
-        into = work.data["into"]
-        self._fetch_both(agent, into)
-        self._refuse(git, agent, into)
-        plan = _prepare(git, agent, into=into, time=work.data["time"])
-        self._rehearse(git, plan, agent, into)
-        self._refuse_protected(git, plan, agent, work)
+        self._made(work, agent, git)
 
     def _plan(self, work: RunningIntent) -> None:
         if "plan" in work.data:
             return
         agent, git = self._agent(work)
-        into = work.data["into"]
         try:
-            self._fetch_both(agent, into)
-            self._refuse(git, agent, into)
-            plan = _prepare(git, agent, into=into, time=work.data["time"])
-            self._rehearse(git, plan, agent, into)
-            self._refuse_protected(git, plan, agent, work)
+            plan = self._made(work, agent, git)
         except Conflict as error:
             hint = f"{agent.id} is stopped now: {error.hint}, or wl resume {agent.id}"
             raise Conflict(error.message, hint) from error
         work.keep(plan=msgspec.to_builtins(plan))
+
+    def _made(self, work: RunningIntent, agent: Agent, git: Repository) -> MergePlan:
+        """Makes the merge of what is at home now, and refuses what may not be merged."""
+        into = work.data["into"]
+        self._fetch_both(agent, into)
+        self._refuse(git, agent, into)
+        plan = _prepare(git, agent, into=into, time=work.data["time"])
+        _refuse_another(agent, plan, work.data.get("expect"))
+        self._rehearse(git, plan, agent, into)
+        self._refuse_protected(git, plan, agent, work)
+        return plan
 
     def _apply(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
@@ -326,6 +333,7 @@ class Merges:
             **self._ending.result(work),
             "notes": ending_settings.passed_over(after),
             "into": work.data["into"],
+            "tip": plan.get("tip", ""),
             "commit": plan["new"],
             "was": plan["old"],
             "verdict": UNPROVEN,
@@ -384,14 +392,23 @@ def _told(error: Exception) -> WindlassError:
     return Internal(f"{type(error).__name__}: {error}", "`wl daemon logs` has the details")
 
 
-def _protected(git: Repository, agent: Agent, into: str, patterns: list[str]) -> list[str]:
-    """The protected paths that a merge of the agent's branch would change."""
-    base = repository.merge_base(git, into, _branch(agent))
-    return [] if base is None else _marked(git, base, _branch(agent), patterns)
+def _protected(git: Repository, tip: str, into: str, patterns: list[str]) -> list[str]:
+    """The protected paths that a merge of a commit would change."""
+    base = repository.merge_base(git, f"refs/heads/{into}", tip)
+    return [] if base is None else _marked(git, base, tip, patterns)
 
 
 def _marked(git: Repository, old: str, new: str, patterns: list[str]) -> list[str]:
     return protected.among(changes.touched(git, old, new), patterns)
+
+
+def _refuse_another(agent: Agent, plan: MergePlan, expect: str | None) -> None:
+    """Refuses a commit that came after the one that somebody has looked at."""
+    if expect is not None and plan.tip != expect:
+        raise Conflict(
+            f"{agent.branch} is at {plan.tip}, not at {printable_line(expect)}",
+            f"look again: wl diff {agent.id}; name the whole id of its tip",
+        )
 
 
 def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePlan:
@@ -402,7 +419,7 @@ def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePla
     )
     return merges.prepare(
         git,
-        source=_branch(agent),
+        source=f"refs/heads/{_branch(agent)}",
         target_branch=into,
         message=message,
         author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),

@@ -15,7 +15,7 @@ from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, boxes, session_request
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, repository
+from windlass.git import changes, repository, workspace_state
 from windlass.git.repository import Repository
 from windlass.store import rows
 
@@ -30,58 +30,60 @@ class Work:
         self._fetcher = fetcher
 
     def diff(self, caller: Caller, request: DiffRequest) -> DiffReply:
-        """What an agent changed since its base, committed or not."""
+        """What an agent committed since its base, and what it has not."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
         if request.get("folders") and scope.caller is not None:
             raise Denied("folders are made for a diff program of the person's", "use: wl diff")
         git = repos.git(repos.by_id(self._context, agent.repo))
         self._fetcher.try_to_fetch(agent)
-        base = self._fork_point(git, agent)
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
+        tip = self._tip(git, agent)
+        base = self._fork_point(git, agent, tip)
         gone = not Path(agent.workspace).is_dir()
+        about: DiffReply = {"id": agent.id, "base": base, "tip": tip, "gone": gone}
         box = boxes.reading(self._context, agent)
         if request.get("folders"):
             config = settings.usable(self._context.folders.home, git.root).config
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
-                changes.materialise(
-                    git, agent.workspace, base, into, otherwise=tip or base, box=box
-                )
+                changes.materialise(git, agent.workspace, into, base=base, tip=tip, box=box)
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
                 raise
-            tool = config.diff_tool
-            return {"id": agent.id, "base": base, "gone": gone, "folder": into, "tool": tool}
-        made = changes.diff(
-            git,
-            agent.workspace,
-            base,
-            stat=request.get("stat", False),
-            color=False,  # nobody could tell git's colours from an agent's
-            otherwise=tip or base,
-            box=box,
-        )
-        shown = base64.b64encode(made).decode()
-        return {"id": agent.id, "base": base, "gone": gone, "diff": shown}
+            return {**about, "folder": into, "tool": config.diff_tool}
+        stat = request.get("stat", False)
+        made = changes.diff(git, agent.workspace, base=base, tip=tip, stat=stat, box=box)
+        return {
+            **about,
+            "committed": base64.b64encode(made.committed).decode(),
+            "uncommitted": base64.b64encode(made.uncommitted).decode(),
+        }
 
-    def _fork_point(self, git: Repository, agent: Agent) -> str:
-        """Where the agent's branch left its parent's or the person's branch, as of now."""
+    def _tip(self, git: Repository, agent: Agent) -> str:
+        """The commit that a merge would take; of an agent without a branch, the one it is at."""
+        if agent.branch is not None:
+            tip = repository.resolve(git, f"refs/heads/{agent.branch}")
+        else:
+            place = workspace_state.locate(git, agent.workspace)
+            _, tip = workspace_state.head_of(git, place)
+        return tip or agent.base
+
+    def _fork_point(self, git: Repository, agent: Agent, tip: str) -> str:
+        """Where a tip left its parent's or the person's branch, as of now."""
         if agent.branch is None:
             return agent.base
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}")
         above = None
         if agent.parent is not None:
             uid = agent.parent
             above = self._context.store.read(lambda c: rows.agent(c, uid))
         onto = above.branch if above and above.branch else "HEAD"
         target = repository.resolve(git, onto)
-        if tip is None or target is None:
-            return agent.base
-        fork = repository.merge_base(git, tip, target)
-        if fork is None or not repository.is_ancestor(git, agent.base, fork):
-            return agent.base
-        return fork
+        fork = repository.merge_base(git, tip, target) if target is not None else None
+        if fork is None or repository.is_ancestor(git, agent.base, fork):
+            return fork or agent.base
+        # Another branch than its own is checked out; or it has rewritten what it began with, and
+        # a merge compares with what is left of that.
+        return agent.base if repository.is_ancestor(git, agent.base, tip) else fork
 
     def place(self, caller: Caller, request: PlaceRequest) -> PlaceReply:
         """Where an agent works, and what a command run there should be told."""
