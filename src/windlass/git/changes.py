@@ -14,7 +14,7 @@ import msgspec
 from windlass.git import beneath, mirror, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.repository import require
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import Dirs, Patience, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def diff(
     paint = "--color=always" if color else "--color=never"
     with _compared(repo, path, since=since, otherwise=otherwise, box=box) as (dirs, tree):
         words = ["diff-tree", "-r", "-M", *_PLAIN, *shape, paint, since, tree, "--"]
-        return run(words, dirs=dirs, timeout=LONG).out
+        return run(words, dirs=dirs, timeout=Patience().left).out
 
 
 def changed(repo: Repository, path: str, base: str, *, box: ReadBox | None = None) -> list[str]:
@@ -86,7 +86,7 @@ def materialise(
     os.makedirs(after)
     with _compared(repo, path, since=since, otherwise=otherwise, box=box) as (dirs, tree):
         words = ["diff-tree", "-r", "--no-renames", "--raw", "-z", since, tree, "--"]
-        said = run(words, dirs=dirs, timeout=LONG)
+        said = run(words, dirs=dirs, timeout=Patience().left)
         fields = said.out.split(b"\0")
         with Blobs(dirs) as blobs:
             for about, name in zip(fields[::2], fields[1::2], strict=False):
@@ -153,7 +153,7 @@ def _stage_all(dirs: Dirs) -> None:
     listed = run(
         ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
         dirs=dirs,
-        timeout=LONG,
+        timeout=Patience().left,
     ).out
     top = os.fsencode(dirs.work_tree or "")
     names = [name for name in listed.split(b"\0") if name and _is_plain(top, name)]
@@ -161,7 +161,7 @@ def _stage_all(dirs: Dirs) -> None:
         ["update-index", "--add", "--remove", "-z", "--stdin"],
         dirs=dirs,
         stdin=b"\0".join(names) + b"\0" if names else b"",
-        timeout=LONG,
+        timeout=Patience().left,
     )
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.git import attire, gitfiles, registered, workspace_state
 from windlass.git.included import user_excludes
-from windlass.git.runner import LONG, Dirs, armed, run
+from windlass.git.runner import Dirs, Patience, armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ def proven(repo: Repository, place: WorkspacePlace, *, since: str) -> Iterator[D
             first = registered.first_index(place.path)
             gitfiles.copy_file(private, first, into=os.path.join(folder, "index"))
         if not os.path.lexists(os.path.join(folder, "index")):
-            run(["read-tree", since], dirs=dirs, timeout=LONG)
+            run(["read-tree", since], dirs=dirs, timeout=Patience().left)
         yield dirs
 
 
