@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 from tests.support import whole_rows
@@ -21,10 +23,12 @@ from tests.support.clocks import Stopped
 from tests.support.ticks import Tick, tick
 
 from windlass.core.errors import ConfigError, Unavailable
-from windlass.core.events import RepoAdded
+from windlass.core.events import IntentFailed, RepoAdded
 from windlass.core.ids import Uid
 from windlass.store import rows, tables
 from windlass.store.store import Event, Store, Writing
+
+NOTICE = {"repo": "r1", "at": 1.0, "sender": "fox", "type": "note"}
 
 
 def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
@@ -38,6 +42,19 @@ def test_a_listener_that_fails_costs_nobody_their_change(store: Store) -> None:
     for name in ("one", "two"):
         store.write(partial(tick, name=name))
     assert heard == ["tick", "tick"]
+
+
+def test_text_that_no_utf8_can_hold_is_kept_with_that_shown(store: Store) -> None:
+    name = "a" + os.fsdecode(b"\xff")
+    told = IntentFailed(intent="k1", what="end", error={"message": name, name: [name, 1]})
+    store.write(lambda w: w.emit(told))
+    store.write(
+        lambda w: w.connection.execute(sa.insert(tables.notices).values({**NOTICE, "text": name}))
+    )
+    (event,) = store.read(rows.events)
+    shown = "a\\udcff"
+    assert event.data["error"] == {"message": shown, shown: [shown, 1]}
+    assert store.read(lambda c: c.scalar(sa.select(tables.notices.c.text))) == shown
 
 
 def test_an_event_commits_with_the_state_that_it_tells_of(store: Store) -> None:

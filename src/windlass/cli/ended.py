@@ -6,11 +6,13 @@ from typing import Any
 
 from windlass.cli.call import Call
 from windlass.cli.render import counted
-from windlass.core.printable import printable_line
+from windlass.core import errors
+from windlass.core.errors import Internal
+from windlass.core.printable import printable, printable_line
 
 
-def tell(call: Call, done: dict[str, Any]) -> None:
-    """Says who ended, what was kept, and what could not be."""
+def tell(call: Call, done: dict[str, Any]) -> int:
+    """Says who ended, what was kept, and what could not be; returns what to exit with."""
     for agent in done["ended"]:
         kept = agent["trash"]
         if agent["archived"] is not None:
@@ -31,3 +33,8 @@ def tell(call: Call, done: dict[str, Any]) -> None:
         call.tell(note)
     if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")
+    for agent in done["failed"]:
+        call.tell(f"{agent['id']} could not be ended: {printable(agent['message'])}")
+        call.tell(f"  {printable_line(agent['hint'])}")
+    kinds = [errors.BY_KIND.get(agent["kind"], Internal) for agent in done["failed"]]
+    return kinds[0].exit_code if kinds else 0

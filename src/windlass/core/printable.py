@@ -1,7 +1,8 @@
 """Text of agents made safe to show: no escape sequence of theirs reaches a person's terminal.
 
 Pure. `printable` shows what it neutralises, for evidence; `without_escapes` drops it, for
-reading; `keep_colour` drops all but colours, for screens.
+reading; `keep_colour` drops all but colours, for screens. `encodable` is for what keeps text: it
+shows only what no UTF-8 can hold.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _UNSAFE = (
     r"\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
 _CONTROL = re.compile(f"[{_UNSAFE}]")
+_LONE = re.compile("[\ud800-\udfff]")
 _CONTROL_OR_BREAK = re.compile(f"[\t\n{_UNSAFE}]")
 
 
@@ -38,6 +40,11 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     r"""Shows control characters, line ends and tabs too, so that one line stays one."""
     return _CONTROL_OR_BREAK.sub(_visible, text)
+
+
+def encodable(text: str) -> str:
+    r"""Shows each byte of a name that is no UTF-8 as `\udcff`; all else stays as it is."""
+    return _LONE.sub(_visible, text)
 
 
 def without_escapes(text: str) -> str:

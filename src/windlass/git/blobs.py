@@ -7,7 +7,7 @@ import os
 from typing import IO, TYPE_CHECKING, Self
 
 from windlass.core.errors import GitError
-from windlass.git.runner import LONG, run, start
+from windlass.git.runner import LONG, Patience, run, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,17 +30,23 @@ def kinds(dirs: Dirs, oids: Iterable[str]) -> dict[str, str]:
     """Says which of these objects exist, and of what type they are; expressions are resolved."""
     asked = sorted(set(oids))
     answers: list[str] = []
+    patience = Patience()
     for _ in range(_DEATHS):
         if not asked:
             break
-        said = run(
-            ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
-            dirs=dirs,
-            stdin=os.fsencode("\n".join(asked)) + b"\n",
-            timeout=LONG,
-            # Git dies of a damaged object, and an agent can have as many as it likes.
-            ok=range(256) if dirs.box else (0,),
-        )
+        try:
+            said = run(
+                ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+                dirs=dirs,
+                stdin=os.fsencode("\n".join(asked)) + b"\n",
+                timeout=patience.left if dirs.box else LONG,
+                # Git dies of a damaged object, and an agent can have as many as it likes.
+                ok=range(256) if dirs.box else (0,),
+            )
+        except GitError:
+            if not dirs.box:
+                raise
+            break  # an agent has it answer for ever: what it does not say is not there
         lines = said.out.decode(errors="replace").splitlines()
         answers += lines
         asked = asked[len(lines) + 1 :] if said.code != 0 else []

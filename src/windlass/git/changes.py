@@ -18,7 +18,7 @@ import msgspec
 from windlass.git import beneath, index_entries, mirror, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.repository import require
-from windlass.git.runner import LONG, Dirs, armed, limited, run
+from windlass.git.runner import Dirs, Patience, armed, limited, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,9 @@ def _parts(
     yield "committed", run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home).out, home
     with _staged(repo, path, tip=tip, box=box) as dirs:
         if dirs is not None:
-            said = run(["diff-index", "--cached", *words, tip, "--"], dirs=dirs, timeout=LONG)
+            said = run(
+                ["diff-index", "--cached", *words, tip, "--"], dirs=dirs, timeout=Patience().left
+            )
             yield "uncommitted", said.out, dirs
 
 
@@ -155,7 +157,7 @@ def _stage_all(dirs: Dirs) -> None:
     listed = run(
         ["ls-files", "-v", "-z", "--cached", "--others", "--exclude-standard"],
         dirs=dirs,
-        timeout=LONG,
+        timeout=Patience().left,
     ).out
     top = os.fsencode(dirs.work_tree or "")
     names, marked = [], []

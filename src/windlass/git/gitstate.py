@@ -14,7 +14,7 @@ import msgspec
 from windlass.core.errors import GitError
 from windlass.git import names, roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import LONG, Dirs, Patience, run
 from windlass.git.status import nested_place
 from windlass.git.walk import walk
 
@@ -37,7 +37,8 @@ def read_tree(dirs: Dirs, commit: str | None) -> Tree:
     """Lists a commit's whole tree."""
     if commit is None:
         return {}
-    listed = run(["ls-tree", "-r", "-z", "--full-tree", commit], dirs=dirs, timeout=LONG).out
+    within = Patience().left if dirs.box else LONG
+    listed = run(["ls-tree", "-r", "-z", "--full-tree", commit], dirs=dirs, timeout=within).out
     tree: Tree = {}
     for record in filter(None, listed.split(b"\0")):
         about, _, path = record.partition(b"\t")
@@ -66,7 +67,7 @@ def read_index(dirs: Dirs) -> IndexEntries:
     """Lists the index. One that is damaged says nothing, and is no reason to keep nothing."""
     seen = IndexEntries({}, {}, [], [], [])
     try:
-        listed = run(["ls-files", "-s", "-v", "-z"], dirs=dirs, timeout=LONG).out
+        listed = run(["ls-files", "-s", "-v", "-z"], dirs=dirs, timeout=Patience().left).out
     except GitError as error:
         last = error.message.strip().splitlines()[-1]
         seen.dropped.append(_raw_alone("index", f"it cannot be read ({last.strip(' |')})"))

@@ -36,7 +36,7 @@ from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
 from windlass.git.quarantine import DURABLE, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import LONG, QUICK, Dirs, Patience, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
@@ -218,7 +218,9 @@ def bring(
     most = 2 * _size(place.git_dir) + _SPARE
     allowed = msgspec.structs.replace(allowed, added=min(allowed.added, most))
     with views.indexed(repo, place) as bare:
-        seen = workspace_state.of_clone(place, views.with_objects(place, bare))
+        # Without its files: git would look for attributes among them, and find a pipe.
+        alone = msgspec.structs.replace(bare, work_tree=None)
+        seen = workspace_state.of_clone(place, views.with_objects(place, alone))
         try:
             return _carry(repo, inside, seen=seen, wanted=wanted, allowed=allowed)
         except GitError as error:
@@ -237,20 +239,21 @@ def _carry(
 ) -> Brought:
     there = sorted(kinds(seen, wanted))
     had = sorted(kinds(seen, refs_under(repo, "refs").values()))
-    tips = there if _are_whole(seen, there, had) else []
+    patience = Patience()
+    tips = there if _are_whole(seen, there, had, patience) else []
     if not tips:
-        tips = [oid for oid in there[:_ONE_BY_ONE] if _are_whole(seen, [oid], had)]
+        tips = [oid for oid in there[:_ONE_BY_ONE] if _are_whole(seen, [oid], had, patience)]
     walked = _walk_of(tips, had)
-    arrival.receive(inside, seen=seen, walk=walked, allowed=allowed, timeout=LONG, config=DURABLE)
+    arrival.receive(inside, seen=seen, walk=walked, allowed=allowed, timeout=QUICK, config=DURABLE)
     sync(inside.packs())
     # The clone is out of sight now: whatever a lying object file left out is missed here.
     run(["rev-list", "--objects", "--quiet", "--stdin"], dirs=inside.dirs, stdin=walked)
     return Brought(set(tips), sorted(set(there) - set(tips)))
 
 
-def _are_whole(dirs: Dirs, tips: list[str], had: list[str]) -> bool:
+def _are_whole(dirs: Dirs, tips: list[str], had: list[str], patience: Patience) -> bool:
     args = ["rev-list", "--objects", "--quiet", "--stdin"]
-    said = run(args, dirs=dirs, stdin=_walk_of(tips, had), ok=range(256), timeout=LONG)
+    said = run(args, dirs=dirs, stdin=_walk_of(tips, had), ok=range(256), timeout=patience.left)
     return said.code == 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.git.names import is_dotgit
-from windlass.git.runner import LONG, run
+from windlass.git.runner import Patience, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ class Index(msgspec.Struct, frozen=True):
 
 def read(dirs: Dirs) -> Index:
     """Reads the index; what is in conflict equals no entry of a commit."""
-    listed = run(["ls-files", "-s", "-t", "-z"], dirs=dirs, timeout=LONG).out
+    listed = run(["ls-files", "-s", "-t", "-z"], dirs=dirs, timeout=Patience().left).out
     entries, left_out = {}, set()
     for record in filter(None, listed.split(b"\0")):
         about, _, path = record.partition(b"\t")
@@ -79,7 +79,7 @@ def read(dirs: Dirs) -> Index:
 def between(dirs: Dirs, old: str, new: str) -> list[Change]:
     """Lists the paths that differ between two commits, without names that git refuses to write."""
     words = ["-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z"]
-    said = run(["diff-tree", *words, old, new, "--"], dirs=dirs, timeout=LONG)
+    said = run(["diff-tree", *words, old, new, "--"], dirs=dirs, timeout=Patience().left)
     fields = said.out.split(b"\0")
     changes = []
     for about, path in zip(fields[::2], fields[1::2], strict=False):
@@ -120,4 +120,4 @@ def _no_oid(change: Change) -> bytes:
 def feed(args: list[str], lines: list[bytes], *, dirs: Dirs) -> None:
     """Has git read lines that end with NUL; does not start it for none."""
     if lines:
-        run(args, dirs=dirs, stdin=b"\0".join(lines) + b"\0", timeout=LONG)
+        run(args, dirs=dirs, stdin=b"\0".join(lines) + b"\0", timeout=Patience().left)

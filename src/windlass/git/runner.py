@@ -37,6 +37,8 @@ OLDEST = (2, 38)
 INSTALL = "install git 2.38 or newer (apt install git, brew install git) and put it on PATH"
 QUICK = 60.0
 LONG = 1800.0
+LOOK = 30.0
+"""Seconds for questions about what an agent wrote, who can have git take for ever with each."""
 MOST = 128 << 20
 """Bytes of an answer from inside a box, which an agent can make as long as it likes."""
 _MEMORY = 2 << 30
@@ -106,6 +108,18 @@ class ReadBox(Protocol):
 
     def __call__(self, *writable: str) -> Sequence[str]:
         """Gives them for a box that can write to these folders, and to no other."""
+
+
+class Patience:
+    """The time for several questions together about what one agent wrote."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + LOOK
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left for the next question."""
+        return max(0.0, self._end - time.monotonic())
 
 
 class GitResult(msgspec.Struct, frozen=True):

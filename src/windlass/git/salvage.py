@@ -37,7 +37,7 @@ from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped, Manifest, Summary
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, set_ref
-from windlass.git.runner import LONG, run
+from windlass.git.runner import LONG, Patience, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
@@ -216,7 +216,10 @@ def _is_whole(dirs: Dirs, oid: str | None) -> bool:
         return False
     # Not `--all`: that is HEAD too, which may be the very commit.
     walk = ["rev-list", "--objects", "--quiet", oid, "--not", "--glob=refs/"]
-    return run(walk, dirs=dirs, ok=range(256), timeout=LONG).code == 0
+    try:
+        return run(walk, dirs=dirs, ok=range(256), timeout=Patience().left).code == 0
+    except GitError:  # it takes for ever
+        return False
 
 
 def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.git import views, workspace_state
-from windlass.git.runner import LONG, Dirs, ReadBox, run
+from windlass.git.runner import Dirs, Patience, ReadBox, run
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 
@@ -108,7 +108,9 @@ class _Lists:
 
     def read_status(self, dirs: Dirs) -> None:
         """Reads the differences between index and files, and the files that the index lacks."""
-        said = run(["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=LONG)
+        said = run(
+            ["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=Patience().left
+        )
         told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
         for record in filter(None, said.out.split(b"\0")):
             match record[:1]:

@@ -9,23 +9,28 @@ cap, and what cannot be kept is listed with the reason.
 from __future__ import annotations
 
 import collections
+import contextlib
+import logging
 import os
 import stat
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from windlass.core.errors import GitError
 from windlass.git import views
 from windlass.git.manifest import Dropped
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import Dirs, Patience, run
 from windlass.git.status import nested_place
 from windlass.git.walk import WalkEntry, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from windlass.git.repository import Repository
     from windlass.git.workspace_state import WorkspacePlace
+
+log = logging.getLogger(__name__)
 
 # Folders that a tool makes again; kept last, when the cap has room.
 REBUILDABLE = frozenset(
@@ -34,6 +39,7 @@ REBUILDABLE = frozenset(
     b"DerivedData .dart_tool elm-stuff _build deps bower_components .yarn .pnpm-store"
     b" coverage".split()
 )
+_UNSAID = "git does not say in time what is ignored, so nothing counts as ignored"
 _MANY = 200
 _NESTED = 200
 """Nested repositories that are asked what they ignore; of more, all is kept."""
@@ -70,12 +76,10 @@ def survey(
 ) -> Survey:
     """Walks the folder once, asks git what is ignored, and chooses."""
     entries = list(walk(place.path))
-    rules = _ignored_by(dirs)
-    nested = [entry for entry in entries if entry.kind == "dotgit"]
-    for entry in nested[:_NESTED]:
-        rules |= _ignored_in_nested(repo, place, os.path.dirname(entry.path))
+    nested = [os.path.dirname(entry.path) for entry in entries if entry.kind == "dotgit"]
+    rules, unsaid = _rules(repo, place, dirs, nested[:_NESTED])
     ignored = _under(entries, rules)
-    dropped = [
+    dropped = unsaid + [
         Dropped(path=os.fsdecode(entry.path), reason="a socket, pipe or device, not a file")
         for entry in entries
         if entry.kind == "special" or (entry.kind == "dotgit" and _is_special(entry))
@@ -108,22 +112,53 @@ def _is_special(entry: WalkEntry) -> bool:
     return not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode))
 
 
-def _ignored_by(dirs: Dirs) -> set[bytes]:
+def _rules(
+    repo: Repository, place: WorkspacePlace, dirs: Dirs, nested: list[bytes]
+) -> tuple[set[bytes], list[Dropped]]:
+    """Asks what git ignores, here and in nested repositories, where it does not look by itself.
+
+    An agent writes the rules, and can have git match them for ever, or answer without an end. Where
+    git does not say it in time, nothing is ignored, and that is listed.
+    """
+    patience = Patience()
+    rules: set[bytes] = set()
+    unsaid: list[Dropped] = []
+    for path in (b"", *nested):
+        try:
+            with _seen(repo, place, dirs, path) as seen:
+                found = _ignored_by(seen, patience) if seen is not None else set()
+        except GitError as error:
+            log.warning("%s: nothing counts as ignored: %s", place.path, error.message)
+            shown = os.fsdecode(os.path.join(path, b".gitignore"))
+            unsaid.append(Dropped(path=shown, reason=_UNSAID, files=0))
+            continue
+        rules |= {os.path.join(path, name) for name in found}
+    return rules, unsaid
+
+
+@contextlib.contextmanager
+def _seen(
+    repo: Repository, place: WorkspacePlace, dirs: Dirs, path: bytes
+) -> Iterator[Dirs | None]:
+    """Lends what git looks at the workspace through, or at a nested repository in it."""
+    if not path:
+        yield dirs
+        return
+    inner = nested_place(repo, place, path)
+    if inner is None:
+        yield None
+        return
+    with views.indexed(repo, inner) as inside:
+        yield inside
+
+
+def _ignored_by(dirs: Dirs, patience: Patience) -> set[bytes]:
     said = run(
         ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"],
         dirs=dirs,
-        timeout=LONG,
+        timeout=patience.left,
     )
     return {name.rstrip(b"/") for name in said.out.split(b"\0") if name}
-
-
-def _ignored_in_nested(repo: Repository, place: WorkspacePlace, path: bytes) -> set[bytes]:
-    # Git does not look into a nested repository, so its own rules are asked there.
-    inner = nested_place(repo, place, path)
-    if inner is None:
-        return set()
-    with views.indexed(repo, inner) as dirs:
-        return {path + b"/" + name for name in _ignored_by(dirs)}
 
 
 def _under(entries: list[WalkEntry], rules: set[bytes]) -> set[bytes]:

@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.git import attire, gitfiles, registered, workspace_state
 from windlass.git.included import user_excludes
-from windlass.git.runner import LONG, Dirs, armed, run
+from windlass.git.runner import Dirs, Patience, armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +139,7 @@ def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str |
     run(
         ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))],
         dirs=dirs,
-        timeout=LONG,
+        timeout=Patience().left,
     )
     return dirs
 

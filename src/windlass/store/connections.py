@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.printable import encodable
+
 READERS = 32
 """So many threads read at once. The pools of the daemon may have eight times as many, but a read
 takes a millisecond and has the interpreter to itself for most of it: more connections would answer
@@ -65,7 +67,7 @@ def _engine(path: Path, *, size: int, **more: Any) -> sa.Engine:
     return sa.create_engine(
         f"sqlite:///{path}",
         connect_args={"timeout": BUSY, "check_same_thread": False, "isolation_level": None},
-        json_serializer=lambda value: msgspec.json.encode(value).decode(),
+        json_serializer=_written,
         json_deserializer=msgspec.json.decode,
         poolclass=sa.QueuePool,
         pool_size=size,
@@ -73,6 +75,22 @@ def _engine(path: Path, *, size: int, **more: Any) -> sa.Engine:
         pool_timeout=PATIENCE,
         **more,
     )
+
+
+def _written(value: Any) -> str:
+    """A value as JSON; what no UTF-8 can hold, as in an agent's name for a file, is shown in it."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(value))).decode()
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [*map(_encodable, value)] if isinstance(value, list | tuple) else value
 
 
 def _settle(engine: sa.Engine, *, settings: tuple[str, ...], begin: str) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from windlass.core.printable import encodable
+
 metadata = sa.MetaData()
 
 
@@ -20,6 +22,21 @@ def _counted(name: str) -> sa.Column[int]:
     """A key that the database counts up; SQLite does so only for its own kind of integer."""
     kind = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     return sa.Column(name, kind, primary_key=True, autoincrement=True)
+
+
+class _Words(sa.types.TypeDecorator[str]):
+    """What somebody said, an agent too: what no UTF-8 can hold is shown in it.
+
+    Not for paths, which would lead elsewhere then.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """Makes it text that can be kept."""
+        del dialect
+        return value if value is None else encodable(value)
 
 
 def _partial_index(table: sa.Table, statement: str) -> None:
@@ -53,7 +70,7 @@ agents = sa.Table(
     sa.Column("persistent", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("readonly", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("parent", sa.String(16)),
-    sa.Column("goal", sa.Text, nullable=False),
+    sa.Column("goal", _Words, nullable=False),
     sa.Column("driver", sa.String(32), nullable=False),
     sa.Column("model", sa.Text),
     sa.Column("mode", sa.String(16), nullable=False),
@@ -103,7 +120,7 @@ observations = sa.Table(
     sa.Column("session", sa.Integer, nullable=False),
     sa.Column("value", sa.String(16), nullable=False),
     sa.Column("at", sa.Float, nullable=False),
-    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("evidence", _Words, nullable=False),
     sa.Column("reason", sa.JSON),
 )
 
@@ -149,11 +166,11 @@ messages = sa.Table(
     sa.Column("recipient_id", sa.String(48), nullable=False),
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("urgent", sa.Boolean, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("body", _Words, nullable=False),
     sa.Column("topic", sa.String(64)),
     sa.Column("reply_to", sa.String(24)),
     sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", _Words, nullable=False),
     sa.Column("survivor", sa.String(24)),
     sa.Column("route", sa.String(16)),
     sa.Column("offer", sa.JSON),
@@ -178,7 +195,7 @@ notices = sa.Table(
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("sender", sa.String(48), nullable=False),
     sa.Column("type", sa.String(16), nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("text", _Words, nullable=False),
     sa.Column("message", sa.String(24)),
     sa.Column("taken_at", sa.Float),
     sa.Column("taken_by", sa.String(16)),

@@ -119,10 +119,24 @@ class EndedAgent(TypedDict):
     """Where its workspace is, if its repository was gone and nothing could be salvaged to it."""
 
 
+class FailedAgent(TypedDict):
+    """One of several agents with which something failed, and why; with the others it is done."""
+
+    id: str
+    uid: str
+    kind: str
+    message: str
+    hint: str
+
+
 class EndReply(TypedDict):
-    """Who ended, the uids of those who have another parent for it, and what was passed over."""
+    """Who ended and who could not be, the uids of those who have another parent for it, and notes.
+
+    Only where several were to end are there some that could not be; one alone is refused.
+    """
 
     ended: list[EndedAgent]
+    failed: list[FailedAgent]
     orphans: list[str]
     notes: list[str]
 
@@ -217,5 +231,6 @@ class RestoreReply(TypedDict):
     """What was brought back, what could not be as it was, and which operation that undoes."""
 
     restored: list[RestoredAgent]
+    failed: list[FailedAgent]
     notes: list[str]
     undoes: str | None

@@ -25,5 +25,4 @@ def run(call: Call) -> int:
         call.confirm(f"end {', '.join(agents)}? {whose} work is kept in the trash")
     done = call.ask("end", agents=agents, force=call.args.force)
     call.data(done)
-    ended.tell(call, done)
-    return 0
+    return ended.tell(call, done)

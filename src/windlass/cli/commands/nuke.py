@@ -25,7 +25,7 @@ def run(call: Call) -> int:
         call.confirm(f"end {what}? their work is kept in the trash")
     done = call.ask("end", agents=agents, tree=True, force=call.args.force)
     call.data(done)
-    ended.tell(call, done)
-    if not done["ended"]:
+    code = ended.tell(call, done)
+    if not done["ended"] and not done["failed"]:
         call.tell("there was nobody to end")
-    return 0
+    return code

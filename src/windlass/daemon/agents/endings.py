@@ -1,7 +1,8 @@
 """How agents end: stop, salvage, archive, remove. In that order: nothing goes before it is kept.
 
 Every ending goes through here: kill, nuke, a merge, a spawn that failed. If salvage fails, nothing
-is removed.
+is removed. Where several end together, each ends by itself: the reply says with which of them it
+failed, and these stay as they are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest
+from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest, FailedAgent
 from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
@@ -27,7 +28,7 @@ from windlass.core.ids import RepoId, Uid
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import intent_errors, lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -103,28 +104,39 @@ class Endings:
         live = [agent for agent, _ in self._live(work)]
         if not work.data.get("told"):
             self._context.store.write(lambda w: _tell(w, work, live))
-        self._stop(live)
+        self._with_each(work, lambda agent, _: self._stop(agent))
 
-    def _stop(self, agents: list[Agent]) -> None:
-        """Stops sessions and what Windlass started beside them: none of it writes any more."""
-        for agent in agents:
-            self._life.stop(agent)
-            boxes.close(self._context, agent)
-        beside.end(self._context, agents)
+    def _stop(self, agent: Agent) -> None:
+        """Stops a session and what Windlass started beside it: none of it writes any more."""
+        self._life.stop(agent)
+        boxes.close(self._context, agent)
+        beside.end(self._context, [agent])
+
+    def _with_each(self, work: RunningIntent, do: Callable[[Agent, Repo], None]) -> None:
+        """Does it with each agent; one of several with which it fails is left out from then on."""
+        for agent, repo in self._live(work):
+            try:
+                do(agent, repo)
+            except Exception as error:
+                if len(work.data["agents"]) == 1:
+                    raise
+                work.keep(failed=with_failure(work.data, agent.uid, agent.id, error))
 
     def _salvage(self, work: RunningIntent) -> None:
-        for agent, repo in self._live(work):
+        def salvage_one(agent: Agent, repo: Repo) -> None:
             if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
-                continue
+                return
             commands = ending_settings.commands(work, agent, repo)
             project_commands.teardown(work, agent, repo, commands)
             kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
+        self._with_each(work, salvage_one)
+
     def _remove(self, work: RunningIntent) -> None:
-        for agent, repo in self._live(work):
+        def remove_one(agent: Agent, repo: Repo) -> None:
             if agent.branch is None or repos.is_gone(repo):
-                continue
+                return
             try:
                 with self._fetcher.halted(agent):
                     remove(agent, repo)
@@ -133,19 +145,24 @@ class Endings:
                 also = f"; its work is also kept as {kept['id']}" if kept else ""
                 raise type(error)(error.message, f"{error.hint}{also}") from error
 
+        self._with_each(work, remove_one)
+
     def _archive(self, work: RunningIntent) -> None:
-        for agent, repo in self._live(work):
+        def archive_one(agent: Agent, repo: Repo) -> None:
             folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
             if repos.is_gone(repo) and (kept := keep_orphaned(agent, folder)) is not None:
                 work.keep(archived={**work.data.get("archived", {}), agent.uid: str(kept)})
 
+        self._with_each(work, archive_one)
+
     def _close(self, work: RunningIntent) -> None:
         live = [agent for agent, _ in self._live(work)]
+        ending = {**work.data, "agents": _not_failed(work.data)}
 
         def change(writing: Writing) -> None:
             orphans = dict(work.data.get("orphans", {}))
             for agent in live:
-                orphans |= close(writing, agent, work.data)
+                orphans |= close(writing, agent, ending)
             closed = [*work.data.get("closed", []), *(agent.uid for agent in live)]
             work.keep_in(writing, orphans=orphans, closed=closed)
 
@@ -162,7 +179,7 @@ class Endings:
         if "stamp" not in work.data:  # kept, so that what is salvaged twice is kept once
             work.keep(stamp=stamp(context.clock.now()))
         moment = work.data["stamp"]
-        self._stop([agent])
+        self._stop(agent)
         if "trash" not in work.data and has_work(agent, repo):
             work.keep(trash={agent.uid: keep(work, agent, repo, stamp=moment, how=how)})
         remove(agent, repo)
@@ -172,18 +189,23 @@ class Endings:
         self._sockets.close(agent.uid)
 
     def result(self, work: RunningIntent) -> EndReply:
-        """Who ended, and where their work is."""
+        """Who ended, where their work is, and who could not be ended."""
         ended: list[EndedAgent] = []
-        for uid, name in work.data["agents"].items():
+        for uid, name in _not_failed(work.data).items():
             kept = work.data.get("trash", {}).get(uid)
             archived = work.data.get("archived", {}).get(uid)
             ended.append({"id": name, "uid": uid, "trash": kept, "archived": archived})
         orphans = list(work.data.get("orphans", {}))
-        return {"ended": ended, "orphans": orphans, "notes": work.data.get("notes", [])}
+        return {
+            "ended": ended,
+            "failed": list(work.data.get("failed", {}).values()),
+            "orphans": orphans,
+            "notes": work.data.get("notes", []),
+        }
 
     def _live(self, work: RunningIntent) -> list[tuple[Agent, Repo]]:
         live = []
-        for uid in uids_of(work.data):
+        for uid in map(Uid, _not_failed(work.data)):
             agent = self._context.store.read(partial(rows.agent, uid=uid))
             if agent is not None and agent.ended_at is None:
                 live.append((agent, repos.by_id(self._context, agent.repo)))
@@ -193,6 +215,21 @@ class Endings:
 def uids_of(data: Any) -> list[Uid]:
     """The agents that an ending is about."""
     return [Uid(uid) for uid in data["agents"]]
+
+
+def with_failure(
+    data: Mapping[str, Any], uid: str, name: str, error: Exception
+) -> dict[str, FailedAgent]:
+    """The failures that an intent knows, and one more."""
+    why = error if isinstance(error, WindlassError) else intent_errors.defect(name, error)
+    failure = FailedAgent(id=name, uid=uid, kind=why.kind, message=why.message, hint=why.hint)
+    return {**data.get("failed", {}), uid: failure}
+
+
+def _not_failed(data: Mapping[str, Any]) -> dict[str, str]:
+    """The agents with which nothing has failed yet, with their names."""
+    failed = data.get("failed", {})
+    return {uid: name for uid, name in data["agents"].items() if uid not in failed}
 
 
 def record(

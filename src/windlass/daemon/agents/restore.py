@@ -6,9 +6,6 @@ conversation; else a new agent with a name like it. Nothing that exists is ever 
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 import uuid
 from collections.abc import Mapping
 from functools import partial
@@ -27,6 +24,7 @@ from windlass.core.events import AgentRestored
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
+from windlass.daemon.agents import endings, folder_copy
 from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
@@ -36,6 +34,7 @@ from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
+from windlass.git.erasing import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.store import Writing
@@ -146,14 +145,26 @@ class Restores:
         return name.lower() in busy or self._context.folders.workspace(repo, name).exists()
 
     def _files(self, work: RunningIntent) -> None:
-        git = repos.git(repos.by_id(self._context, work.intent.repo))
         notes: list[str] = []
         for plan in work.data["agents"]:
-            if plan["entry"] is None:
-                continue
+            try:
+                notes += [f"{plan['id']}: {note}" for note in self._put_back(work, plan)]
+            except Exception as error:
+                if len(work.data["agents"]) == 1:
+                    raise
+                failed = endings.with_failure(work.data, plan["uid"], plan["id"], error)
+                work.with_next_record(partial(_end_again, data=work.data, plans=[plan]))
+                work.keep(failed=failed)
+        work.keep(notes=notes)
+
+    def _put_back(self, work: RunningIntent, plan: Mapping[str, Any]) -> list[str]:
+        """Brings back the work and the folder of one agent; gives what is not as it was."""
+        notes: list[str] = []
+        if plan["entry"] is not None:
+            git = repos.git(repos.by_id(self._context, work.intent.repo))
             entry = trash.find(git, plan["entry"])
             agent = self._context.store.read(partial(rows.agent, uid=Uid(plan["uid"])))
-            done = trash.restore(
+            notes = trash.restore(
                 git,
                 entry,
                 path=plan["workspace"],
@@ -161,39 +172,50 @@ class Restores:
                 agent=plan["id"],
                 origin=clones.refreshed_mirror(self._context, agent) if agent else None,
                 box=boxes.filling(self._context, agent) if agent else None,
-            )
-            notes += [f"{plan['id']}: {note}" for note in done.notes]
-        work.keep(notes=notes)
+            ).notes
+        return notes
 
     def _folder(self, work: RunningIntent) -> None:
-        for plan in work.data["agents"]:
+        left: list[str] = []
+        for plan in _not_failed(work):
             target = self._context.folders.agent(Uid(plan["uid"]))
             source = self._context.folders.archive / (plan["archive"] or "none")
             if source.is_dir() and not target.exists():
                 half = target.with_suffix(".half")
-                shutil.rmtree(half, ignore_errors=True)
+                erase(str(half))
                 half.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copytree(source, half, symlinks=True, ignore=_no_pipes)
+                missing = folder_copy.copy(str(source), str(half))
+                left += [f"{plan['id']}: {path} is in its archive alone" for path in missing]
                 half.rename(target)
             target.mkdir(parents=True, exist_ok=True)
+        work.keep(notes=[*work.data.get("notes", []), *left])
 
     def _open(self, work: RunningIntent) -> None:
-        for plan in work.data["agents"]:
+        for plan in _not_failed(work):
             self._sockets.open(Uid(plan["uid"]))
             self._context.store.write(partial(_bring_back_mail, plan=plan))
 
     def _give_up(self, work: RunningIntent) -> None:
         """Ends again what could not be brought back; the trash still has it, and so has undo."""
+        work.with_next_record(partial(_end_again, data=work.data, plans=work.data["agents"]))
 
-        def change(writing: Writing) -> None:
-            for plan in work.data["agents"]:
-                uid = Uid(plan["uid"])
-                if rows.agent(writing.connection, uid) is not None:
-                    rows.change_agent(writing, uid, archive=plan["archive"], **plan["was"])
-            if "undoes" in work.data:
-                mark_undone(writing, work.data["undoes"], None)
 
-        work.with_next_record(change)
+def _end_again(
+    writing: Writing, *, data: Mapping[str, Any], plans: list[Mapping[str, Any]]
+) -> None:
+    """Has agents be ended as they were, and what ended them be there to be undone."""
+    for plan in plans:
+        uid = Uid(plan["uid"])
+        if rows.agent(writing.connection, uid) is not None:
+            rows.change_agent(writing, uid, archive=plan["archive"], **plan["was"])
+    if "undoes" in data:
+        mark_undone(writing, data["undoes"], None)
+
+
+def _not_failed(work: RunningIntent) -> list[Any]:
+    """The plans of the agents that come back, as far as is known by now."""
+    failed = work.data.get("failed", {})
+    return [plan for plan in work.data["agents"] if plan["uid"] not in failed]
 
 
 def _bring_back_mail(writing: Writing, *, plan: Mapping[str, Any]) -> None:
@@ -224,7 +246,8 @@ def _archive_of(lost: LostAgent) -> str | None:
 
 def _restored(work: RunningIntent) -> RestoreReply:
     return {
-        "restored": work.data["agents"],
+        "restored": _not_failed(work),
+        "failed": list(work.data.get("failed", {}).values()),
         "notes": work.data.get("notes", []),
         "undoes": work.data.get("how"),
     }
@@ -244,10 +267,3 @@ def mark_undone(writing: Writing, undone: str, key: str | None) -> None:
     """Records which intent undid another; None where it is to be undone again."""
     condition = tables.intents.c.id == undone
     writing.connection.execute(sa.update(tables.intents).where(condition).values(undone_by=key))
-
-
-def _no_pipes(folder: str, names: list[str]) -> list[str]:
-    """Pipes would block the copy, sockets break it; they are of no use without who made them."""
-    kept = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
-    modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}  # noqa: PTH118
-    return [name for name, mode in modes.items() if not any(kind(mode) for kind in kept)]

@@ -164,7 +164,7 @@ def _reassigned_back(work: RunningIntent) -> RestoreReply:
         "uid": work.data["agent"],
         "parent": work.data["parent"],
     }
-    return {"restored": [agent], "notes": [], "undoes": "reassign"}
+    return {"restored": [agent], "failed": [], "notes": [], "undoes": "reassign"}
 
 
 def _reattach(writing: Writing, child: Uid, parent: Uid) -> None:

@@ -1,0 +1,87 @@
+"""Several agents that end or come back together: each by itself, whatever is with another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.workshop import Workshop, git
+
+from windlass.core.crew import Agent
+from windlass.core.errors import GitError
+
+
+def crew(workshop: Workshop, *names: str) -> list[Agent]:
+    """Agents with a file of their own each."""
+    made = []
+    for name in names:
+        said = workshop.ask("spawn", goal="g", name=name, driver="standin", isolation="hooks")
+        made.append(workshop.agent(said["uid"]))
+        (Path(made[-1].workspace) / "work.txt").write_text(f"{name}\n")
+    return made
+
+
+def test_one_that_cannot_be_ended_is_told_of_and_the_others_end(workshop: Workshop) -> None:
+    fox, owl, elk = crew(workshop, "fox", "owl", "elk")
+    git(workshop.repo, "update-ref", "refs/windlass/trash/fox", "HEAD")  # no place for its work
+    stuck = workshop.session(owl)
+    stuck.unkillable = ("7 cat (disk-sleep)",)
+    done = workshop.ask("end", agents=[], tree=True)
+    assert [agent["id"] for agent in done["ended"]] == ["elk"]
+    why = {agent["id"]: (agent["kind"], agent["message"]) for agent in done["failed"]}
+    assert why["fox"][0] == "git"
+    assert "7 cat" in why["owl"][1]
+    assert [workshop.agent(agent.uid).ended_at is None for agent in (fox, owl, elk)] == [
+        True,
+        True,
+        False,
+    ]
+    assert (Path(fox.workspace) / "work.txt").exists(), "what cannot be kept is not removed"
+
+    git(workshop.repo, "update-ref", "-d", "refs/windlass/trash/fox")
+    stuck.unkillable = ()
+    done = workshop.ask("end", agents=[], tree=True)
+    assert sorted(agent["id"] for agent in done["ended"]) == ["fox", "owl"]
+
+
+def test_one_that_cannot_come_back_is_told_of_and_can_be_undone_again(workshop: Workshop) -> None:
+    fox, owl = crew(workshop, "fox", "owl")
+    workshop.ask("end", agents=["fox", "owl"])
+    (kept,) = [entry for entry in workshop.ask("trash") if entry["agent"] == "owl"]
+    commit = git(workshop.repo, "rev-parse", kept["ref"]).strip()
+    git(workshop.repo, "update-ref", kept["ref"], "HEAD")  # holds no work any more
+    done = workshop.ask("undo")
+    assert [agent["id"] for agent in done["restored"]] == ["fox"]
+    assert [(agent["id"], agent["kind"]) for agent in done["failed"]] == [("owl", "git")]
+    assert (Path(fox.workspace) / "work.txt").read_text() == "fox\n"
+    assert workshop.agent(owl.uid).ended_at is not None
+
+    git(workshop.repo, "update-ref", kept["ref"], commit)
+    done = workshop.ask("undo")
+    assert [agent["id"] for agent in done["restored"]] == ["owl"]
+    assert (Path(owl.workspace) / "work.txt").read_text() == "owl\n"
+
+
+def test_a_folder_however_deep_comes_back_with_its_agent(workshop: Workshop) -> None:
+    (fox,) = crew(workshop, "fox")
+    here = os.open(workshop.context.folders.agent(fox.uid), os.O_RDONLY)
+    for _ in range(700):
+        os.mkdir("deep", dir_fd=here)
+        below = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    workshop.ask("end", agents=["fox"])
+    done = workshop.ask("undo")
+    assert done["notes"] == []
+    place = workshop.context.folders.agent(fox.uid)
+    assert not list(place.parent.glob("*.half"))
+    assert (place / "/".join(["deep"] * 200)).is_dir()
+
+
+def test_what_failed_with_one_alone_is_refused(workshop: Workshop) -> None:
+    crew(workshop, "fox")
+    git(workshop.repo, "update-ref", "refs/windlass/trash/fox", "HEAD")
+    with pytest.raises(GitError):
+        workshop.ask("end", agents=["fox"])
