@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def _environment(folder: Path, python: Path) -> Path:
     return folder
 
 
-def found(home: Path, *path: Path | str, **more: tuple[str, ...]) -> set[str]:
+def found(home: Path, *path: Path | str, **more: Any) -> set[str]:
     """What is shown for a PATH, below the home as the person would write it."""
     shown = toolchains.find(os.pathsep.join(map(str, path)), home=str(home), **more)
     return {one.replace(str(home), "~") for one in shown}
@@ -103,13 +104,13 @@ def test_an_environment_in_the_main_tree_is_shown_and_nothing_else_of_it(home: P
     (main / "lib").mkdir()
     (main / ".git").mkdir()
     path = (main / ".venv/bin", main / "scripts", main / "bin", main)
-    assert found(home, *path, never=(str(main),)) == {"~/project/.venv", "~/.pyenv"}
+    assert found(home, *path, tree=str(main)) == {"~/project/.venv", "~/.pyenv"}
 
 
 def test_a_link_out_of_the_main_trees_environment_does_not_lead_back_into_it(home: Path) -> None:
     main = home / "project"
     tree = _environment(main / ".venv", _program(main / "python/bin/python3"))
-    assert found(home, tree / "bin", never=(str(main),)) == {"~/project/.venv"}
+    assert found(home, tree / "bin", tree=str(main)) == {"~/project/.venv"}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,73 @@ def test_a_link_to_a_secret_does_not_show_it(home: Path) -> None:
 def test_an_unknown_folder_of_programs_is_shown_without_what_is_around_it(home: Path) -> None:
     _program(home / "work/secret/bin/tool")
     assert found(home, home / "work/secret/bin") == {"~/work/secret/bin"}
+
+
+def _repository(folder: Path, kind: str) -> None:
+    """Makes a folder look like a repository to whoever does not run git."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind == "worktree":
+        (folder / ".git").write_text("gitdir: elsewhere\n")
+    elif kind == "bare":
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        for name in ("objects", "refs"):
+            (folder / name).mkdir()
+    else:
+        (folder / ".git").mkdir()
+
+
+@pytest.mark.parametrize("kind", ["plain", "worktree", "bare"])
+def test_of_another_repository_only_the_folder_of_programs_is_shown(home: Path, kind: str) -> None:
+    """It looks like something that was installed, and is a part of a project."""
+    _repository(home / "project", kind)
+    for folder in ("project", "project/tools", "project/tools/deep"):
+        _program(home / folder / "bin/tool")
+        (home / folder / "lib").mkdir()
+    path = [home / folder / "bin" for folder in ("project", "project/tools", "project/tools/deep")]
+    assert found(home, *path) == {
+        "~/project/bin",
+        "~/project/tools/bin",
+        "~/project/tools/deep/bin",
+    }
+    assert found(home, programs=(str(path[1] / "tool"),)) == {"~/project/tools/bin/tool"}
+    said = toolchains.alone(os.pathsep.join(map(str, path)), home=str(home))
+    assert said == tuple(map(str, path))
+
+
+@pytest.mark.parametrize("kind", ["plain", "worktree", "bare"])
+@pytest.mark.parametrize("where", ["work", "work/project", "work/group/project"])
+def test_no_folder_is_shown_in_which_a_repository_lies(home: Path, kind: str, where: str) -> None:
+    _program(home / "work/bin/tool")
+    (home / "work/lib").mkdir()
+    _repository(home / where, kind)
+    assert found(home, home / "work/bin") == {"~/work/bin"}
+    assert found(home, home / "work") == set()
+
+
+def test_a_repository_that_calls_itself_an_environment_is_none(home: Path) -> None:
+    _program(home / "project/bin/tool")
+    (home / "project/pyvenv.cfg").touch()
+    _repository(home / "project", "plain")
+    assert found(home, home / "project/bin") == {"~/project/bin"}
+
+
+def test_tools_that_are_repositories_themselves_are_shown_and_so_is_what_a_home_is(
+    home: Path,
+) -> None:
+    """Version managers are clones, and some people keep their home in git."""
+    _program(home / ".pyenv/shims/python")
+    _program(home / "sdk/bin/tool")
+    (home / "sdk/lib").mkdir()
+    _repository(home / ".pyenv", "plain")
+    _repository(home, "plain")
+    assert found(home, home / ".pyenv/shims", home / "sdk/bin") == {"~/.pyenv", "~/sdk"}
+    assert toolchains.alone(str(home / "sdk/bin"), home=str(home)) == ()
+
+
+def test_nothing_of_the_state_folder_is_shown_not_even_an_environment(home: Path) -> None:
+    python = _program(home / ".pyenv/versions/3.12/bin/python3.12")
+    tree = _environment(home / "state/workspaces/fox/.venv", python)
+    assert found(home, tree / "bin", never=(str(home / "state"),)) == {"~/.pyenv"}
 
 
 def test_something_installed_is_shown_with_its_libraries(home: Path, tmp_path: Path) -> None:

@@ -203,6 +203,12 @@ def test_capture_shows_the_screen_the_history_and_the_colours(stage: Stage) -> N
     assert "\x1b[31mred" in tmux.capture(stage.name, colour=True)
 
 
+def test_the_server_keeps_no_more_rows_than_it_has_memory_for(stage: Stage) -> None:
+    stage.start("sh", "-c", "seq 20000; printf over; sleep 100", lines=20)
+    until(lambda: "over" in stage.screen())
+    assert len(stage.sessions.tmux.capture(stage.name, scrollback=None).splitlines()) <= 5020
+
+
 def test_a_small_terminal_wraps_and_stays_as_it_is_seen(stage: Stage) -> None:
     stage.start("sh", "-c", f"stty size; echo {'x' * 70}; sleep 100", columns=60, lines=20)
     until(lambda: "x\n" in stage.screen())

@@ -1,8 +1,9 @@
 """The system call filter of a box, assembled here as a classic BPF program.
 
 Owns what a boxed process may not ask the kernel for, whatever its capabilities: putting words into
-the person's terminal, looking into other processes, making namespaces of its own, and the large
-interfaces that no build or agent needs. Everything else is allowed. bubblewrap loads it.
+the person's terminal, looking into other processes, making namespaces of its own, holding files by
+a lease, and the large interfaces that no build or agent needs. Everything else is allowed.
+bubblewrap loads it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _NEW_TIME = 0x80
 _FAMILIES = (1, 2, 10, 16)
 """Unix, IPv4, IPv6, netlink. Not vsock: it reaches the host of a virtual machine from any network
 namespace. Not the kernel's crypto, nor the dozens of protocols that nobody uses."""
+_LEASES = (1024, 1040)
+"""F_SETLEASE and F_SETDELEG, of `fcntl`: whoever outside opens such a file waits for 45 seconds."""
 _X32 = 0x40000000
 
 _REFUSED = (
@@ -48,8 +51,8 @@ _NEW_NUMBERS = {
 }  # fmt: skip
 _X86_64 = {
     "acct": 163, "add_key": 248, "bpf": 321, "clock_settime": 227, "clone": 56,
-    "delete_module": 176, "finit_module": 313, "init_module": 175, "ioctl": 16, "kcmp": 312,
-    "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250, "mount": 165,
+    "delete_module": 176, "fcntl": 72, "finit_module": 313, "init_module": 175, "ioctl": 16,
+    "kcmp": 312, "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250, "mount": 165,
     "open_by_handle_at": 304, "perf_event_open": 298, "pivot_root": 155, "process_vm_readv": 310,
     "process_vm_writev": 311, "ptrace": 101, "quotactl": 179, "reboot": 169, "request_key": 249,
     "setns": 308, "settimeofday": 164, "socket": 41, "swapoff": 168, "swapon": 167, "syslog": 103,
@@ -57,8 +60,8 @@ _X86_64 = {
 }  # fmt: skip
 _AARCH64 = {
     "acct": 89, "add_key": 217, "bpf": 280, "clock_settime": 112, "clone": 220,
-    "delete_module": 106, "finit_module": 273, "init_module": 105, "ioctl": 29, "kcmp": 272,
-    "kexec_file_load": 294, "kexec_load": 104, "keyctl": 219, "mount": 40,
+    "delete_module": 106, "fcntl": 25, "finit_module": 273, "init_module": 105, "ioctl": 29,
+    "kcmp": 272, "kexec_file_load": 294, "kexec_load": 104, "keyctl": 219, "mount": 40,
     "open_by_handle_at": 265, "perf_event_open": 241, "pivot_root": 41, "process_vm_readv": 270,
     "process_vm_writev": 271, "ptrace": 117, "quotactl": 60, "reboot": 142, "request_key": 218,
     "setns": 268, "settimeofday": 170, "socket": 198, "swapoff": 225, "swapon": 224, "syslog": 116,
@@ -97,6 +100,8 @@ def program(machine: str | None = None) -> bytes:
     lines += _when(numbers["unshare"], _FIRST, _bits(_NAMESPACES | _NEW_TIME))
     terminal = [_op(_EQUAL, request, yes=_TO_ERROR) for request in _TERMINAL]
     lines += _when(numbers["ioctl"], _SECOND, terminal)
+    leases = [_op(_EQUAL, command, yes=_TO_ERROR) for command in _LEASES]
+    lines += _when(numbers["fcntl"], _SECOND, leases)
     lines += _socket(numbers["socket"])
     return b"".join([*lines, _op(_RETURN, _ALLOW)])
 

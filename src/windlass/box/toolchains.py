@@ -4,7 +4,8 @@
 
 Found from a PATH and from programs, through their links, by what lies in the file system. Shows the
 installation of a program, never a home, a project or a place of keys as a whole. A tool that it
-does not recognise gets its folder of programs alone; people name the rest in `box.toolchains`.
+does not recognise, or that is part of a repository, gets its folder of programs alone; people name
+the rest in `box.toolchains`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from windlass.box.bwrap import SYSTEM
 
 _MOST_ENTRIES = 2000
 _MOST_HOPS = 20
+_DEPTH = 2
+_MOST_LOOKED_AT = 20_000
+"""Entries of a folder, and of those in it, in which a repository is looked for."""
 _WHOLE = (
     ".pyenv .nvm .rustup .asdf .volta .sdkman .rbenv .nodenv .goenv .jenv .fnm .linuxbrew .proto"
     " .local/share/mise .local/share/rtx .local/share/fnm .local/share/uv/python .local/share/pnpm"
@@ -56,14 +60,17 @@ def find(
     *,
     programs: tuple[str, ...] = (),
     never: tuple[str, ...] = (),
+    tree: str | None = None,
     home: str | None = None,
 ) -> tuple[str, ...]:
     """Lists what to show, read-only, for the programs of that PATH and those named to run.
 
-    Nothing in it is `never`, holds it, or lies in it, but for the virtual environments and node
-    modules in there. What the system's folders hold is left out: every box shows them.
+    Nothing in it is `never`, holds it, or lies in it; nor in the main `tree`, but for the virtual
+    environments and node modules in there. Nothing holds a repository, and of what lies in one
+    folders of programs alone are shown. What the system's folders hold is left out: every box shows
+    them.
     """
-    search = _Search(path, never, home or os.path.expanduser("~"))
+    search = _Search(path, never, tree, home or os.path.expanduser("~"))
     for entry in path.split(os.pathsep):
         if entry.startswith("/"):
             search.folder(os.path.normpath(entry))
@@ -72,6 +79,13 @@ def find(
         if executable is not None and executable.startswith("/"):
             search.program(os.path.normpath(executable))
     return search.result()
+
+
+def alone(path: str, *, home: str | None = None) -> tuple[str, ...]:
+    """Lists the folders of a PATH that are part of a repository: shown without what is around."""
+    search = _Search(path, (), None, home or os.path.expanduser("~"))
+    entries = (os.path.normpath(entry) for entry in path.split(os.pathsep) if entry[:1] == "/")
+    return tuple(filter(search.is_alone, dict.fromkeys(entries)))
 
 
 def variables(path: str, *, home: str | None = None) -> dict[str, str]:
@@ -91,11 +105,12 @@ def variables(path: str, *, home: str | None = None) -> dict[str, str]:
 class _Search:
     """One search: what was found so far, and what was looked at."""
 
-    def __init__(self, path: str, never: tuple[str, ...], home: str) -> None:
+    def __init__(self, path: str, never: tuple[str, ...], tree: str | None, home: str) -> None:
         self.found: set[str] = set()
         self._path = path
         self._homes = {home, os.path.realpath(home)}
-        self._never = {place for barred in never for place in (barred, os.path.realpath(barred))}
+        self._never = _both(never)
+        self._tree = _both((tree,) if tree else ())
         self._seen: set[str] = set()
 
     def result(self) -> tuple[str, ...]:
@@ -139,8 +154,17 @@ class _Search:
         if name.startswith("/"):
             self.program(name)
 
-    def _installation(self, place: str) -> str | None:
-        """The folder that a tool was installed to; None where it cannot be told."""
+    def is_alone(self, folder: str) -> bool:
+        """Whether a folder of programs is part of a repository, so that it is shown alone."""
+        if not os.path.isdir(folder) or _within(folder, *SYSTEM):
+            return False
+        installed = self._installation(folder) or folder
+        return not (self._known(folder) or _is_tool_folder(installed)) and self._in_repository(
+            os.path.realpath(folder)
+        )
+
+    def _known(self, place: str) -> str | None:
+        """The folder that holds nothing but tools, by its name, in which a place is."""
         for home in self._homes:
             for below in _WHOLE:
                 if _within(place, f"{home}/{below}"):
@@ -148,11 +172,27 @@ class _Search:
             for below in _EACH:
                 if _within(place, f"{home}/{below}") and place != f"{home}/{below}":
                     return "/".join(place.split("/")[: f"{home}/{below}".count("/") + 2])
+        brew = "/home/linuxbrew/.linuxbrew"
+        return brew if _within(place, brew) else None
+
+    def _in_repository(self, place: str) -> bool:
+        """Whether a place is a repository's, or one. A home that is one does not count."""
+        parts = place.split("/")
+        for at in range(len(parts), 1, -1):
+            folder = "/".join(parts[:at])
+            if folder in self._homes:
+                return False
+            if _is_repository(folder):
+                return True
+        return False
+
+    def _installation(self, place: str) -> str | None:
+        """The folder that a tool was installed to; None where it cannot be told."""
+        if known := self._known(place):
+            return known
         parts = place.split("/")
         if parts[1] in {"opt", "snap"} and len(parts) > 2:
             return "/".join(parts[:3])
-        if _within(place, "/home/linuxbrew/.linuxbrew"):
-            return "/home/linuxbrew/.linuxbrew"
         if "node_modules" in parts:
             return "/".join(parts[: parts.index("node_modules") + 1])
         return _prefix(place)
@@ -162,12 +202,20 @@ class _Search:
         if _within(place, *SYSTEM):
             return
         installed = self._installation(place)
-        if installed is None or not self._take(installed):
+        if installed is None or not self._is_apart(installed) or not self._take(installed):
             self._take(place)
         for home in self._homes:
             for programs, other in _GOES_WITH.items():
                 if place == f"{home}/{programs}":
                     self._take(f"{home}/{other}")
+
+    def _is_apart(self, installed: str) -> bool:
+        """Whether an installation is no part of a repository, or a folder of tools in one."""
+        if self._known(installed):
+            return True
+        if _is_tool_folder(installed):
+            return not _is_repository(installed)
+        return not self._in_repository(os.path.realpath(installed))
 
     def _take(self, place: str) -> bool:
         if place in self.found:
@@ -197,9 +245,15 @@ class _Search:
             closed = (home, *secret, *(f"{home}/{below}" for below in _BROAD))
             if any(_within(barred, place) for barred in closed):
                 return False
-        if any(_within(barred, place) for barred in self._never):
+        if any(_within(barred, place) for barred in (*self._never, *self._tree)):
             return False
-        return _is_tool_folder(place) or not _within(place, *self._never)
+        if _within(place, *self._never):
+            return False
+        if _is_tool_folder(place):
+            return not _is_repository(place)
+        return not _within(place, *self._tree) and (
+            self._known(place) is not None or not _holds_repository(place)
+        )
 
     def _links(self, folder: str) -> Iterator[str]:
         """The programs of a folder that lie elsewhere."""
@@ -235,9 +289,44 @@ def _prefix(place: str) -> str | None:
         if parts[at] not in {"bin", "sbin", "libexec"}:
             continue
         has = {name for name in ("lib", "lib64", "libexec") if os.path.isdir(f"{above}/{name}")}
-        if has - {parts[at]} and not os.path.lexists(f"{above}/.git"):
+        if has - {parts[at]}:
             return above
     return None
+
+
+def _is_repository(folder: str) -> bool:
+    """Whether there is a work tree, or a repository without one."""
+    if os.path.lexists(f"{folder}/.git"):
+        return True
+    return os.path.isfile(f"{folder}/HEAD") and os.path.isdir(f"{folder}/objects")
+
+
+def _holds_repository(folder: str) -> bool:
+    """Whether a folder is a repository, or one lies in it or one below; so do too many entries."""
+    looked_at = 0
+    waiting = [(folder, 0)]
+    while waiting:
+        place, depth = waiting.pop()
+        if _is_repository(place):
+            return True
+        if depth == _DEPTH:
+            continue
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    looked_at += 1
+                    if looked_at > _MOST_LOOKED_AT:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth + 1))
+        except OSError:
+            continue
+    return False
+
+
+def _both(places: tuple[str, ...]) -> set[str]:
+    """These places, each under the name that it has without links as well."""
+    return {name for place in places for name in (place, os.path.realpath(place))}
 
 
 def _is_environment(folder: str) -> bool:

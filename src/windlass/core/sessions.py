@@ -9,7 +9,9 @@ SPEC = "spec.json"
 OUTPUT = "output"
 """What a headless session prints."""
 SCREEN = "screen.log"
-"""What a live session prints, with every escape sequence."""
+"""What a live session prints, with every escape sequence: the last of it, see `recorder.sh`."""
+EARLIER_SCREEN = f"{SCREEN}.1"
+"""What it printed before that, where that was much; what is older is not kept."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,6 +54,13 @@ class Source(StrEnum):
     SCREEN = "screen"
 
 
+LATEST = 32503680000.0
+"""The year 3000: what is said to be later was written by no program, and no face could show it.
+
+Whoever reads a moment compares before anything else: a number in JSON may be too large for a float.
+"""
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One source's word at one time, about one session of an agent."""
 

@@ -121,6 +121,7 @@ class Daemon:
         return (
             Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
+            Timer("notices that were too many", 1.0, services.listeners.pulse),
             Timer("states that fade", 60.0, self._watcher.refold),
             Timer("clones and mirrors", 1.0, services.fetcher.keep_in_step),
             Timer("room on the disk", 15.0, disk.check),

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from windlass.core.printable import without_escapes
-from windlass.core.sessions import OUTPUT, SCREEN
+from windlass.core.sessions import EARLIER_SCREEN, OUTPUT, SCREEN
 from windlass.sessions import record
 
 _READ = 16_384
@@ -19,7 +19,7 @@ def read(folder: Path) -> str:
 
     A headless program tells people on its standard error; JSON on the other stream is not for them.
     """
-    for name in (record.STDERR, OUTPUT, SCREEN):
+    for name in (record.STDERR, OUTPUT, SCREEN, EARLIER_SCREEN):
         lines = [line.strip() for line in _tail(folder / name).splitlines()]
         said = [line for line in lines if line and not line.startswith("{")]
         if said:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 CONFIG = Path(__file__).with_name("tmux.conf")
+_RECORDER = Path(__file__).with_name("recorder.sh")
 TERM = "tmux-256color"
 OLDEST = (3, 2)
 
@@ -153,6 +154,7 @@ class Tmux:
     ) -> None:
         """Starts a detached session; its output goes to `log` from the first byte.
 
+        Of much output only the last is kept there, and some before it in `LOG.1`.
         `env` is added to the pane's environment. `tag` is kept with the session, see `tag`.
         Conflict when the name is taken.
         """
@@ -167,7 +169,7 @@ class Tmux:
         if tag:
             steps.append(["set-option", "-t", _pane(name), "@windlass", tag])
         if log is not None:
-            recorder = f"exec cat >> {shlex.quote(str(log))}"
+            recorder = f"exec /bin/sh {shlex.quote(str(_RECORDER))} {shlex.quote(str(log))}"
             # pipe-pane also expands the time, so a percent sign in a path needs doubling.
             recorder = _unformatted(recorder).replace("%", "%%")
             steps.append(["pipe-pane", "-t", _pane(name), recorder])

@@ -81,7 +81,16 @@ def test_a_status_that_waits_says_for_what() -> None:
     assert "permission prompt" in found.evidence
 
 
-@pytest.mark.parametrize("told", [{}, {"status": "idle"}, {"status": "new", "statusUpdatedAt": 1}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"status": "idle"},
+        {"status": "new", "statusUpdatedAt": 1},
+        {"status": "idle", "statusUpdatedAt": 10**400},
+        {"status": "idle", "statusUpdatedAt": -1},
+    ],
+)
 def test_a_status_file_of_another_shape_says_nothing(told: dict[str, object]) -> None:
     assert observations.from_status(told, session=1) is None
 

@@ -143,8 +143,6 @@ def test_a_file_of_nothing_but_line_ends_is_read_some_at_a_time(grown: Path) -> 
         place = part.place
     assert found == [b""] * 35_000 + [b"last"]
     assert place.offset == grown.stat().st_size
-    new = line_reader.read(grown, {})
-    assert len(new.lines) == 2500
 
 
 @pytest.mark.parametrize("swapped", ["config", "config/projects", "config/projects/it"])

@@ -10,7 +10,7 @@ from tests.support.contexts import REPO
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import ListenReply, ListenRequest, NotifyRequest
 from windlass.core import shapes
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.mail import notices
@@ -22,9 +22,11 @@ HELD = 0.3
 """Seconds that a reader has to take what it was given: a moment, for nobody here is slow."""
 
 
-def post(context: Context, text: str, *, repo: RepoId = REPO) -> int:
-    """Posts a notice of fox; returns its number."""
-    return context.store.write(lambda w: notices.post(w, repo, "fox", "complete", text)).number
+def post(context: Context, text: str, *, repo: RepoId = REPO, agent: Uid | None = None) -> int:
+    """Posts a notice of fox; returns its number. With `agent` it is one that its state tells."""
+    return context.store.write(
+        lambda w: notices.post(w, repo, "fox", "complete", text, agent=agent)
+    ).number
 
 
 def notify(context: Context, caller: Caller, **more: Any) -> dict[str, Any]:

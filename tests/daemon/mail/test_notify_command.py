@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.daemon.mail.news import post
-from tests.support.contexts import REPO
+from tests.support.contexts import REPO, Turned
 from tests.support.ground import until
 
+from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import notify_command
 from windlass.daemon.mail.listeners import Listeners
@@ -124,6 +125,47 @@ def test_a_flood_runs_no_flood_of_commands(
     assert "left out" in failures(context)[0].data["how"]
     board.close()
     post(context, "after the end nothing is run, and nothing breaks")
+
+
+def rung(context: Context) -> list[str]:
+    """What the command was told, in any order, with as many as run at once."""
+    path = context.folders.home / "rung"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_an_agent_whose_state_wavers_rings_ever_more_rarely_and_what_was_left_out_is_said(
+    clock: Turned, context: Context, board: Listeners
+) -> None:
+    configure(context, f'echo "$WINDLASS_NOTICE_TEXT" >>"{context.folders.home}/rung"')
+    for number in range(200):
+        post(context, f"asks {number}", agent=Uid("fox"))
+    post(context, "another", agent=Uid("ann"))
+    until(lambda: len(rung(context)) == 6, what="the first few, and of another agent")
+    for number in range(60):
+        clock.time += 60.0
+        board.pulse()
+        post(context, f"again {number}", agent=Uid("fox"))
+    said = "asks 199 (and 194 more before it: wl log fox)"
+    until(lambda: len(rung(context)) == 11, what="after 1, 3, 7, 15 and 31 minutes")
+    assert said in rung(context)
+    assert "again 29 (and 15 more before it: wl log fox)" in rung(context)
+    until(lambda: len(failures(context)) == 5, what="the record")
+    assert "194 of the same agent" in str([event.data["how"] for event in failures(context)])
+
+
+def test_who_has_calmed_down_is_rung_for_at_once_again(
+    clock: Turned, context: Context, board: Listeners
+) -> None:
+    configure(context, f'echo "$WINDLASS_NOTICE_TEXT" >>"{context.folders.home}/rung"')
+    for number in range(6):
+        post(context, f"asks {number}", agent=Uid("fox"))
+    clock.time += 60.0
+    board.pulse()
+    until(lambda: len(rung(context)) == 6, what="the last, at the end of a pause")
+    assert "asks 5" in rung(context)
+    post(context, "later", agent=Uid("fox"))
+    until(lambda: "later" in rung(context), what="a ring at once")
+    assert failures(context) == []
 
 
 @pytest.mark.usefixtures("board")

@@ -56,6 +56,20 @@ def test_a_role_that_is_shipped_or_said_to_be_something_is_not_named(
     assert configuration(context, shop, project)["detail"] == "valid"
 
 
+def test_a_folder_of_programs_in_a_repository_is_said_to_be_shown_alone(
+    context: Context, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = shop / "tools" / "bin"
+    tools.mkdir(parents=True)
+    (shop / ".git").mkdir(exist_ok=True)
+    monkeypatch.setitem(context.env, "PATH", f"/usr/bin:{tools}")
+    report = doctor.examine(context, str(shop), None, driver="standin")
+    (probe,) = (one for one in report["isolation"]["probes"] if one["name"] == "toolchains")
+    assert probe["works"]
+    assert str(tools) in probe["detail"]
+    assert "box.toolchains" in probe["fix"]
+
+
 def test_a_disk_that_does_not_say_its_size_is_not_called_full(
     context: Context, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

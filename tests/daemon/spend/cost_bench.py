@@ -111,7 +111,7 @@ class Bench:
 
     def count(self, agent: Agent) -> bool:
         """Counts what is new."""
-        return self.costs.count(agent, self.newest(agent))
+        return self.costs.count(agent, self.newest(agent)).anything
 
     def result(self, agent: Agent, result: dict[str, Any]) -> None:
         """Hands in a result line, as whoever reads the output does."""

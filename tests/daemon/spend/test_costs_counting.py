@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +12,10 @@ import pytest
 import sqlalchemy as sa
 from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
 from tests.support import whole_rows
+from tests.support.leases import leased
 
-from windlass.daemon.kernel import line_reader
+from windlass.core.crew import Agent
+from windlass.daemon.spend import conversations
 from windlass.store import tables
 
 
@@ -148,7 +151,7 @@ def test_many_who_count_at_once_count_once(bench: Bench) -> None:
 def test_more_than_is_read_at_once_is_read_whole(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line_reader, "_READ_AT_ONCE", 100)
+    monkeypatch.setattr(conversations, "_READ_AT_ONCE", 100)
     fox = bench.agent("fox")
     bench.say(fox, *(line(f"m{number}") for number in range(10)), line("s1"))
     bench.say(fox, line("s2"), where="one")
@@ -182,6 +185,107 @@ def test_who_claims_to_be_in_another_conversation_goes_on_paying_for_the_one_it_
             file.write(line(name))
     bench.count(moved)
     assert bench.spent(fox) == 30
+
+
+def go_on_elsewhere(
+    bench: Bench, fox: Agent, name: str, monkeypatch: pytest.MonkeyPatch, *said: bytes
+) -> Path:
+    """Has it claim to go on in another conversation, in which there is something; counts that."""
+    path = bench.folder / "projects" / f"{name}.jsonl"
+    with path.open("ab") as file:
+        file.writelines(said)
+    monkeypatch.setattr(Bench, "transcript", lambda *_: path)
+    session = bench.newest(fox)
+    bench.costs.count(msgspec.structs.replace(fox, conversation=name), session)
+    return path
+
+
+def test_conversations_that_it_makes_up_do_not_push_out_the_one_that_it_is_in(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = bench.agent("fox")
+    real = bench.say(fox, line("m1"))
+    bench.count(fox)
+    for number in range(20):
+        go_on_elsewhere(bench, fox, f"forged{number}", monkeypatch, b"{}\n")
+    with real.open("ab") as file:
+        file.write(line("m2"))
+    go_on_elsewhere(bench, fox, "forged0", monkeypatch, b"{}\n")
+    assert bench.spent(fox) == 20
+
+
+def test_a_conversation_that_always_grows_does_not_keep_another_from_being_counted(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = bench.agent("fox")
+    real = bench.say(fox, line("m1"))
+    bench.count(fox)
+    much = (b"x" * 1023 + b"\n") * 1100
+    go_on_elsewhere(bench, fox, "forged", monkeypatch, much)
+    with real.open("ab") as file:
+        file.write(line("m2"))
+    go_on_elsewhere(bench, fox, "forged", monkeypatch, much)
+    assert bench.spent(fox) == 20
+
+
+def test_of_conversations_that_are_gone_no_more_are_remembered_than_there_may_be(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that it is in is not forgotten for them."""
+    monkeypatch.setattr(conversations, "MOST_FILES", 5)
+    fox = bench.agent("fox")
+    real = bench.say(fox, line("m1"))
+    bench.count(fox)
+    for number in range(20):
+        go_on_elsewhere(bench, fox, f"forged{number}", monkeypatch, b"{}\n").unlink()
+    with real.open("ab") as file:
+        file.write(line("m2"))
+    bench.count(fox)
+    assert bench.spent(fox) == 20
+    files = bench.newest(fox).marks["costs"]["files"]
+    assert real.name in files
+    assert len(files) <= 6
+
+
+@pytest.mark.parametrize("where", ["", "one"])
+def test_a_conversation_that_cannot_be_opened_is_told_and_not_taken_for_silence(
+    bench: Bench, where: str
+) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1"))
+    bench.count(fox)
+    path = bench.say(fox, line("m2"), where=where)
+    with leased(path):
+        found = bench.costs.count(fox, bench.newest(fox))
+    assert found == (False, ("conversation", path, "is held by a lease"))
+    assert bench.spent(fox) == 10
+    bench.count(fox)
+    assert bench.spent(fox) == 20
+
+
+def test_more_conversations_than_are_read_are_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "MOST_FILES", 10)
+    fox = bench.agent("fox")
+    for number in range(10):
+        bench.say(fox, line(f"s{number}"), where=f"forged{number}")
+    bench.say(fox, line("m1"))
+    _, flaw = bench.costs.count(fox, bench.newest(fox))
+    assert flaw is not None
+    assert flaw.what == "has more than 10 conversations in it"
+    (bench.transcript(fox).with_suffix("") / "subagents" / "agent-forged3.jsonl").unlink()
+    assert bench.count(fox)
+    assert bench.spent(fox) == 100
+
+
+def test_a_number_of_four_hundred_digits_is_refused_and_the_next_answer_counted(
+    bench: Bench,
+) -> None:
+    fox = bench.agent("fox")
+    bench.say(fox, line("m1", tokens=10**400), line("m2"))
+    bench.count(fox)
+    assert bench.spent(fox) == 10
 
 
 def test_a_fork_does_not_pay_for_what_it_was_told(bench: Bench) -> None:

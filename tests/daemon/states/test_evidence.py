@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.ground import until
+from tests.support.leases import leased
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
@@ -112,6 +113,32 @@ def test_a_folder_on_the_way_to_a_conversation_that_became_a_link_is_no_way(
     folder.symlink_to("moved")
     look(workshop, fox)
     assert workshop.agent(fox.uid).state is State.PAUSED
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_who_holds_its_evidence_by_a_lease_is_paused_and_people_see_why(
+    workshop: Workshop, name: str
+) -> None:
+    """Its conversation would seem to have nothing new in it, and what it spends would not count."""
+    fox = at_work(workshop)
+    workshop.converse(fox, "hello")
+    with leased(FILES[name](workshop, fox)):
+        look(workshop, fox)
+    assert workshop.agent(fox.uid).state is State.PAUSED
+    told = workshop.ask("why", agent="fox")["winner"]["evidence"]
+    assert told.startswith(f"paused: its {name} is held by a lease: ")
+
+
+def test_who_hides_the_conversation_of_a_subagent_is_paused_too(workshop: Workshop) -> None:
+    """Nothing looks at it but what counts."""
+    fox = at_work(workshop)
+    path = conversation(workshop, fox).with_suffix("") / "subagents" / "agent-one.jsonl"
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/etc/passwd")
+    look(workshop, fox)
+    assert workshop.agent(fox.uid).state is State.PAUSED
+    told = workshop.ask("why", agent="fox")["winner"]["evidence"]
+    assert told == f"paused: its conversation is a link: {path}"
 
 
 def test_a_status_file_that_is_none_has_its_agent_paused(

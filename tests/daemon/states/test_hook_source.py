@@ -54,6 +54,20 @@ def test_lines_are_kept_once_and_a_shortened_file_is_read_from_its_beginning(
     assert read_all(context) == ["Read", "Edit", "Bash", "Glob", "Grep"]
 
 
+def test_a_moment_that_is_no_number_of_this_world_is_garbage_and_the_next_line_is_read(
+    context: Context,
+) -> None:
+    """One of 400 digits is a number to JSON, and too large for any clock."""
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    forged = [line("Edit").replace("1.0", at) for at in ("1" * 400, "-1", '"nan"', "1e300", "[]")]
+    path.write_text("".join(forged) + line("Read"))
+    assert read_all(context) == ["Read"]
+    (garbage,) = context.store.read(lambda c: rows.events(c, kind="hook.garbage"))
+    assert garbage.data["lines"] == len(forged)
+
+
 def dialog(text: str) -> str:
     """A line as the hook writes it that denies a dialog, or whoever forges one."""
     asked = {"tool_name": "AskUserQuestion", "tool_input": {"questions": [{"question": text}]}}

@@ -14,7 +14,7 @@ from tests.support.workshop import Workshop, git
 from windlass.core.crew import Agent
 from windlass.core.errors import NotFound, UserError
 from windlass.core.printable import without_escapes
-from windlass.core.sessions import SCREEN
+from windlass.core.sessions import EARLIER_SCREEN, SCREEN
 
 
 @pytest.fixture
@@ -103,3 +103,25 @@ def test_the_last_screen_of_a_stopped_agent_is_shown_and_not_all_that_it_drew(
     screen = workshop.ask("look", agent="fox", colour=colour)["screen"]
     assert without_escapes(screen).split() == ["hello", "frame", "8", ">"]
     assert ("\x1b[32m" in screen) is colour
+
+
+def test_what_a_stopped_agent_drew_before_its_record_was_begun_anew_is_shown_too(
+    workshop: Workshop, fox: Agent
+) -> None:
+    folder = workshop.context.folders.session(fox.uid, fox.session)
+    (folder / EARLIER_SCREEN).write_text("hello\r\n")
+    (folder / SCREEN).write_text("again\r\n")
+    workshop.ask("pause", agent="fox")
+    assert workshop.ask("look", agent="fox")["screen"].split() == ["hello", "again"]
+
+
+def test_of_a_screen_with_a_colour_for_every_cell_the_last_rows_are_shown(
+    workshop: Workshop, fox: Agent
+) -> None:
+    """All of it would be tens of megabytes, read letter by letter while others wait."""
+    row = "".join(f"\x1b[38;2;{number};9;9mx" for number in range(120))
+    workshop.session(fox).screen = "\n".join([row] * 5000) + "\nthe last"
+    shown = workshop.ask("look", agent="fox", lines=None, colour=True)["screen"]
+    assert shown.startswith("(the rows before these are left out)\n")
+    assert "the last" in shown
+    assert len(shown) < 2 << 20

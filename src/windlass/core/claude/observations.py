@@ -12,7 +12,15 @@ from typing import Any
 import msgspec
 
 from windlass.core.reasons import Kind, Reason
-from windlass.core.states import IDLE, Observation, Source, State, from_last_message, last_report
+from windlass.core.states import (
+    IDLE,
+    LATEST,
+    Observation,
+    Source,
+    State,
+    from_last_message,
+    last_report,
+)
 
 
 def from_hook(event: Mapping[str, Any], *, at: float, session: int) -> Observation | None:
@@ -102,7 +110,7 @@ def resumed(seen: Observation, before: Iterable[Observation]) -> Observation:
 def from_status(status: Mapping[str, Any], *, session: int) -> Observation | None:
     """Reads the CLI's status file; None where it says nothing that we know."""
     since = status.get("statusUpdatedAt")
-    if not isinstance(since, int | float):
+    if not isinstance(since, int | float) or not 0 <= since <= 1000 * LATEST:
         return None
     meaning = _STATUSES.get(str(status.get("status")))
     if meaning is None:

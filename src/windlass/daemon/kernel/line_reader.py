@@ -10,18 +10,12 @@ long it is. An offset that is not behind the end of a line is in the middle of s
 from __future__ import annotations
 
 import errno
-import logging
 import os
-from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
-from itertools import chain, islice
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from windlass.daemon.kernel import untrusted_files
-from windlass.git import workspace_state
-
-log = logging.getLogger(__name__)
 
 LONGEST_LINE = 4 << 20
 """Bytes. A model says at most some hundred thousand tokens in one answer, half a megabyte, and a
@@ -32,11 +26,6 @@ _LINES_AT_ONCE = 2500
 """A line takes a hundred bytes of memory however short it is: a file may be all line ends."""
 _PASSED_AT_ONCE = 16 << 20
 _CHUNK = 256 << 10
-_OTHER_CONVERSATIONS = 16
-"""Those that an agent was in before, and that grew last, are read on; each costs a look."""
-_DEEPEST = 3
-_MOST_FILES = 2000
-
 
 _OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 """What keeps us from reading a file that is there: nothing is missing in it because of that."""
@@ -67,17 +56,6 @@ class Part(NamedTuple):
     lines: list[Line]
     place: FileOffset
     overlong: bool = False
-
-
-class NewLines(NamedTuple):
-    """What is new in a conversation: how far that goes in each file, and the lines.
-
-    `overlong` are the names of the files in which a line was found to be too long.
-    """
-
-    places: dict[str, list[int]]
-    lines: list[bytes]
-    overlong: list[str]
 
 
 def whole_lines(
@@ -159,66 +137,3 @@ def _split(data: bytes, end: int) -> Iterator[Line]:
     for text in data.split(b"\n", _LINES_AT_ONCE)[:-1]:
         end += len(text) + 1
         yield Line(text, end)
-
-
-def read(
-    transcript: Path, known: Mapping[str, list[int]], *, below: Path | None = None
-) -> NewLines:
-    """New whole lines of a conversation and its subagents', and how far that goes in each file.
-
-    So in those that were read before: an agent says itself which conversation it goes on in, and
-    may say so to have the one that it is in forgotten.
-    """
-    new = NewLines({}, [], [])
-    room = _READ_AT_ONCE
-    others = [transcript.with_name(name) for name in known if "/" not in name]
-    conversations = dict.fromkeys((transcript, *others[-_OTHER_CONVERSATIONS:]))
-    for path in chain.from_iterable(map(_files, conversations)):
-        name = str(path.relative_to(transcript.parent))
-        before = FileOffset(*known.get(name, ()))
-        try:
-            part = whole_lines(path, before, most=room, below=below)
-        except OSError as error:
-            log.debug("cannot read %s: %s", path, error)
-            continue
-        if part.place == before:
-            continue
-        new.places[name] = list(part.place)
-        new.lines.extend(line.text for line in part.lines)
-        if part.overlong:
-            new.overlong.append(name)
-        room -= part.place.offset - part.start
-        if room <= 0 or len(new.lines) >= _LINES_AT_ONCE:
-            break
-    return new
-
-
-def _files(transcript: Path) -> Iterator[Path]:
-    yield transcript
-    folders = [transcript.with_suffix("") / "subagents"]
-    if not all(
-        workspace_state.is_folder(str(folder)) for folder in (folders[0].parent, folders[0])
-    ):
-        return
-    conversations: list[Path] = []
-    for depth in range(_DEEPEST):
-        deeper: list[Path] = []
-        for folder in folders:
-            deeper += _listed(folder, conversations)
-        folders = deeper[:_MOST_FILES] if depth + 1 < _DEEPEST else []
-    yield from sorted(conversations)
-
-
-def _listed(folder: Path, conversations: list[Path]) -> list[Path]:
-    """Adds a folder's conversations to those found; returns its folders. Links are not followed."""
-    below = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in islice(entries, _MOST_FILES):
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(folder / entry.name)
-                elif fnmatchcase(entry.name, "agent-*.jsonl") and len(conversations) < _MOST_FILES:
-                    conversations.append(folder / entry.name)
-    except OSError as error:
-        log.debug("cannot list the subagents in %s: %s", folder, error)
-    return below

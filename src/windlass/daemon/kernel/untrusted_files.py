@@ -26,6 +26,7 @@ _MADE_SO = {
     errno.EPERM: "cannot be read",
     errno.ENXIO: "is no plain file",
     errno.ENODEV: "is no plain file",
+    errno.EAGAIN: "is held by a lease",
 }
 """What keeps a file from being read that somebody has made like that, and no fault of the disk."""
 
@@ -71,15 +72,20 @@ def flaw(path: str | Path, *, most: int, below: Path | None = None) -> str:
     """
     try:
         opened = descriptor(path, below=below)
-    except NotPlain:
-        return "is no plain file"
     except OSError as error:
-        return _MADE_SO.get(error.errno or 0, "")
+        return made_so(error)
     try:
         size = os.fstat(opened).st_size
     finally:
         os.close(opened)
     return f"is larger than {_size(most)}" if size > most else ""
+
+
+def made_so(error: OSError) -> str:
+    """What somebody made of a file that could not be opened; empty where that is nobody's doing."""
+    if isinstance(error, NotPlain):
+        return "is no plain file"
+    return _MADE_SO.get(error.errno or 0, "")
 
 
 def _size(size: int) -> str:

@@ -290,8 +290,12 @@ def _box_spec(
         (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
     shown = [folder / name for name in _SHOWN]
     script = (agent.script,) if agent.script else ()
-    never = (repo.root, str(context.folders.home), str(context.folders.runtime))
-    tools = _tools(request.env["PATH"], programs, tuple(config.box.toolchains), never)
+    found = toolchains.find(
+        request.env["PATH"],
+        programs=programs,
+        never=(str(context.folders.home), str(context.folders.runtime)),
+        tree=repo.root,
+    )
     return BoxSpec(
         readable=(
             *(str(path) for path in shown if path.exists()),
@@ -299,7 +303,8 @@ def _box_spec(
             str(context.folders.mirror(agent.repo)),
             *clones.borrowed(str(context.folders.mirror(agent.repo))),
             *script,
-            *tools,
+            *found,
+            *_always(tuple(config.box.toolchains)),
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
         covers=(_cover(folder),),
@@ -323,12 +328,11 @@ def _cover(folder: Path) -> tuple[str, str]:
     return str(nothing), str(own / name)
 
 
-def _tools(
-    path: str, programs: tuple[str, ...], more: tuple[str, ...], never: tuple[str, ...]
-) -> tuple[str, ...]:
+def _always(more: tuple[str, ...]) -> tuple[str, ...]:
+    """What every box shows: what Windlass itself is run by, and what the person names."""
     ours = (sys.prefix, sys.base_prefix, str(Path(windlass.__file__).parent))
     named = tuple(os.path.expanduser(folder) for folder in more)  # noqa: PTH111 - as people write it
-    return (*toolchains.find(path, programs=programs, never=never), *ours, *named)
+    return (*ours, *named)
 
 
 def _quota(config: Config) -> Quota:

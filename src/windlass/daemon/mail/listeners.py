@@ -57,6 +57,10 @@ class Listeners:
         """Runs no more commands for notices."""
         self._notify_command.close()
 
+    def pulse(self) -> None:
+        """Runs the command for notices that had to wait, because their agent has too many."""
+        self._notify_command.pulse()
+
     async def listen(self, caller: Caller, request: ListenRequest) -> ListenReply:
         """Waits for notices of a repository, and offers them to whoever is first."""
         limit = request.get("timeout")

@@ -1,4 +1,4 @@
-"""`[notify] command`: the person's own program, run once for each notice.
+"""`[notify] command`: the person's own program, run once for each notice, as `ring_pace` allows.
 
 Only the person's own configuration names it, never a repository's. It is run when the notice is
 there, and not again: a daemon that dies before its turn has come leaves it out, because a phone
@@ -18,12 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from windlass.core import events
 from windlass.core.errors import WindlassError
 from windlass.core.events import NoticePosted, NotifyFailed
 from windlass.core.mail import notices
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail.ring_pace import Ring, RingPace
 from windlass.store import rows
 from windlass.store.store import Event
 
@@ -52,13 +55,24 @@ class NotifyCommand:
         self._waiting = 0
         self._closed = False
         self._guard = threading.Lock()
+        self._pace = RingPace(context)
 
     def ring(self, event: Event) -> None:
         """Has the command run for the notice that an event tells of; returns at once."""
+        ring = self._pace.take(event)
+        if ring is not None:
+            self._begin(ring)
+
+    def pulse(self) -> None:
+        """Has it run for agents of which notices were left out, once they had their pause."""
+        for ring in self._pace.due():
+            self._begin(ring)
+
+    def _begin(self, ring: Ring) -> None:
         with self._guard:
             if not self._closed:
                 self._waiting += 1
-                work = partial(self._run, event, full=self._waiting > MOST_WAITING)
+                work = partial(self._run, ring, full=self._waiting > MOST_WAITING)
                 self._context.pools.begin("notify", work)
 
     def close(self) -> None:
@@ -66,7 +80,7 @@ class NotifyCommand:
         with self._guard:
             self._closed = True
 
-    def _run(self, event: Event, *, full: bool) -> None:
+    def _run(self, ring: Ring, *, full: bool) -> None:
         if self._closed:
             return
         try:
@@ -74,18 +88,21 @@ class NotifyCommand:
             if not command:
                 return
             left_out = CommandOutcome(None, f"left out: {MOST_WAITING} notices wait for it")
-            outcome = left_out if full else self._outcome(command, event)
+            outcome = left_out if full else self._outcome(command, ring)
         except (WindlassError, OSError, ValueError) as error:
             outcome = CommandOutcome(None, f"could not be run: {error}")
         finally:
             with self._guard:
                 self._waiting -= 1
         if outcome.code != 0:
-            self._record_failure(event, outcome)
+            self._record_failure(ring.notice, outcome)
+        if ring.left_out:
+            how = f"left out before this one: {ring.left_out} of the same agent, too often"
+            self._record_failure(ring.notice, CommandOutcome(None, how))
 
-    def _outcome(self, command: str, event: Event) -> CommandOutcome:
-        notice = events.read(NoticePosted, event)
-        at = datetime.fromtimestamp(event.at).astimezone()
+    def _outcome(self, command: str, ring: Ring) -> CommandOutcome:
+        notice = _told(ring)
+        at = datetime.fromtimestamp(ring.notice.at).astimezone()
         line = notices.line(at=at, sender=notice.sender, type=notice.type, text=notice.text)
         # Files, not pipes: what the command leaves running may hold its streams for ever.
         with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
@@ -94,7 +111,7 @@ class NotifyCommand:
             program = subprocess.Popen(
                 ["/bin/sh", "-c", command],
                 cwd=self._folder(),
-                env={**self._context.env, **self._variables(event)},
+                env={**self._context.env, **self._variables(ring)},
                 stdin=stdin,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -114,10 +131,10 @@ class NotifyCommand:
         home = self._context.env.get("HOME", "/")
         return home if Path(home).is_dir() else "/"
 
-    def _variables(self, event: Event) -> dict[str, str]:
+    def _variables(self, ring: Ring) -> dict[str, str]:
         repos = self._context.store.read(rows.repos)
-        root = next((repo.root for repo in repos if repo.id == event.repo), "")
-        notice = events.read(NoticePosted, event)
+        root = next((repo.root for repo in repos if repo.id == ring.notice.repo), "")
+        notice = _told(ring)
         variables = {
             "WINDLASS_NOTICE_TYPE": notice.type,
             "WINDLASS_NOTICE_FROM": notice.sender,
@@ -130,6 +147,15 @@ class NotifyCommand:
         number = events.read(NoticePosted, event).number
         failed = NotifyFailed(notice=number, code=outcome.code, how=outcome.how, tail=outcome.tail)
         self._context.store.write(lambda w: w.emit(failed, repo=event.repo))
+
+
+def _told(ring: Ring) -> NoticePosted:
+    """The notice as the command gets it: with the number of those that were left out."""
+    notice = events.read(NoticePosted, ring.notice)
+    if not ring.left_out:
+        return notice
+    text = f"{notice.text} (and {ring.left_out} more before it: wl log {notice.sender})"
+    return msgspec.structs.replace(notice, text=text)
 
 
 def _tail(output: Any) -> str:

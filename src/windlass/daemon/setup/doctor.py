@@ -14,7 +14,7 @@ import msgspec
 
 from windlass import __version__, disk_room, drivers
 from windlass.api.wire.setup import DoctorReply, LevelView
-from windlass.box import probes
+from windlass.box import probes, toolchains
 from windlass.box.probes import Probe
 from windlass.core import project_config
 from windlass.core.box_spec import Level
@@ -63,7 +63,7 @@ def examine(
     ]
     configured = role_settings(config, USUAL).driver or config.driver
     chosen = driver or context.env.get("WINDLASS_DRIVER") or configured
-    tried = [*probes.box(), probes.landlock()]
+    tried = [*probes.box(), probes.landlock(), *_partial_toolchains(context)]
     starts = [
         _start(context, name, config, repo) for name in dict.fromkeys([*drivers.known(), chosen])
     ]
@@ -141,6 +141,17 @@ def _wl(context: Context) -> Probe:
     return Probe(
         name="wl in sessions", works=program is not None, detail=program or "not found", fix=fix
     )
+
+
+def _partial_toolchains(context: Context) -> list[Probe]:
+    """Folders of programs of which boxes show no more, because they are part of a repository."""
+    path = for_session(context.env, home=context.folders.home)["PATH"]
+    folders = toolchains.alone(path)
+    if not folders:
+        return []
+    detail = f"boxes show {', '.join(folders)} alone: a repository is around it"
+    fix = "where its programs need more, name that: wl config set --global box.toolchains"
+    return [Probe(name="toolchains", works=True, detail=detail, fix=fix)]
 
 
 def _room(home: Path) -> Probe:

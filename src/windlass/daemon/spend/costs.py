@@ -30,6 +30,8 @@ from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
+from windlass.daemon.spend import conversations
+from windlass.daemon.spend.conversations import Flaw
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.spending import Spent
@@ -50,6 +52,13 @@ class ConversationSource(NamedTuple):
 
     transcript: str
     metered: bool
+
+
+class Counted(NamedTuple):
+    """Whether there was anything to count (then there may be more), and what could not be read."""
+
+    anything: bool
+    flaw: Flaw | None = None
 
 
 Find = Callable[[Context, Agent, Session], ConversationSource]
@@ -74,17 +83,16 @@ class Costs:
         self._bundled: Table | None = None
         self._complained: object = None
 
-    def count(self, agent: Agent, session: Session) -> bool:
-        """Reads some of what is new in an agent's conversation and its subagents'.
+    def count(self, agent: Agent, session: Session) -> Counted:
+        """Reads some of what is new in an agent's conversations and its subagents'.
 
-        Returns whether there was anything: then there may be more. Files that are missing, cut off,
-        replaced or not files at all are no reason to fail.
+        Files that are missing, cut off, replaced or not files at all are no reason to fail.
         """
         try:
             source = self._source(agent, session)
         except WindlassError as error:
             log.warning("cannot count what %s spends: %s", agent.id, error.message)
-            return False
+            return Counted(anything=False)
         return self._count_some(agent, session, source)
 
     def conversation(self, agent: Agent, session: Session) -> str | None:
@@ -199,13 +207,14 @@ class Costs:
             self._sources[agent.uid] = (current, source)
         return source
 
-    def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> bool:
+    def _count_some(self, agent: Agent, session: Session, source: ConversationSource) -> Counted:
         uid, metered = agent.uid, source.metered
         kept, paid, models = self._context.store.read(lambda c: _so_far(c, uid))
         below = self._context.folders.agent(uid)
-        new = line_reader.read(Path(source.transcript), kept.get("files", {}), below=below)
+        transcript, files = Path(source.transcript), kept.get("files", {})
+        new = conversations.read(transcript, files, below=below)
         if not new.places and kept.get("metered") == metered:
-            return False
+            return Counted(anything=False, flaw=new.flaw)
         seen = dict.fromkeys(kept.get("seen", ()))
         counted = _unseen(drivers.dialect(agent.driver), new.lines, seen)
         messages = [message for message in counted if not _inherited(message, agent)]
@@ -214,7 +223,7 @@ class Costs:
         believed, refused = _believed(messages, table, most)
         fresh = {
             "metered": metered,
-            "files": _latest(kept.get("files", {}), new.places),
+            "files": conversations.latest(transcript, files, new.places),
             "seen": list(seen)[-_REMEMBERED:],
         }
 
@@ -239,18 +248,12 @@ class Costs:
             spending.put_mark(writing, uid, session.number, MARK, fresh)
 
         self._context.store.write(change)
-        return bool(new.places)
+        return Counted(anything=bool(new.places), flaw=new.flaw)
 
 
 def day_of(moment: float) -> str:
     """The day of a moment, as the person's calendar has it."""
     return time.strftime("%Y-%m-%d", time.localtime(moment))
-
-
-def _latest(known: dict[str, list[int]], read: dict[str, list[int]]) -> dict[str, list[int]]:
-    """How far each file was read; an agent may make and delete as many as it likes."""
-    places = {name: place for name, place in known.items() if name not in read} | read
-    return dict(list(places.items())[-_REMEMBERED:])
 
 
 def _so_far(connection: Any, uid: Uid) -> tuple[dict[str, Any], float, set[str]]:

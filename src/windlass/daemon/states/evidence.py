@@ -1,8 +1,8 @@
 """The files that an agent can write and its state and costs are read from: whether they are sound.
 
 Each is a plain file of a size that could be, or not there yet. Whoever makes a link, a pipe or
-terabytes of one hides what it does and spends; nothing of it is read, and the agent is paused. So
-is one that has told so much that its share of the store is full.
+terabytes of one, or holds it by a lease, hides what it does and spends; nothing of it is read, and
+the agent is paused. So is one that has told so much that its share of the store is full.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from windlass.core.sessions import OUTPUT
 from windlass.daemon.kernel import store_share, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.store_share import MEBIBYTE, Share
+from windlass.daemon.spend.conversations import Flaw
 from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.daemon.states.screen_source import LARGEST_STATUS
 from windlass.store.rows import Session
@@ -61,6 +62,12 @@ class Evidence:
                 return False
         return True
 
+    def pause_for_hidden(self, agent: Agent, session: Session, flaw: Flaw) -> None:
+        """Has an agent paused whose spending cannot be read, if its session runs."""
+        if session.runs:
+            file = _File(flaw.of, flaw.path)
+            self._pauses.begin(_overrun(agent, session, file, flaw.what))
+
     def _files(
         self, agent: Agent, session: Session, conversation: str | None, status: str | None
     ) -> list[_File]:
@@ -91,6 +98,6 @@ def _overrun(agent: Agent, session: Session, file: _File, flaw: str) -> Overrun:
     event = AgentUnsound(id=agent.id, file=file.name, path=str(file.path), why=flaw)
     notice = (
         f"Agent {agent.id} was paused: {why}. Nothing of that is read. See what it did (wl diff"
-        f" {agent.id}, wl log {agent.id}); to go on, take that file away, then wl resume {agent.id}"
+        f" {agent.id}, wl log {agent.id}); to go on, take that away, then wl resume {agent.id}"
     )
     return Overrun(agent, session.number, LIMIT, why, (event,), notice)

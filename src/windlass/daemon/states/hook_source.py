@@ -24,6 +24,7 @@ from windlass.core.events import (
     PolicyDecision,
 )
 from windlass.core.policy import tool_policy
+from windlass.core.states import LATEST
 from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
@@ -40,8 +41,6 @@ _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
 _KEPT_OF_A_FIELD = 4096
 _KEPT_OF_A_DENIAL = 64 << 10
-_LATEST = 32503680000.0
-"""The year 3000: what is later, or no number, was written by no hook, and no face could show it."""
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
@@ -127,10 +126,9 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
 
 def _moment(at: Any) -> float:
     """Reads when a line was written; agents can write any number there, and text."""
-    moment = float(at)
-    if not 0 <= moment <= _LATEST:
-        raise ValueError(at)
-    return moment
+    if not isinstance(at, int | float) or not 0 <= at <= LATEST:
+        raise ValueError("no moment")
+    return float(at)
 
 
 def _take(

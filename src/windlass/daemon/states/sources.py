@@ -103,10 +103,12 @@ class Sources:
 
         Returns whether there was anything to count: then there may be more.
         """
-        anything = self._costs.count(agent, session)
-        if anything:
+        counted = self._costs.count(agent, session)
+        if counted.anything:
             self._budgets.judge(agent, session)
-        return anything
+        if counted.flaw is not None:
+            self._evidence.pause_for_hidden(agent, session, counted.flaw)
+        return counted.anything
 
     def fetch_commits(self, agent: Agent) -> None:
         """Begins to fetch an agent's new commits into the repository."""

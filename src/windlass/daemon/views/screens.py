@@ -14,7 +14,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.core.printable import keep_colour, without_escapes
 from windlass.core.session_launch import COLUMNS, LINES
-from windlass.core.sessions import OUTPUT, SCREEN
+from windlass.core.sessions import EARLIER_SCREEN, OUTPUT, SCREEN
 from windlass.daemon.kernel import lookup, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.store import rows
@@ -49,6 +49,7 @@ class Screens:
             text = self._context.sessions.terminal.capture(
                 session_name(agent), scrollback=lines, colour=colour
             )
+            text = _end_of_text(text)
         else:
             text = _tail(folder, lines)
         shown = keep_colour(text) if colour else without_escapes(text)
@@ -86,8 +87,9 @@ class Screens:
 
 def _tail(folder: Path, lines: int | None) -> str:
     """The last screen of a session, as its terminal had it; else the last of what it printed."""
-    if (folder / SCREEN).exists():
-        record, _ = _end_of(folder / SCREEN)
+    records = [folder / name for name in (EARLIER_SCREEN, SCREEN) if (folder / name).exists()]
+    if records:
+        record = "".join(_end_of(path)[0] for path in records)[-_TAIL_BYTES:]
         shown = recorded_screen.shown(record, columns=COLUMNS, lines=LINES)
         return "\n".join(_last(shown, lines))
     output = folder / OUTPUT
@@ -107,6 +109,13 @@ def _said(agent: Agent, folder: Path, lines: int | None) -> tuple[str, str]:
 
 def _last(lines: list[str], wanted: int | None) -> list[str]:
     return lines if wanted is None else lines[-max(wanted, _LEAST_LINES) :]
+
+
+def _end_of_text(text: str) -> str:
+    """The last rows of a screen, if it has more than anybody reads: each cell may have colours."""
+    if len(text) <= _TAIL_BYTES:
+        return text
+    return "(the rows before these are left out)\n" + text[-_TAIL_BYTES:].partition("\n")[2]
 
 
 def _end_of(path: Path) -> tuple[str, bool]:
