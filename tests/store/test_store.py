@@ -48,7 +48,8 @@ def test_text_that_no_utf8_can_hold_is_kept_with_that_shown(store: Store) -> Non
     name = "a" + os.fsdecode(b"\xff")
     told = IntentFailed(intent="k1", what="end", error={"message": name, name: [name, 1]})
     store.write(lambda w: w.emit(told))
-    store.write(lambda w: w.connection.execute(sa.insert(tables.notices).values({**NOTICE, "text": name})))
+    notice = sa.insert(tables.notices).values({**NOTICE, "text": name})
+    store.write(lambda w: w.connection.execute(notice))
     (event,) = store.read(rows.events)
     shown = "a\\udcff"
     assert event.data["error"] == {"message": shown, shown: [shown, 1]}

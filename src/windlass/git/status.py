@@ -90,7 +90,9 @@ class _Lists:
 
     def read_status(self, dirs: Dirs) -> None:
         """Reads the differences between index and files, and the files that the index lacks."""
-        said = run(["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=Patience().left)
+        said = run(
+            ["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=Patience().left
+        )
         for record in filter(None, said.out.split(b"\0")):
             match record[:1]:
                 case b"1":

@@ -200,7 +200,9 @@ class Restores:
         work.with_next_record(partial(_end_again, data=work.data, plans=work.data["agents"]))
 
 
-def _end_again(writing: Writing, *, data: Mapping[str, Any], plans: list[Mapping[str, Any]]) -> None:
+def _end_again(
+    writing: Writing, *, data: Mapping[str, Any], plans: list[Mapping[str, Any]]
+) -> None:
     """Has agents be ended as they were, and what ended them be there to be undone."""
     for plan in plans:
         uid = Uid(plan["uid"])
@@ -210,7 +212,8 @@ def _end_again(writing: Writing, *, data: Mapping[str, Any], plans: list[Mapping
         mark_undone(writing, data["undoes"], None)
 
 
-def _not_failed(work: RunningIntent) -> list[dict[str, Any]]:
+def _not_failed(work: RunningIntent) -> list[Any]:
+    """The plans of the agents that come back, as far as is known by now."""
     failed = work.data.get("failed", {})
     return [plan for plan in work.data["agents"] if plan["uid"] not in failed]
 
