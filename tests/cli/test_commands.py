@@ -42,7 +42,7 @@ from windlass.cli.commands import list as list_
 from windlass.cli.index import NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
-from windlass.core.errors import NotFound, Unavailable, UserError
+from windlass.core.errors import GitError, NotFound, Unavailable, UserError
 from windlass.core.policy import mandatory
 
 
@@ -96,6 +96,7 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     assert " api" in capsys.readouterr().err
     done = {
         "ended": [],
+        "failed": [],
         "orphans": [],
         "notes": [],
         "into": "main",
@@ -150,12 +151,22 @@ def test_who_ends_agents_is_told_where_their_work_is(capsys: pytest.CaptureFixtu
         {"id": "api", "trash": None, "archived": "/archive/api/workspace"},
         {"id": "ui", "trash": {"id": "ui-1", "summary": summary}, "archived": None},
     ]
-    done = {"ended": ended, "orphans": ["x"], "notes": []}
+    done = {"ended": ended, "failed": [], "orphans": ["x"], "notes": []}
     kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
     said = capsys.readouterr().out
     assert "api ended; its repository is gone, its files are in /archive/api/workspace\n" in said
     assert "  1 thing was too big or odd to keep: wl trash show ui-1\n" in said
     assert "1 agent below went to the next manager up\n" in said
+
+
+def test_who_could_not_be_ended_is_named_and_makes_the_command_fail(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stuck = {"id": "ui", "kind": "git", "message": "no \x1b[2Jroom", "hint": "make some"}
+    done = {"ended": [], "failed": [stuck], "orphans": [], "notes": []}
+    code = kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
+    assert code == GitError.exit_code
+    assert capsys.readouterr().out == "ui could not be ended: no \\x1b[2Jroom\n  make some\n"
 
 
 def test_a_manager_of_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,10 @@ is listed.
 from __future__ import annotations
 
 import os
+import resource
+import shutil
+import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +18,8 @@ import pytest
 from tests.git.conftest import git
 from tests.git.hostile_clones import Scene
 
-from windlass.git import runner, trash
+from windlass.core.errors import WindlassError
+from windlass.git import repository, runner, trash
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -122,8 +127,7 @@ def test_names_that_are_no_utf8_are_kept_wherever_they_stand(scene: Scene) -> No
     odd = b"odd\xff"
     here = os.fsencode(scene.clone)
     tip = git(scene.clone, "rev-parse", "HEAD")
-    os.mkdir(here + b"/" + odd)
-    git(os.fsdecode(here + b"/" + odd), "init", "-q")
+    git(scene.clone, "init", "-q", odd)
     for place in (b"/.git/refs/heads/", b"/.git/", b"/.git/refs/", b"/.git/objects/"):
         Path(os.fsdecode(here + place + odd)).write_text(f"{tip}\n")
     os.mkfifo(here + b"/pipe" + odd)
@@ -131,3 +135,99 @@ def test_names_that_are_no_utf8_are_kept_wherever_they_stand(scene: Scene) -> No
     assert git(scene.repo.root, "show", f"{kept.commit}:files/work.txt") == "work"
     scene.end()
     assert (scene.restore() / "work.txt").read_text() == "work\n"
+
+
+def folder_for_the_mark(clone: Path) -> None:
+    """A folder where a restore leaves its mark."""
+    (clone / ".git/windlass-restored/x").mkdir(parents=True)
+
+
+def file_for_a_folder(clone: Path) -> None:
+    """Files where git has folders, and the other way round."""
+    for name in ("info", "hooks", "logs"):
+        shutil.rmtree(clone / ".git" / name, ignore_errors=True)
+        (clone / ".git" / name).write_text("a file\n")
+    for name in ("description", "FETCH_HEAD", "index.damaged", "COMMIT_EDITMSG"):
+        (clone / ".git" / name).unlink(missing_ok=True)
+        (clone / ".git" / name / "x").mkdir(parents=True)
+
+
+def closed_files(clone: Path) -> None:
+    """Files and folders that nobody may read or write."""
+    for name in ("config", "index", "HEAD", "info", "logs"):
+        (clone / ".git" / name).chmod(0)
+
+
+def refs_in_each_others_way(clone: Path) -> None:
+    """A ref and others below it: only one of them can be a file."""
+    tip = git(clone, "rev-parse", "HEAD")
+    lines = [f"{tip} refs/heads/{name}\n" for name in ("zz", "zz/b", "zz/b/c")]
+    (clone / ".git/packed-refs").write_text("".join(lines))
+
+
+def index_and_its_folder(clone: Path) -> None:
+    """Folders where git has its index, its HEAD and what is under way."""
+    for name in ("index", "MERGE_HEAD", "ORIG_HEAD", "rebase-merge/head-name/x"):
+        (clone / ".git" / name).unlink(missing_ok=True)
+        (clone / ".git" / name).mkdir(parents=True)
+
+
+WAYS_BACK = (
+    folder_for_the_mark,
+    file_for_a_folder,
+    closed_files,
+    refs_in_each_others_way,
+    index_and_its_folder,
+)
+
+
+@pytest.mark.parametrize("prepare", WAYS_BACK, ids=lambda way: way.__name__)
+def test_whatever_a_git_folder_holds_its_agent_comes_back(
+    scene: Scene, prepare: Callable[[Path], None]
+) -> None:
+    prepare(scene.clone)
+    scene.keep()
+    scene.end()
+    back = scene.restore()
+    assert (back / "work.txt").read_text() == "work\n"
+    assert "work.txt" in git(back, "status", "--porcelain")
+    assert all(path.lstat().st_mode & stat.S_IRUSR for path in (back / ".git").rglob("*"))
+    assert not list((Path(scene.repo.git_dir) / "windlass").glob("restore-*"))
+
+
+def test_a_restore_that_fails_leaves_nothing_and_can_be_tried_again(scene: Scene) -> None:
+    (scene.clone / "larger.txt").write_text("x" * 5000)
+    scene.keep()
+    scene.end()
+    before = scene.untouched(), repository.refs_under(scene.repo, "refs/"), everything(scene)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises((WindlassError, OSError)):
+            scene.restore()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert before == (
+        scene.untouched(),
+        repository.refs_under(scene.repo, "refs/"),
+        everything(scene),
+    )
+    assert (scene.restore() / "larger.txt").stat().st_size == 5000
+
+
+def everything(scene: Scene) -> list[str]:
+    """What is beside workspaces, and in our own part of the repository."""
+    private = Path(scene.repo.git_dir) / "windlass"
+    return sorted(str(path) for top in (scene.folder / "ws", private) for path in top.rglob("*"))
+
+
+def test_thousands_of_refs_come_back_at_once(scene: Scene) -> None:
+    tip = git(scene.clone, "rev-parse", "HEAD")
+    lines = [f"{tip} refs/heads/many/{number}\n" for number in range(3000)]
+    (scene.clone / ".git/packed-refs").write_text("".join(lines))
+    scene.keep()
+    scene.end()
+    started = time.monotonic()
+    back = scene.restore()
+    assert time.monotonic() - started < 20
+    assert len(git(back, "for-each-ref", "refs/heads/many").splitlines()) == 3000

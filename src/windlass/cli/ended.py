@@ -33,8 +33,13 @@ def tell(call: Call, done: dict[str, Any]) -> int:
         call.tell(note)
     if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")
+    return tell_failed(call, done, "ended")
+
+
+def tell_failed(call: Call, done: dict[str, Any], what: str) -> int:
+    """Says who could not be `what`, and why; returns what to exit with."""
     for agent in done["failed"]:
-        call.tell(f"{agent['id']} could not be ended: {printable(agent['message'])}")
+        call.tell(f"{agent['id']} could not be {what}: {printable(agent['message'])}")
         call.tell(f"  {printable_line(agent['hint'])}")
     kinds = [errors.BY_KIND.get(agent["kind"], Internal) for agent in done["failed"]]
     return kinds[0].exit_code if kinds else 0

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH104, PTH118, PTH123
+# ruff: noqa: PTH104, PTH118, PTH119, PTH123
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Puts a salvage's files and git state into a workspace that was just made and is still empty."""
 
@@ -11,11 +11,13 @@ import tempfile
 from functools import partial
 from typing import TYPE_CHECKING
 
+from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
-from windlass.git.repository import checkouts, read_ref
-from windlass.git.runner import LONG, Dirs, armed, run
+from windlass.git.manifest import RESTORED
+from windlass.git.repository import checkouts, read_ref, set_refs
+from windlass.git.runner import LONG, Dirs, Patience, armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
 
 _ANY = range(256)
-_NOT_SAVED = frozenset({"HEAD", "gitdir", "commondir", "locked", "windlass-ready"})
+_NOT_SAVED = frozenset({"HEAD", "gitdir", "commondir", "locked", "windlass-ready", RESTORED})
 # The part of a clone's git folder that a linked worktree has for itself.
 _PRIVATE = (
     "index",
@@ -84,17 +86,19 @@ class PutBack:
             self._put_nested(blobs, saved)
         if not self._about.folder:
             self._git("checkout-index", "-a", "-q", ok=(0, 1))
-        # For speed alone; git does not write again all that it has read.
-        self._git("update-index", "-q", "--refresh", ok=_ANY)
+        # For speed alone; git does not write again all that it has read. The agent's attributes may
+        # keep it for ever.
+        with contextlib.suppress(GitError):
+            self._git("update-index", "-q", "--refresh", ok=_ANY, within=Patience().left)
         self._finish(saved)
         return self._notes
 
     def _finish(self, saved: Tree) -> None:
         """Does what comes last, when no git of ours looks at the workspace any more."""
 
-    def _git(self, *args: str, ok: Iterable[int] = (0,)) -> int:
+    def _git(self, *args: str, ok: Iterable[int] = (0,), within: float = LONG) -> int:
         # Asked each time: the saved state may bring a configuration of its own.
-        return run(args, dirs=armed(self._dirs), timeout=LONG, ok=ok).code
+        return run(args, dirs=armed(self._dirs), timeout=within, ok=ok).code
 
     def _set_head(self) -> None:
         about = self._about
@@ -119,10 +123,12 @@ class PutBack:
         if b"gitdir.tar" in saved:
             self._unpack(blobs, saved[b"gitdir.tar"][1], self._git_dir, clean=True)
         index = os.path.join(self._git_dir, "index")
-        if os.path.lexists(index) and self._git("ls-files", "--error-unmatch", "--", ok=_ANY):
+        if os.path.lexists(index) and not self._is_index():
             # As it was when it was kept; git would stop at it in everything that it does.
-            os.rename(index, f"{index}.damaged")
-            self._notes.append("the index cannot be read; it is beside the new one: index.damaged")
+            beside = replanting.free_name(self._git_dir, "index.damaged")
+            os.rename(index, beside)
+            shown = os.path.basename(beside)
+            self._notes.append(f"the index cannot be read; it is beside the new one: {shown}")
         if not os.path.lexists(index):
             self._git("read-tree", "HEAD")
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
@@ -132,6 +138,14 @@ class PutBack:
             ):
                 with open(path, "wb") as file:
                     file.write(os.fsencode(f"refs/heads/{self._branch}\n"))
+
+    def _is_index(self) -> bool:
+        """Whether git reads the saved index, and within a moment."""
+        try:
+            self._git("ls-files", "--error-unmatch", "--", within=Patience().left)
+        except GitError:
+            return False
+        return True
 
     def _is_saved_state(self, name: str) -> bool:
         top = name.split("/", maxsplit=1)[0]
@@ -146,10 +160,14 @@ class PutBack:
             blobs.copy(oid, file)
             file.seek(0)
             if clean:
-                # No links: git writes its own files through them.
-                tars.unpack(file, target, keep=self._is_saved_state, kinds=tars.PLAIN)
+                # No links: git writes its own files through them. And git reads all of it.
+                keep, kinds = self._is_saved_state, tars.PLAIN
+                left = tars.unpack(file, target, keep=keep, kinds=kinds, owner=0o700)
             else:
-                tars.unpack(file, target)
+                left = tars.unpack(file, target)
+        for name, why in left.items():
+            shown = printable_line(os.path.join(os.path.relpath(target, self._path), name))
+            self._notes.append(f"{shown} is in the saved work alone: {why}")
 
     def _put_files(self, blobs: Blobs, saved: Tree) -> None:
         for name, (mode, oid) in saved.items():
@@ -246,12 +264,15 @@ class ClonePutBack(PutBack):
             return
         own = (f"refs/heads/{self._about.branch}", f"refs/heads/{self._branch}", "refs/stash")
         there = replanting.refs_of(self._dirs)
-        for name, oid in self._about.refs.items():
-            if name in own or name.startswith("refs/remotes/origin/") or there.get(name) == oid:
-                continue
-            said = run(["update-ref", name, oid], dirs=self._dirs, ok=(0, 1, 128))
-            if said.code != 0:
-                self._notes.append(f"{printable_line(name)} could not be put back")
+        refs = {
+            name: oid
+            for name, oid in self._about.refs.items()
+            if name not in own
+            and not name.startswith("refs/remotes/origin/")
+            and there.get(name) != oid
+        }
+        for name, why in set_refs(self._dirs, refs).items():
+            self._notes.append(f"{printable_line(name)} is not put back: {printable_line(why)}")
 
     def _is_saved_state(self, name: str) -> bool:
         if self._about.kind != "clone":

@@ -11,12 +11,16 @@ from typing import IO, TYPE_CHECKING
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitfiles, open_flags, tars, workspace_state
 from windlass.git.blobs import kinds
-from windlass.git.repository import checkouts, read_ref, set_ref
+from windlass.git.repository import checkouts, read_ref, set_refs
 from windlass.git.runner import Dirs, run
 
 if TYPE_CHECKING:
     from windlass.git.manifest import Manifest, Nested
     from windlass.git.repository import Repository
+
+
+_LONGEST = 4096
+"""Characters of what a stash is called."""
 
 
 def put_back_stashes(repo: Repository, about: Manifest) -> list[str]:
@@ -39,7 +43,8 @@ def store_stashes(dirs: Dirs, about: Manifest, *, cwd: str) -> int:
     here = kinds(dirs, (stash.oid for stash in about.stashes)).keys() - there
     back = [stash for stash in reversed(about.stashes) if stash.oid in here]
     for stash in back:
-        run(["stash", "store", "-q", "-m", stash.message, stash.oid], dirs=dirs, cwd=cwd)
+        said = stash.message.replace("\0", "")[:_LONGEST]
+        run(["stash", "store", "-q", "-m", said, stash.oid], dirs=dirs, cwd=cwd)
     return len(back)
 
 
@@ -65,18 +70,15 @@ def put_back_refs(repo: Repository, about: Manifest) -> list[str]:
     if about.kind != "clone":
         return []
     top = f"refs/windlass/restored/{about.agent}/{about.stamp}"
-    kept = 0
-    for name, oid in about.refs.items():
-        named = name.startswith(("refs/heads/", "refs/tags/"))
-        # A clone may name what was never its own; that was not brought home.
-        here = named and repo.git("cat-file", "-e", oid, ok=(0, 1, 128)).code == 0
-        if here and name != f"refs/heads/{about.branch}":
-            set_ref(repo, f"{top}/{name.removeprefix('refs/')}", oid)
-            kept += 1
-    stashed = kinds(repo.dirs, (stash.oid for stash in about.stashes))
-    for number, stash in enumerate(about.stashes):
-        if stash.oid in stashed:
-            set_ref(repo, f"{top}/stash/{number}", stash.oid)
+    refs = {
+        f"{top}/{name.removeprefix('refs/')}": oid
+        for name, oid in about.refs.items()
+        if name.startswith(("refs/heads/", "refs/tags/")) and name != f"refs/heads/{about.branch}"
+    }
+    stashes = {f"{top}/stash/{number}": stash.oid for number, stash in enumerate(about.stashes)}
+    # A clone may name what was never its own; that was not brought home, and is left out.
+    left = set_refs(repo.dirs, refs | stashes)
+    kept = len(refs.keys() - left.keys())
     return [f"{kept} other branches and tags of the clone are under {top}"] if kept else []
 
 
@@ -127,14 +129,15 @@ def _write_pointer(pointer: str, target: str) -> None:
 def _set_work_tree(git_dir: str, work_tree: str) -> None:
     config = os.path.join(git_dir, "config")
     if workspace_state.read_small(config) is not None:
-        run(["config", "--file", config, "core.worktree", work_tree])
+        # Whatever else is in it: an agent wrote that, and it may be no configuration at all.
+        run(["config", "--file", config, "core.worktree", work_tree], ok=range(256))
 
 
 def _nested_worktree(
     repo: Repository, nested: Nested, *, pointer: str, tar: IO[bytes]
 ) -> list[str]:
     top = os.path.join(repo.git_dir, "worktrees")
-    admin = _free_name(top, os.path.basename(nested.target_path))
+    admin = free_name(top, os.path.basename(nested.target_path))
     os.makedirs(admin)
     tars.unpack(tar, admin)
     _write_pointer(pointer, admin)
@@ -159,7 +162,8 @@ def _dirs(repo: Repository, admin: str) -> Dirs:
     return Dirs(git_dir=admin, common_dir=repo.git_dir)
 
 
-def _free_name(top: str, name: str) -> str:
+def free_name(top: str, name: str) -> str:
+    """A path in a folder where nothing is yet, called like this or nearly so."""
     number = 0
     while os.path.lexists(os.path.join(top, f"{name}{number or ''}")):
         number += 1

@@ -17,15 +17,18 @@ import msgspec
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import names, registered, workspace_state
+from windlass.git.blobs import kinds
 from windlass.git.runner import Dirs, run, user_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from windlass.git.runner import GitResult
 
 
 _ON_BRANCH = b"ref: refs/heads/"
+# With NULs: the parts of a name that an agent made must not be taken for more commands.
+_UPDATE = ("update-ref", "-z", "--stdin")
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -275,11 +278,53 @@ def null_oid(repo: Repository) -> str:
 def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> None:
     """Moves a ref, only from `old` when that is given; the null id means "must not exist"."""
     _require_ref(ref)
-    # With NULs: the parts of a name that an agent made must not be taken for more commands.
     words = os.fsencode(f"update {ref}\0{new}\0{old or ''}\0")
-    said = repo.git("update-ref", "-z", "--stdin", stdin=words, ok=(0, 1, 128))
+    said = repo.git(*_UPDATE, stdin=words, ok=(0, 1, 128))
     if said.code != 0:
         _refuse(repo, ref, old=old, said=said)
+
+
+def set_refs(dirs: Dirs, refs: Mapping[str, str]) -> dict[str, str]:
+    """Sets refs of a repository all at once; gives those that could not be, and why.
+
+    Git keeps refs like files: where `a` is one, `a/b` cannot be.
+    """
+    listed = run(["for-each-ref", "--format=%(refname)"], dirs=dirs).out.splitlines()
+    files = {os.fsdecode(name) for name in listed}
+    folders = {folder for name in files for folder in _folders(name)}
+    there = kinds(dirs, refs.values())
+    wanted: dict[str, str] = {}
+    left: dict[str, str] = {}
+    for name, oid in sorted(refs.items()):
+        above = _folders(name)
+        if not names.is_ref(os.fsencode(name)):
+            left[name] = "it is no name of a ref"
+        elif there.get(oid) != "commit" and (oid not in there or name.startswith("refs/heads/")):
+            left[name] = "what it names is not here"
+        elif name in folders or not files.isdisjoint(above):
+            left[name] = "another ref is in its way"
+        else:
+            wanted[name] = oid
+            files.add(name)
+            folders.update(above)
+    return left | _moved(dirs, wanted)
+
+
+def _folders(ref: str) -> list[str]:
+    parts = ref.split("/")
+    return ["/".join(parts[:length]) for length in range(1, len(parts))]
+
+
+def _moved(dirs: Dirs, refs: Mapping[str, str]) -> dict[str, str]:
+    """Moves refs all at once; where git refuses that, each half of them, to find those it means."""
+    words = b"".join(os.fsencode(f"update {name}\0{oid}\0\0") for name, oid in refs.items())
+    if not refs or not (said := run(_UPDATE, dirs=dirs, stdin=words, ok=(0, 1, 128))).code:
+        return {}
+    if len(refs) == 1:
+        return dict.fromkeys(refs, said.err.decode(errors="backslashreplace").strip())
+    pairs = list(refs.items())
+    half = len(pairs) // 2
+    return _moved(dirs, dict(pairs[:half])) | _moved(dirs, dict(pairs[half:]))
 
 
 def _require_ref(ref: str) -> None:

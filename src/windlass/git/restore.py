@@ -76,14 +76,46 @@ def restore(
     if _is_done(repo, commit=commit, path=folder, branch=branch):
         return Restored(path=folder, branch=branch, base=about.base, notes=[])
     note = _begin(repo, commit=commit, path=folder, branch=branch, start=start)
+    try:
+        notes = _build(
+            repo,
+            about,
+            commit=commit,
+            path=folder,
+            branch=branch,
+            start=start,
+            agent=agent,
+            origin=origin,
+            box=box,
+        )
+    except Exception:
+        # Nobody has worked in it: the saved work is whole, and can be brought back again.
+        _clear(repo, path=folder, branch=branch, start=start)
+        os.unlink(note)
+        raise
+    os.unlink(note)
+    return Restored(path=folder, branch=branch, base=about.base, notes=notes)
+
+
+def _build(
+    repo: Repository,
+    about: Manifest,
+    *,
+    commit: str,
+    path: str,
+    branch: str,
+    start: str,
+    agent: str,
+    origin: str | None,
+    box: ReadBox | None,
+) -> list[str]:
+    """Makes the workspace and fills it; gives what is not as it was."""
     replanting.put_back_tags(repo, about, commit=commit)
     if origin is None:
-        git_dir = worktrees.register(repo, path=folder, branch=branch, start=start, agent=agent)
-        notes = _fill_worktree(
-            repo, about, commit=commit, path=folder, branch=branch, admin=git_dir
-        )
+        git_dir = worktrees.register(repo, path=path, branch=branch, start=start, agent=agent)
+        notes = _fill_worktree(repo, about, commit=commit, path=path, branch=branch, admin=git_dir)
     else:
-        git_dir = clones.sow(repo, path=folder, branch=branch, start=start, origin=origin)
+        git_dir = clones.sow(repo, path=path, branch=branch, start=start, origin=origin)
         # It is ours still, and what was salvaged is in no mirror.
         known = mirror.brought(repo, origin)
         object_transfer.carry(repo, git_dir, wanted={commit, *about.tags}, had=known)
@@ -91,11 +123,11 @@ def restore(
             repo,
             about,
             commit=commit,
-            path=folder,
+            path=path,
             branch=branch,
             git_dir=git_dir,
             origin=origin,
-            box=tuple(box(folder)) if box is not None else (),
+            box=tuple(box(path)) if box is not None else (),
         )
         notes = work.run()
     notes += replanting.put_back_refs(repo, about)
@@ -104,8 +136,7 @@ def restore(
         set_ref(repo, base, about.base)
     with open(os.path.join(git_dir, RESTORED), "wb") as file:
         file.write(commit.encode())
-    os.unlink(note)
-    return Restored(path=folder, branch=branch, base=about.base, notes=notes)
+    return notes
 
 
 def _fill_worktree(
@@ -144,8 +175,13 @@ def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str)
         with open(note, "xb"):
             pass
     elif admin is None or not worktrees.is_ready(admin):
-        clones.uproot(repo, path)
-        worktrees.unregister(repo, path)
-        if read_ref(repo, f"refs/heads/{branch}") == start:
-            delete_ref(repo, f"refs/heads/{branch}", old=start)
+        _clear(repo, path=path, branch=branch, start=start)
     return note
+
+
+def _clear(repo: Repository, *, path: str, branch: str, start: str) -> None:
+    """Takes away what a restore had made before it failed, or was killed."""
+    clones.uproot(repo, path)
+    worktrees.unregister(repo, path)
+    if read_ref(repo, f"refs/heads/{branch}") == start:
+        delete_ref(repo, f"refs/heads/{branch}", old=start)

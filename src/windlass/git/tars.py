@@ -9,6 +9,7 @@ than the system can name. Both ways go folder by folder, so that no path is too 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tarfile
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _CHUNK = 1 << 20
+_IN_THE_WAY = frozenset(
+    {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ELOOP, errno.EPERM}
+)
 _DEEPEST = 16 << 10
 """Of a path, in characters: each name is written with all that is above it."""
 PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE})
@@ -90,8 +94,14 @@ def unpack(
     *,
     keep: Callable[[str], bool] = lambda _: True,
     kinds: frozenset[bytes] = PLAIN | {tarfile.SYMTYPE},
-) -> None:
-    """Writes what `pack` packed to `target`, which gets the place of `it`."""
+    owner: int = 0,
+) -> dict[str, str]:
+    """Writes what `pack` packed to `target`, which gets the place of `it`.
+
+    Its owner has the rights `owner` to all of it, whatever was saved. What is there already is
+    replaced; gives what something of another kind stands in the way of, and what that is like.
+    """
+    left: dict[str, str] = {}
     closed: list[tuple[list[str], int]] = []
     above, top = os.path.split(target)
     with (
@@ -105,17 +115,22 @@ def unpack(
                 continue
             *parents, name = top, *relative
             try:
+                member.mode |= owner if member.isdir() else owner & 0o600
                 _extract(archive, member, name, parent=descent.open(parents, make=True))
             except OSError as error:
+                if error.errno in _IN_THE_WAY:
+                    left["/".join(relative)] = os.strerror(error.errno)
+                    continue
                 raise GitError(
                     f"{printable_line(member.name)} cannot be written: {error.strerror}",
                     "something else is in its place, or the disk is full",
                 ) from error
-            if member.isdir() and member.mode & 0o700 != 0o700:
+            if member.isdir() and (member.mode | owner) & 0o700 != 0o700:
                 closed.append(([*parents, name], member.mode & 0o777))
         # Last: nothing could be written into them any more.
         for path, mode in reversed(closed):
             os.fchmod(descent.open(path), mode)
+    return left
 
 
 def read_one(source: IO[bytes], name: str) -> bytes:

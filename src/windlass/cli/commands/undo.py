@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.cli import ended
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
@@ -30,4 +31,4 @@ def run(call: Call) -> int:
         call.tell(f"  {printable_line(note)}")
     if done["undoes"] == "merge":
         call.tell("the merge itself stays: history only moves forward (git revert takes it back)")
-    return 0
+    return ended.tell_failed(call, done, "brought back")
