@@ -276,6 +276,34 @@ def test_slow_and_silent_clients_hold_nobody_up(hold: Hold) -> None:
     assert told(held.events) == [1]
 
 
+def test_however_many_come_and_say_nothing_who_shows_the_token_is_heard(hold: Hold) -> None:
+    """On the machine's own network every agent can reach the receiver of every other."""
+    held = hold()
+    silent = [held.connect() for _ in range(300)]
+    with held.connect() as client:
+        client.sendall(request(b"1"))
+        assert b"200 OK" in answer(client)
+    assert told(held.events) == [1]
+    for client in silent:
+        client.close()
+
+
+def test_a_stranger_that_says_nothing_is_let_go_soon_and_one_with_the_token_stays(
+    hold: Hold,
+) -> None:
+    held = hold()
+    with held.connect() as known, held.connect() as silent, held.connect() as slow:
+        known.sendall(request(b"1"))
+        assert b"200 OK" in answer(known)
+        slow.sendall(request(b"1", token="guessed")[:60])
+        for client in (silent, slow):
+            client.settimeout(10)
+            assert client.recv(1) == b""
+        known.sendall(request(b"2"))
+        assert b"200 OK" in answer(known)
+    assert told(held.events) == [1, 2]
+
+
 def test_a_full_disk_is_not_felt(hold: Hold) -> None:
     held = hold(events="/dev/full")
     with held.connect() as client:

@@ -25,8 +25,14 @@ else:
 
 PATH = b"/hook"
 MOST_CLIENTS = 200
+"""Connections that have shown the token."""
+MOST_STRANGERS = 200
+"""Connections that have not. One more lets go the oldest: others on this machine may come and stay
+silent, and must not keep out whoever shows the token at once."""
 PATIENCE = 30.0
-"""Seconds that one request may take, and that a stranger may say nothing."""
+"""Seconds that one request may take of a client that has shown the token."""
+PATIENCE_WITH_STRANGERS = 2.0
+"""Seconds until a client has to have shown it."""
 _LINGER = 1.0
 _LARGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -48,7 +54,8 @@ class Receiver:
         self.wake = wake
         self.word = b"Bearer " + wanted["token"].encode()
         self._lock = _thread.allocate_lock()
-        self._clients = 0
+        self._clients = self._known = 0
+        self._strangers: dict[_socket.socket, None] = {}
         # Never inherited by the program: Python's sockets close on exec.
         self._listening = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
         self._listening.bind(("127.0.0.1", 0))
@@ -87,33 +94,54 @@ class Receiver:
                 time.sleep(0.05)  # no descriptor is left, or the client is gone already
                 continue
             connection = _socket.socket(fileno=number)
-            if self._clients >= MOST_CLIENTS:
-                connection.close()
-                continue
-            self._count(1)
+            self._admit(connection)
             try:
                 _thread.start_new_thread(self._attend, (connection,))
             except RuntimeError:
-                connection.close()
-                self._count(-1)
+                self._part_with(connection, known=False)
+
+    def _admit(self, connection: _socket.socket) -> None:
+        """Counts a client; where there are too many strangers, the oldest is let go."""
+        with self._lock:
+            if len(self._strangers) >= MOST_STRANGERS:
+                oldest = next(iter(self._strangers))
+                del self._strangers[oldest]
+                try:
+                    oldest.shutdown(_socket.SHUT_RDWR)  # its own thread closes it then
+                except OSError:
+                    pass  # it has gone by itself
+            self._strangers[connection] = None
+            self._clients += 1
+
+    def _meet(self, client: "_Client", connection: _socket.socket) -> None:
+        """Takes a stranger that has shown the token for a client that may stay."""
+        with self._lock:
+            if self._known >= MOST_CLIENTS:
+                raise ValueError
+            self._strangers.pop(connection, None)
+            self._known += 1
+        client.meet()
+
+    def _part_with(self, connection: _socket.socket, *, known: bool) -> None:
+        with self._lock:
+            # First forgotten, then closed: nobody else is to be let go by its number.
+            self._strangers.pop(connection, None)
+            self._known -= known
+            self._clients -= 1
+        connection.close()
 
     def _attend(self, connection: _socket.socket) -> None:
+        client = _Client(connection)
         try:
             connection.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
-            client = _Client(connection)
-            while self._answer(client):
+            while self._answer(client, connection):
                 pass
         except Exception:  # noqa: BLE001, S110 a broken client, a full disk: the session goes on
             pass
         finally:
-            connection.close()
-            self._count(-1)
+            self._part_with(connection, known=client.known)
 
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._clients += change
-
-    def _answer(self, client: "_Client") -> bool:
+    def _answer(self, client: "_Client", connection: _socket.socket) -> bool:
         """Takes one request; False when the connection is done with."""
         method, path, version, headers = client.head()
         if path != PATH:
@@ -122,6 +150,8 @@ class Receiver:
             return client.refuse(405)
         if not _compare_digest(headers.get(b"authorization", b""), self.word):
             return client.refuse(403)
+        if not client.known:
+            self._meet(client, connection)
         length = headers.get(b"content-length", b"")
         if not length or b"transfer-encoding" in headers:
             return client.refuse(411)
@@ -131,7 +161,6 @@ class Receiver:
             client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = client.body(int(length))
         self._record(body, int(length))
-        client.known = True
         asked = headers.get(b"connection", b"").lower()
         stays = asked != b"close" if version == b"HTTP/1.1" else asked == b"keep-alive"
         client.reply(200, stays=stays)
@@ -152,19 +181,24 @@ class _Client:
     def __init__(self, connection: _socket.socket) -> None:
         self._connection = connection
         self._rest = b""
-        self._end = 0.0
+        self._end = time.monotonic() + PATIENCE_WITH_STRANGERS
         self.known = False
         """Whether it has shown the token: then it may stay and be silent as long as it likes.
 
         Closing an idle connection could cross an event on its way, which would be lost.
         """
 
+    def meet(self) -> None:
+        """Has shown the token: there is time for the rest of its request."""
+        self.known = True
+        self._end = time.monotonic() + PATIENCE
+
     def head(self) -> tuple[bytes, bytes, bytes, dict[bytes, bytes]]:
         """Reads the next request up to its body."""
-        self._end = time.monotonic() + PATIENCE
         if self.known and not self._rest:
             self._connection.settimeout(None)
             self._rest = self._received()
+        if self.known:
             self._end = time.monotonic() + PATIENCE
         while b"\r\n\r\n" not in self._rest:
             if len(self._rest) > _LARGEST_HEAD:
