@@ -231,6 +231,7 @@ MADE: dict[str, Any] = {
     "isolation": "hooks",
     "network": "host",
     "unboxed": "asked for",
+    "out_of_box": "",
     "to_box": "",
 }
 
@@ -291,6 +292,16 @@ def test_what_is_piped_follows_the_prompt_file(
     (tmp_path / "review.md").write_text("review\n")
     words = ("--prompt-file", str(tmp_path / "review.md"))
     assert meant(monkeypatch, *words, stdin=piped_in(piped))["goal"] == goal
+
+
+def test_a_conversation_that_leaves_its_box_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meant(monkeypatch, "x", stdin=piped_in(""))
+    assert "conversation" not in capsys.readouterr().out
+    monkeypatch.setitem(MADE, "out_of_box", "fox")
+    meant(monkeypatch, "x", "--fork", "fox", stdin=piped_in(""))
+    assert "the conversation of fox, which was written in a box" in capsys.readouterr().out
 
 
 def test_the_driver_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,10 +106,7 @@ class Receiver:
             if len(self._strangers) >= MOST_STRANGERS:
                 oldest = next(iter(self._strangers))
                 del self._strangers[oldest]
-                try:
-                    oldest.shutdown(_socket.SHUT_RDWR)  # its own thread closes it then
-                except OSError:
-                    pass  # it has gone by itself
+                _let_go(oldest)
             self._strangers[connection] = None
             self._clients += 1
 
@@ -260,6 +257,14 @@ class _Client:
         if not data:
             raise EOFError
         return data
+
+
+def _let_go(connection: _socket.socket) -> None:
+    """Ends a connection for whoever waits on it; the thread that has it closes it then."""
+    try:
+        connection.shutdown(_socket.SHUT_RDWR)
+    except OSError:
+        return  # the other end was faster
 
 
 def _fill_in(path: str, text: bytes, port: bytes) -> None:

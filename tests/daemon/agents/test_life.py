@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.workshop import Workshop, git
 
+from windlass import drivers
 from windlass.core.errors import Conflict, GitError, Unavailable
 from windlass.core.reasons import COMPLETE_PHRASE, Reason
 from windlass.core.states import Observation, Source, State
@@ -143,3 +145,18 @@ def test_a_merge_whose_agent_cannot_be_ended_says_that_it_is_merged(workshop: Wo
     git(workshop.repo, "update-ref", "-d", "refs/windlass/trash/fox")
     workshop.ask("end", agents=["fox"])
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(("level", "said"), [("hooks", "fox"), ("box", "")])
+def test_who_takes_a_conversation_out_of_a_box_is_told_so(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, level: str, said: str
+) -> None:
+    """The stand-in does not fork, so it is said to; nothing is started with that here."""
+    driver = drivers.get("standin")
+    able = msgspec.structs.replace(driver.abilities, fork=True)
+    monkeypatch.setattr(type(driver), "abilities", able)
+    kind = {"goal": "g", "driver": "standin", "mode": "live"}
+    fox = workshop.ask("spawn", name="fox", isolation="box", **kind)
+    workshop.converse(workshop.agent(fox["uid"]), "g")
+    made = workshop.ask("spawn", name="owl", isolation=level, fork="fox", **kind)
+    assert made["out_of_box"] == said

@@ -103,6 +103,8 @@ class SpawnReply(TypedDict):
     network: str
     unboxed: str
     to_box: str
+    out_of_box: str
+    """The boxed agent with whose conversation it begins, where it has no box itself."""
     withheld: list[str]
     """What the repository's file of its role asks for, and only the person gives."""
     waiting: list[str]

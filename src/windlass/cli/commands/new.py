@@ -120,6 +120,7 @@ def run(call: Call) -> int:
         call.say(f"  in your own checkout {made['workspace']}")
     for line in (
         *_confinement(made),
+        *_out_of_box(made),
         *_overridden(call, made),
         *_withheld(made),
         *waiting.lines(made["waiting"]),
@@ -157,6 +158,18 @@ def _confinement(made: dict[str, Any]) -> list[str]:
     if not made["to_box"]:
         return ["not boxed: hooks advise it, nothing confines it"]
     return [f"not boxed, hooks only advise it: {made['unboxed']}", f"for a box, {made['to_box']}"]
+
+
+def _out_of_box(made: dict[str, Any]) -> list[str]:
+    """Warns that words from within a box are acted on without one."""
+    source = made["out_of_box"]
+    if not source:
+        return []
+    return [
+        f"it begins with the conversation of {source}, which was written in a box:",
+        "whatever that made its model believe or intend is done without a box now",
+        f"to keep it in: wl kill {made['id']}, then again with --isolation required",
+    ]
 
 
 def _overridden(call: Call, made: dict[str, Any]) -> list[str]:

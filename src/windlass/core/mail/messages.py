@@ -41,6 +41,14 @@ _SAID = re.compile(
 )
 _FORGED = re.compile(r"\[(?=[\W_]{0,3}(?:sent[\W_]{1,3}by\b|message[\W_]{1,3}msg-))", re.IGNORECASE)
 """What would pass for a mark of ours, wherever it stands: there are many ways to begin a line."""
+FRAME = re.compile(
+    r"<(?=[\W_]{0,3}(?:system[\W_]{0,3}reminder|task[\W_]{1,3}notification|command[\W_]{1,3}"
+    r"(?:name|message|args)|local[\W_]{1,3}command|bash[\W_]{1,3}(?:input|stdout|stderr)"
+    r"|user[\W_]{1,3}prompt[\W_]{1,3}submit)\b)",
+    re.IGNORECASE,
+)
+"""What begins or ends the frame that agent CLIs put around what is not said by the person: a text
+within one could end it, and go on as if somebody else spoke."""
 _MARK = re.compile(r"\[message (msg-[0-9a-f]{10})\]")
 
 
@@ -89,7 +97,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 def said(message: Message) -> str:
     """A message as its recipient reads it: who sent it, the text as it is, and its id.
 
-    Only what would pass for one of these two is changed: nobody speaks in another's name.
+    Only what would pass for one of these two, or for a frame of an agent CLI, is changed: nobody
+    speaks in another's name.
     """
     agent = message.sender not in (USER, WINDLASS)
     who = f"agent {message.sender_id}" if agent else message.sender
@@ -99,8 +108,8 @@ def said(message: Message) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A text without anything that would pass for the marks of a message."""
-    return _FORGED.sub("(", text)
+    """A text without anything that would pass for the marks of a message, or for a frame."""
+    return FRAME.sub("(", _FORGED.sub("(", text))
 
 
 def state_of(uid: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnReply, SpawnRequest
 from windlass.core import crew, ids, names, roles, shapes, texts
-from windlass.core.box_spec import Isolation, Network
+from windlass.core.box_spec import Isolation, Level, Network
 from windlass.core.config import Config, WorkspaceSettings, confinement, role_settings
 from windlass.core.crew import Agent, Spawn
 from windlass.core.driver_request import SessionRequest
@@ -46,6 +46,13 @@ from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
+
+
+class _Fork(NamedTuple):
+    """The conversation that an agent begins with, and whose it is where that had a box alone."""
+
+    transcript: str | None = None
+    out_of_box: str = ""
 
 
 class Spawns:
@@ -112,7 +119,7 @@ class Spawns:
         limits = agent_limits.of_new(context, request, driver=driver, mode=mode, givers=givers)
         if parent is not None:
             self._fetcher.fetch(parent)
-        fork_of = self._fork(scope, request.get("fork"), driver)
+        fork = self._fork(scope, request.get("fork"), driver, choice.level)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = scripts.chosen(request, repo, driver, scope.caller)
         branch = _person_branch(repo, scope, request)
@@ -157,7 +164,7 @@ class Spawns:
                 options=pinned,
                 isolation=choice.level,
                 network=network,
-                fork_of=fork_of,
+                fork_of=fork.transcript,
                 limits=limits,
                 slot=crew.free_slot(rows.agents(writing.connection)),
                 conversation=str(uuid.uuid4()),
@@ -179,6 +186,7 @@ class Spawns:
             answer = {
                 "unboxed": choice.why,
                 "to_box": choice.fix,
+                "out_of_box": fork.out_of_box,
                 "script": script.text,
                 "waiting": [line.key for line in known.waiting_at(choice.level)],
             }
@@ -258,10 +266,10 @@ class Spawns:
             )
         return wanted
 
-    def _fork(self, scope: lookup.Scope, wanted: str | None, driver: str) -> str | None:
+    def _fork(self, scope: lookup.Scope, wanted: str | None, driver: str, level: Level) -> _Fork:
         """The transcript to begin with, copied by nobody: the agent CLI forks it itself."""
         if wanted is None:
-            return None
+            return _Fork()
         source = lookup.any_agent(self._context, scope, wanted)
         lookup.require_reachable(scope, source, lookup.live(self._context, scope), doing="fork")
         if source.driver != driver or not drivers.get(driver).abilities.fork:
@@ -274,7 +282,9 @@ class Spawns:
                 f"{source.id} has ended, and its conversation lies in the archive",
                 f"bring it back first: wl undo, or wl trash restore {source.id}",
             )
-        return session_request.transcript(self._context, source)
+        leaves = source.isolation == "box" and level != "box"
+        transcript = session_request.transcript(self._context, source)
+        return _Fork(transcript, source.id if leaves else "")
 
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repo]:
         uid = Uid(work.data["uid"])
@@ -333,6 +343,7 @@ class Spawns:
             "network": agent.network,
             "unboxed": work.data.get("unboxed", ""),
             "to_box": work.data.get("to_box", ""),
+            "out_of_box": work.data.get("out_of_box", ""),
             "withheld": work.data.get("withheld", []),
             "waiting": work.data.get("waiting", []),
         }

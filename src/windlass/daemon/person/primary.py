@@ -18,6 +18,7 @@ from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.api.wire.mail import QuestionView
 from windlass.api.wire.views import AgentView
 from windlass.core.ids import RepoId
+from windlass.core.mail.messages import FRAME
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist
 from windlass.core.shell import cd
@@ -162,7 +163,9 @@ def _is_meant_for_windlass(cwd: str) -> bool:
 
 
 def _context(event: str, text: str) -> HookOutput:
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    """A text for the person's session; what agents say in it ends no frame that it is shown in."""
+    said = FRAME.sub("(", text)
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": said}}
 
 
 def _denial(name: str) -> HookOutput:
