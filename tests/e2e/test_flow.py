@@ -75,8 +75,13 @@ def test_a_manager_that_calls_it_done_too_early_is_told_who_is_at_work(shared: G
     until((place / "heard").exists, within=40, what="what the manager was told")
     (below / "go").touch()
     shared.wait(hand, states="complete")
-    found = shared.ask("listen", route="listen", listener="test", timeout=0)["notices"]
-    assert any(f"Manager {lead} has completed its goal, but {hand} is" in n["line"] for n in found)
+    said = f"Manager {lead} has completed its goal, but {hand} is"
+
+    def is_noticed() -> bool:
+        found = shared.ask("listen", route="listen", listener="test", timeout=0)["notices"]
+        return any(said in notice["line"] for notice in found)
+
+    until(is_noticed, within=40, what="the notice of it")
 
 
 def test_who_leaves_a_session_in_its_terminal_is_told_what_is_not_committed(

@@ -127,7 +127,8 @@ def look_at(ground: Ground, name: str) -> bytes:
         with suppress(WindlassError):
             answer = ground.ask(verb, agent=name, **more)
             said += repr(answer).encode()
-            said += b"".join(base64.b64decode(answer.get(part) or "") for part in PARTS)
+            texts = [text for part in PARTS if isinstance(text := answer.get(part), str)]
+            said += b"".join(map(base64.b64decode, texts))
     return said
 
 

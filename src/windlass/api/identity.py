@@ -8,7 +8,7 @@ from __future__ import annotations
 from windlass import __version__
 from windlass.core.schema import SCHEMA
 
-WIRE = "52f8d727"
+WIRE = "dfa781cb"
 """A digest of every request and reply; a test says which one it has to be."""
 IDENTITY = f"{__version__}+{SCHEMA}.{WIRE}"
 """Two that differ in it do not talk to each other: the daemon of the caller's takes over."""
