@@ -22,18 +22,19 @@ _RUN = (
     "import os, sys; from windlass.cli import terminal_relay as relay;"
     "sys.exit(relay.run(sys.argv[1:], dict(os.environ)))"
 )
+_BOXED = _RUN.replace("relay.run(", "relay.run_boxed(").replace(")))", "), raw=False))")
 _EVIL = r"printf 'a\033]52;c;aGk=\007\033[?1049h\033[31mred\033[8m\033[0m'"
 
 
 class Person:
     """A terminal with somebody before it, and a program that is run on it."""
 
-    def __init__(self, *argv: str, **streams: int) -> None:
+    def __init__(self, *argv: str, run: str = _RUN, **streams: int) -> None:
         self.end, its = pty.openpty()
         termios.tcsetwinsize(self.end, (33, 101))
         self.modes = termios.tcgetattr(self.end)
         given = {"stdin": its, "stdout": its, "stderr": its, **streams}
-        line = [sys.executable, "-c", _RUN, *argv]
+        line = [sys.executable, "-c", run, *argv]
 
         def attach() -> None:
             os.setsid()
@@ -129,6 +130,26 @@ def test_errors_are_filtered_where_only_they_go_to_a_terminal(piped: tuple[int, 
     assert person.read() == b"a\x1b[31mred\x1b[0m"
     assert person.ended() == 4
     assert os.read(read, 1000) == b"a\x1b]52;c;aGk=\x07\x1b[?1049h\x1b[31mred\x1b[8m\x1b[0m"
+
+
+def test_in_a_box_there_is_no_terminal_where_output_goes_elsewhere(piped: tuple[int, int]) -> None:
+    read, write = piped
+    line = f"test -t 0 || test -t 2 || (: < /dev/tty) 2>&- || cat; {_EVIL} >&2; exit 5"
+    person = Person("sh", "-c", line, run=_BOXED, stdout=write)
+    os.close(write)
+    person.type(b"one\rtwo\r\x04")
+    assert os.read(read, 1000) + os.read(read, 1000) == b"one\ntwo\n"
+    assert person.read().endswith(b"a\x1b[31mred\x1b[0m")
+    assert person.ended() == 5
+
+
+def test_ctrl_c_ends_what_has_no_terminal_and_hears_nothing(piped: tuple[int, int]) -> None:
+    _, write = piped
+    person = Person("sh", "-c", "echo ready >&2; exec 2>&- sleep 1000", run=_BOXED, stdout=write)
+    os.close(write)
+    person.read(until=b"ready")
+    person.type(b"unread\r\x03")
+    assert person.ended() == 130
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:

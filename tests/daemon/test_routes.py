@@ -13,7 +13,7 @@ from tests.support.serving import Served, served
 from windlass.api.shares import MOST_BYTES
 from windlass.api.verbs import LARGEST, LARGEST_CALL, Caller, Verb, Wait
 from windlass.api.wire.hooks import HookInput
-from windlass.api.wire.request import Numbers, Patterns, Whole, Words
+from windlass.api.wire.request import Numbers, Patterns, Place, Whole, Word, Words
 from windlass.core.errors import Denied, UserError
 from windlass.daemon.kernel.requests import IntentVerb
 
@@ -337,6 +337,28 @@ def test_what_has_no_end_is_refused_before_the_verb_runs(
     with served(table) as real, pytest.raises(UserError, match=r"malformed request.*length <="):
         real.ask("agent", verb, request_)
     assert watched.came == []
+
+
+NAMES = [
+    (name, field, hint)
+    for name, verb in ROUTES.items()
+    if verb.request is not HookInput
+    for field, hint in get_type_hints(verb.request, include_extras=True).items()
+    if any(str(part) in str(hint) for part in (Word, Place))
+]
+
+
+def test_a_name_with_a_character_that_no_name_has_is_the_callers_fault() -> None:
+    assert {("merge", "into"), ("merge-check", "into"), ("place", "cwd"), ("end", "agents")} <= {
+        (name, field) for name, field, _ in NAMES
+    }
+    with served(ROUTES) as real:
+        for name, field, hint in NAMES:
+            who = "agent" if ROUTES[name].callers == "agent" else "person"
+            is_list = any(str(part) in str(hint) for part in (Words, Patterns))
+            value = ["main\0x"] if is_list else "main\0x"
+            with pytest.raises(UserError, match=rf"a name without a NUL.*`\$\.{field}"):
+                real.ask(who, name, {field: value})
 
 
 def answering(answer: Any) -> tuple[Any, Any]:

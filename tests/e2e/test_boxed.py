@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.redteam.terminal import terminal, told
-from tests.support.ground import Ground, until
+from tests.support.ground import WL, Ground, until
 
 pytestmark = pytest.mark.slow
 
@@ -242,6 +242,27 @@ def test_a_command_in_a_box_is_on_a_terminal_that_only_draws(ground: Ground) -> 
         os.write(person, b"typed\r")
         shown += told(person, until=b"=typed=")
     assert b"\x1b]52" not in shown
+
+
+@pytest.mark.parametrize("how", ["| cat", "2> /dev/null | cat", "> /dev/null", "--raw"])
+def test_no_command_in_a_box_has_the_persons_own_terminal(ground: Ground, how: str) -> None:
+    workspace = ground.new("fox", STAY)
+    seen = "readlink /proc/self/fd/0; (: < /dev/tty) && echo opened; read word"
+    inside = f"({seen}; echo =$word=) > seen.txt 2>&1"
+    option, rest = (how, "") if how == "--raw" else ("", how)
+    line = f"tty; {WL} exec {option} fox -- sh -c '{inside}' {rest}; echo over; read answer"
+    with terminal(ground, "-c", line, program="/bin/sh") as person:
+        own = told(person, until=b"\n").decode().strip()
+        front = os.tcgetpgrp(person)
+        until((workspace / "seen.txt").exists, what="the command")
+        os.write(person, b"typed\r")
+        told(person, until=b"over")
+        assert os.tcgetpgrp(person) == front
+        os.write(person, b"\r")
+    said = (workspace / "seen.txt").read_text()
+    assert "=typed=" in said
+    assert f"{own}\n" not in said
+    assert ("opened" in said) == (how == "--raw"), "one of its own, or none"
 
 
 def test_setup_and_teardown_run_in_the_box(ground: Ground) -> None:

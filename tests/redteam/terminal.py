@@ -31,13 +31,13 @@ def _is_control(one: str) -> bool:
 
 
 @contextlib.contextmanager
-def terminal(ground: Ground, *args: str) -> Iterator[int]:
-    """Runs `wl` on a terminal of its own, whose other end is given."""
+def terminal(ground: Ground, *args: str, program: str = WL) -> Iterator[int]:
+    """Runs `wl`, or another program, on a terminal of its own, whose other end is given."""
     pid, person = pty.fork()
     if pid == 0:
         os.chdir(ground.folder / "repo")
         env = {**ground.env, "TERM": "xterm-256color"}
-        os.execve(WL, [WL, *args], env)  # noqa: S606 - no shell wanted
+        os.execve(program, [program, *args], env)  # noqa: S606 - no shell wanted
     try:
         yield person
     finally:

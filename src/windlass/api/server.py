@@ -34,6 +34,7 @@ from windlass.api import answers, shares
 from windlass.api.identity import IDENTITY
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
+from windlass.api.wire.request import WITHOUT_NUL
 from windlass.core import shapes
 from windlass.core.errors import Denied, NotFound, Unavailable, UserError, WindlassError
 
@@ -47,6 +48,8 @@ _LET_IN_AT_ONCE = 2
 refused without end, has two parts of each turn and not all of it."""
 _QUEUE = 512
 """Connections of a socket that wait to be taken."""
+_WITHOUT_NUL = f"`str` matching regex {WITHOUT_NUL!r}"
+"""What msgspec says that it expected, which nobody could read."""
 _ARRIVES_WITHIN = 30.0
 """Seconds that a request may take to come in: who says it slowly holds what others need."""
 
@@ -370,4 +373,5 @@ def _decode(body: bytes, kind: Any) -> Any:
     try:
         return shapes.decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"malformed request: {error}", "is the client of this version?") from None
+        said = str(error).replace(_WITHOUT_NUL, "a name without a NUL, which none can have")
+        raise UserError(f"malformed request: {said}", "is the client of this version?") from None

@@ -3,7 +3,8 @@
 What goes to a terminal passes `core.terminal_filter`, so that nothing that the program prints does
 anything there but draw; what goes elsewhere is left as it is. Where it prints to a terminal it has
 one of its own, on which it draws, asks and is interrupted as on the person's; only Ctrl-Z does
-nothing, as nobody would bring it back.
+nothing, as nobody would bring it back. Where it prints elsewhere the person's own program keeps
+the person's terminal, and one in a box has none: what is typed reaches it through a pipe.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ _TYPED = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (*_TYPED, signal.SIGTERM, signal.SIGHUP)
 
 
+Show = Callable[[bytes], bytes]
+"""Makes of what a program prints what a terminal is told."""
+
+
 class _Program(NamedTuple):
-    """A running program, and where we hear what it prints."""
+    """A running program, where we hear what it prints, and where it hears what is typed."""
 
     pid: int
     said: int
+    hears: int
 
 
 def is_needed() -> bool:
@@ -40,9 +46,22 @@ def is_needed() -> bool:
 
 
 def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Runs a program to its end; returns its exit code as a shell would say it."""
-    if not os.isatty(1):
-        return _with_errors_filtered(argv, env)
+    """Runs a program of the person's to its end; returns its exit code as a shell would say it."""
+    show = TerminalFilter().feed
+    if os.isatty(1):
+        return _on_own_terminal(argv, env, show)
+    return _with_errors_filtered(argv, env, show)
+
+
+def run_boxed(argv: Sequence[str], env: Mapping[str, str], *, raw: bool) -> int:
+    """Runs a box to its end; nothing in it ever has the person's terminal, filtered or not."""
+    show = bytes if raw else TerminalFilter().feed
+    if os.isatty(1):
+        return _on_own_terminal(argv, env, show)
+    return _without_terminal(argv, env, show)
+
+
+def _on_own_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) -> int:
     ours, its = os.openpty()
     _resize(ours)
     kept = {number: os.dup(number) for number in (0, 2) if not os.isatty(number)}
@@ -55,20 +74,20 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
     pid = _start(argv, env, attach)
     for number in (its, *kept.values()):
         os.close(number)
-    program = _Program(pid, ours)
+    program = _Program(pid, ours, ours)
     with _signals(lambda number: _pass_on(program, number)) as woken, _typed() as keys:
-        _relay(program, 1, woken=woken, keys=keys)
+        _relay(program, 1, show, woken=woken, keys=keys)
     return _ended(program)
 
 
-def _with_errors_filtered(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def _with_errors_filtered(argv: Sequence[str], env: Mapping[str, str], show: Show) -> int:
     """Runs a program that prints elsewhere, and complains on a terminal: that one it keeps."""
     said, saying = os.pipe()
 
     def attach() -> None:
         os.dup2(saying, 2)
 
-    program = _Program(_start(argv, env, attach), said)
+    program = _Program(_start(argv, env, attach), said, said)
     os.close(saying)
 
     def pass_on(number: int) -> None:
@@ -76,7 +95,32 @@ def _with_errors_filtered(argv: Sequence[str], env: Mapping[str, str]) -> int:
             os.kill(program.pid, number)
 
     with _signals(pass_on) as woken:
-        _relay(program, 2, woken=woken, keys=[])
+        _relay(program, 2, show, woken=woken, keys=[])
+    return _ended(program)
+
+
+def _without_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) -> int:
+    """Runs a program that prints elsewhere, in a session of its own, which has no terminal."""
+    said, saying = os.pipe()
+    hearing, hears = os.pipe()
+
+    def attach() -> None:
+        os.setsid()
+        if os.isatty(0):
+            os.dup2(hearing, 0)
+        if os.isatty(2):
+            os.dup2(saying, 2)
+
+    program = _Program(_start(argv, env, attach), said, hears)
+    for number in (saying, hearing):
+        os.close(number)
+    with _signals(lambda number: os.kill(program.pid, number)) as woken:
+        keys = [0] if _is_in_front(0) else []
+        if not keys:
+            os.close(hears)
+        _relay(program, 2, show, woken=woken, keys=keys)
+        if keys:
+            os.close(hears)
     return _ended(program)
 
 
@@ -139,19 +183,23 @@ def _signals(pass_on: Callable[[int], None]) -> Iterator[int]:
 def _typed() -> Iterator[list[int]]:
     """Gives what is typed on; nothing in the background, where taking keys would stop us."""
     number = 0 if os.isatty(0) else 1
-    try:
-        before = termios.tcgetattr(number)
-        front = os.tcgetpgrp(number) == os.getpgrp()
-    except (OSError, termios.error):
-        front = False
-    if not front:
+    if not _is_in_front(number):
         yield []
         return
+    before = termios.tcgetattr(number)
     tty.setraw(number, termios.TCSADRAIN)
     try:
         yield [number]
     finally:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
+
+
+def _is_in_front(number: int) -> bool:
+    """Whether that is our terminal, and what is typed on it is for us."""
+    try:
+        return os.tcgetpgrp(number) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _resize(end: int) -> None:
@@ -161,28 +209,42 @@ def _resize(end: int) -> None:
         fcntl.ioctl(end, termios.TIOCSWINSZ, size)
 
 
-def _relay(program: _Program, shown_on: int, *, woken: int, keys: list[int]) -> None:
-    """Carries keys there and output back, until the program has ended and all of it is shown."""
-    screen, ended = TerminalFilter(), _has_ended(program)
+def _relay(program: _Program, shown_on: int, show: Show, *, woken: int, keys: list[int]) -> None:
+    """Carries keys there and output back, until the program has ended and all of it is shown.
+
+    What is left of `keys` is still typed on when it returns.
+    """
+    said, ended = [program.said], _has_ended(program)
     while True:
-        heard, _, _ = select.select([program.said, woken, *keys], [], [], 0 if ended else None)
+        heard, _, _ = select.select([*said, woken, *keys], [], [], 0 if ended else None)
         if woken in heard:
             os.read(woken, _CHUNK)
             _resize(program.said)
             ended = _has_ended(program)
             continue  # what it said before it ended is not heard yet
         for number in [key for key in keys if key in heard]:
-            typed = _read(number)
-            _write(program.said, typed)
-            if not typed:
+            if not _hand_over(_read(number), program):
                 keys.remove(number)
         if program.said in heard:
-            said = _read(program.said)
-            if not said:
-                return
-            _write(shown_on, screen.feed(said))
+            words = _read(program.said)
+            _write(shown_on, show(words))
+            if not words and program.hears == program.said:
+                return  # it has left its terminal
+            if not words:
+                said.clear()
         elif ended:
             return
+
+
+def _hand_over(typed: bytes, program: _Program) -> bool:
+    """Has the program read what was typed; says whether there may be more to come."""
+    try:
+        _write(program.hears, typed)
+    except OSError:  # it reads no more
+        typed = b""
+    if not typed and program.hears != program.said:
+        os.close(program.hears)
+    return bool(typed)
 
 
 def _has_ended(program: _Program) -> bool:

@@ -10,9 +10,11 @@ from windlass.core import texts
 
 Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """Every whole number of a request: one that the store can hold. JSON's have no end."""
-Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000)]
+WITHOUT_NUL = r"\A[^\x00]*\Z"
+"""No program can be given a name with a NUL, and no file has one: git would never be started."""
+Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000, pattern=WITHOUT_NUL)]
 """A name, an id, a pattern: what agents may say has an end, or the store would keep it all."""
-Place: TypeAlias = Annotated[str, msgspec.Meta(max_length=8_192)]
+Place: TypeAlias = Annotated[str, msgspec.Meta(max_length=8_192, pattern=WITHOUT_NUL)]
 """A path: longer than any that a system takes."""
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=texts.LONGEST)]
 """What is said to somebody, and kept."""

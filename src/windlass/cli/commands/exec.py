@@ -4,8 +4,8 @@ In a boxed agent's box: what agents wrote runs with no more than they have. --ou
 agent's name, runs it as yourself. The command ends when the agent does, before the agent's work is
 kept; one with --outside goes on, so use that for your editor. What it prints on a terminal is
 filtered: text, colours and moving the cursor pass, what would reach your clipboard, title, modes or
-keyboard does not. Programs that fill the screen need --raw, which gives them your terminal as it
-is.
+keyboard does not. Programs that fill the screen need --raw, which filters nothing. In a box it
+never has your own terminal: it has one of its own, or where it prints elsewhere, none.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Becomes the command; where that prints on a terminal, stands between the two."""
+    """Runs the command; where that prints on a terminal or is boxed, stands between the two."""
     command = call.args.command
     if not command:
         raise UserError("which command?", "wl exec AGENT -- COMMAND ...")
-    place = call.ask("place", agent=call.args.agent, terminal=os.isatty(0))
+    on_terminal = os.isatty(0) and os.isatty(1)
+    place = call.ask("place", agent=call.args.agent, terminal=on_terminal)
     os.chdir(place["path"])
-    boxed = place["box"] and not call.args.outside
-    argv = [*place["box"], *command] if boxed else command
-    # A box brings its own environment; what is the person's stays out of it.
-    shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
-    env = shown if boxed else _own_environment(place, outside=call.args.outside)
+    if place["box"] and not call.args.outside:
+        # A box brings its own environment; what is the person's stays out of it.
+        shown = {name: os.environ[name] for name in ("TERM", "COLORTERM") if name in os.environ}
+        return terminal_relay.run_boxed([*place["box"], *command], shown, raw=call.args.raw)
+    env = _own_environment(place, outside=call.args.outside)
     if terminal_relay.is_needed() and not call.args.raw:
-        return terminal_relay.run(argv, env)
+        return terminal_relay.run(command, env)
     try:
-        os.execvpe(argv[0], argv, env)  # noqa: S606 - what was asked for
+        os.execvpe(command[0], command, env)  # noqa: S606 - what was asked for
     except OSError as error:
         raise UserError(f"cannot run {command[0]}: {error.strerror}", "is it on PATH?") from None
 
