@@ -52,6 +52,26 @@ def zeros(clone: Path, size: int) -> str:
     return _committed(clone, git(clone, "mktree", stdin=f"100644 blob {blob}\tz\n".encode()))
 
 
+def nested_trees(clone: Path, *, levels: int = 8, each: int = 10) -> str:
+    """Commits trees that each name the next so many times; gives the commit."""
+    blob = git(clone, "hash-object", "-w", "--stdin", stdin=b"x\n")
+    return _nested(clone, f"100644 blob {blob}", levels=levels, each=each)
+
+
+def folders_of_nothing(clone: Path, *, levels: int = 8, each: int = 10) -> str:
+    """The same without any file."""
+    nothing = git(clone, "mktree", stdin=b"")
+    return _nested(clone, f"040000 tree {nothing}", levels=levels, each=each)
+
+
+def _nested(clone: Path, what: str, *, levels: int, each: int) -> str:
+    for _ in range(levels):
+        entries = "".join(f"{what}\t{number:04}\n" for number in range(each))
+        tree = git(clone, "mktree", stdin=entries.encode())
+        what = f"040000 tree {tree}"
+    return _committed(clone, tree)
+
+
 def _committed(clone: Path, tree: str) -> str:
     somebody = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     tip = git(clone, *somebody, "commit-tree", tree, "-p", "HEAD", "-m", "bomb")

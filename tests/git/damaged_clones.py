@@ -85,6 +85,23 @@ def lose(target: Target, dice: random.Random) -> None:
     files_of(target, dice).unlink()
 
 
+def mark(target: Target, dice: random.Random) -> None:
+    """Has the index say of files that they are not to be looked at, and changes one of them."""
+    flag = dice.choice(("--skip-worktree", "--assume-unchanged"))
+    git(target.clone, "update-index", flag, "readme.txt", "work.txt")
+    before = (target.clone / "readme.txt").stat()
+    (target.clone / "readme.txt").write_text("HELLO\n")
+    os.utime(target.clone / "readme.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def force(target: Target, dice: random.Random) -> None:
+    """Commits a file that is ignored."""
+    path = target.clone / f"forced{dice.randrange(100)}.log"
+    path.write_bytes(dice.randbytes(20))
+    git(target.clone, "add", "-f", path.name)
+    git(target.clone, "commit", "-q", "-m", "forced")
+
+
 def attack(target: Target, dice: random.Random) -> None:
     """One of those that somebody thought of."""
     try:
@@ -113,5 +130,7 @@ def damage(target: Target, dice: random.Random) -> None:
     """Does some of all that to a clone."""
     if dice.random() < 0.25:
         attack(target, dice)  # first and once: some forge with git, which would wait at a pipe
+    elif dice.random() < 0.5:
+        dice.choice((mark, force))(target, dice)  # with git, too
     for _ in range(dice.randint(1, 4)):
         dice.choice(WAYS)(target, dice)

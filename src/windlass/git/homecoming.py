@@ -27,6 +27,7 @@ from windlass.git import (
     arrival,
     gitfiles,
     mirror,
+    path_count,
     registered,
     views,
     workspace_state,
@@ -34,6 +35,7 @@ from windlass.git import (
 )
 from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
+from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import DURABLE, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
 from windlass.git.runner import LONG, Dirs, run
@@ -116,6 +118,7 @@ def fetch(
                 raise _stays(folder, error) from error
             arrival.settle(inside, found)
             _require_whole(inside.beside(repo), tip)
+            _require_few(inside.beside(repo), tip)
             admit(tip, inside.growth(repo))
             inside.release(repo)
         with workspace_state.locked(repo, "apply"):
@@ -188,6 +191,14 @@ def _require_whole(dirs: Dirs, tip: str) -> None:
     """Refuses a tip that is no commit, or that reaches what did not come along."""
     walk_of = ["rev-list", "--objects", "--quiet", f"{tip}^{{commit}}", "--not", "--all"]
     run(walk_of, dirs=dirs, timeout=LONG)
+
+
+def _require_few(dirs: Dirs, tip: str) -> None:
+    """Refuses what whoever looks at it would have to unfold."""
+    try:
+        path_count.require_few(dirs, tip)
+    except TooManyPaths as error:
+        raise TooLarge(error.message, error.hint, "object") from error
 
 
 class Brought(NamedTuple):

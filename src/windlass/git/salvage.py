@@ -35,6 +35,7 @@ from windlass.git import (
 from windlass.git.arrival import EVERYTHING
 from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped, Manifest, Summary
+from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, set_ref
 from windlass.git.runner import LONG, run
@@ -203,6 +204,8 @@ def _files_of(dirs: Dirs, commit: str | None) -> Tree:
     """
     try:
         listed = gitstate.read_tree(dirs, commit)
+    except TooManyPaths:
+        return {}
     except GitError:
         if not dirs.box:
             raise

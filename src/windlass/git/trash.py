@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import GitError, NotFound, UserError
 from windlass.core.printable import printable_line
-from windlass.git import manifest
+from windlass.git import manifest, path_count
 from windlass.git.blobs import Blobs
 from windlass.git.manifest import Dropped, Manifest, Stash, Summary
 from windlass.git.repository import Commit, commits_between, delete_ref, refs_under
@@ -148,6 +148,8 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[SalvagedCha
     had = f"{commit}:files"
     after = had if repo.git("cat-file", "-e", had, ok=(0, 1, 128)).code == 0 else nothing
     before = f"{about.head}^{{tree}}" if about.head else nothing
+    for tree in (before, after):
+        path_count.require_few(repo.dirs, tree)
     said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
     fields = said.out.split(b"\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
