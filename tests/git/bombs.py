@@ -39,7 +39,7 @@ def unfolding(clone: Path, *, files: int, times: int, size: int = 1 << 20) -> st
     pack.write_bytes(body)
     git(clone, "index-pack", pack)
     entries = "".join(f"100644 blob {oid}\tfile{number}\n" for number, oid in enumerate(oids))
-    return _committed(clone, git(clone, "mktree", stdin=entries.encode()))
+    return committed(clone, git(clone, "mktree", stdin=entries.encode()))
 
 
 def zeros(clone: Path, size: int) -> str:
@@ -49,7 +49,7 @@ def zeros(clone: Path, size: int) -> str:
         file.truncate(size)
     blob = git(clone, "-c", "core.bigFileThreshold=1m", "hash-object", "-w", "--no-filters", big)
     big.unlink()
-    return _committed(clone, git(clone, "mktree", stdin=f"100644 blob {blob}\tz\n".encode()))
+    return committed(clone, git(clone, "mktree", stdin=f"100644 blob {blob}\tz\n".encode()))
 
 
 def nested_trees(clone: Path, *, levels: int = 8, each: int = 10) -> str:
@@ -69,10 +69,11 @@ def _nested(clone: Path, what: str, *, levels: int, each: int) -> str:
         entries = "".join(f"{what}\t{number:04}\n" for number in range(each))
         tree = git(clone, "mktree", stdin=entries.encode())
         what = f"040000 tree {tree}"
-    return _committed(clone, tree)
+    return committed(clone, tree)
 
 
-def _committed(clone: Path, tree: str) -> str:
+def committed(clone: Path, tree: str) -> str:
+    """Commits a tree on the branch, without a look at the one before; gives the commit."""
     somebody = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     tip = git(clone, *somebody, "commit-tree", tree, "-p", "HEAD", "-m", "bomb")
     git(clone, "update-ref", git(clone, "symbolic-ref", "HEAD"), tip)

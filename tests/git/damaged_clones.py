@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.git.bombs import committed
 from tests.git.conftest import git
 from tests.git.hostile_clones import ATTACKS, Target
 
@@ -86,12 +87,21 @@ def lose(target: Target, dice: random.Random) -> None:
 
 
 def mark(target: Target, dice: random.Random) -> None:
-    """Has the index say of files that they are not to be looked at, and changes one of them."""
+    """Has the index say of a file that it is not to be looked at, and changes that unseen."""
     flag = dice.choice(("--skip-worktree", "--assume-unchanged"))
-    git(target.clone, "update-index", flag, "readme.txt", "work.txt")
-    before = (target.clone / "readme.txt").stat()
-    (target.clone / "readme.txt").write_text("HELLO\n")
-    os.utime(target.clone / "readme.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    tracked = [target.clone / name for name in git(target.clone, "ls-files", "-z").split("\0")]
+    plain = [
+        path
+        for path in tracked
+        if path.is_file() and not path.is_symlink() and path.name != "work.txt"
+    ]
+    if not plain:
+        return
+    path = dice.choice(plain)
+    git(target.clone, "update-index", flag, "--", path)
+    before = path.lstat()
+    path.write_bytes(dice.randbytes(before.st_size))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns), follow_symlinks=False)
 
 
 def force(target: Target, dice: random.Random) -> None:
@@ -99,7 +109,7 @@ def force(target: Target, dice: random.Random) -> None:
     path = target.clone / f"forced{dice.randrange(100)}.log"
     path.write_bytes(dice.randbytes(20))
     git(target.clone, "add", "-f", path.name)
-    git(target.clone, "commit", "-q", "-m", "forced")
+    committed(target.clone, git(target.clone, "write-tree"))
 
 
 def attack(target: Target, dice: random.Random) -> None:

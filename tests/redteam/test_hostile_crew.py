@@ -127,7 +127,8 @@ def look_at(ground: Ground, name: str) -> bytes:
         with suppress(WindlassError):
             answer = ground.ask(verb, agent=name, **more)
             said += repr(answer).encode()
-            said += b"".join(base64.b64decode(answer.get(part) or "") for part in PARTS)
+            if verb == "diff":
+                said += b"".join(base64.b64decode(answer[part]) for part in PARTS)
     return said
 
 
