@@ -6,6 +6,7 @@ is listed.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import shutil
@@ -17,9 +18,10 @@ from pathlib import Path
 import pytest
 from tests.git.conftest import git
 from tests.git.hostile_clones import Scene
+from tests.support.leases import leased, leased_until_asked
 
 from windlass.core.errors import WindlassError
-from windlass.git import repository, runner, trash
+from windlass.git import descent, repository, runner, trash
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -231,3 +233,38 @@ def test_thousands_of_refs_come_back_at_once(scene: Scene) -> None:
     back = scene.restore()
     assert time.monotonic() - started < 20
     assert len(git(back, "for-each-ref", "refs/heads/many").splitlines()) == 3000
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="leases are Linux's")
+def test_files_that_somebody_holds_a_lease_on_are_listed_and_the_rest_is_kept(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descent, "LEASES", 0.2)
+    git(ws, "init", "-q", "nested")
+    (ws / "new.txt").write_text("new\n")
+    (ws / "other.txt").write_text("other\n")
+    admin = Path(git(ws, "rev-parse", "--absolute-git-dir"))
+    with (
+        leased(ws / "readme.txt"),
+        leased(ws / "new.txt"),
+        leased(ws / "nested/.git/description"),
+        leased(admin / "HEAD"),
+    ):
+        kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    assert git(repo.root, "show", f"{kept.commit}:files/other.txt") == "other"
+    (entry,) = trash.entries(repo)
+    left = {drop.path: drop.reason for drop in entry.dropped}
+    assert left.keys() == {"readme.txt", "new.txt", "nested/.git/description", ".git/HEAD"}
+    assert set(left.values()) == {"another process holds a lease on it"}
+    assert kept.summary.dropped == len(left)
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="leases are Linux's")
+def test_a_lease_that_is_given_up_when_asked_for_keeps_nothing_out(
+    repo: Repository, ws: Path
+) -> None:
+    (ws / "new.txt").write_text("new\n")
+    with leased_until_asked(ws / "new.txt"):
+        kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    assert git(repo.root, "show", f"{kept.commit}:files/new.txt") == "new"
+    assert kept.summary.dropped == 0

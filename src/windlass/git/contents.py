@@ -16,7 +16,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles
-from windlass.git.descent import Descent, is_exchanged, opened_file
+from windlass.git.descent import LEASED, Descent, is_exchanged
+from windlass.git.manifest import Dropped
 from windlass.git.walk import WalkEntry
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def keep_files(
     before: Tree,
     tracked: set[bytes],
 ) -> collections.Counter[str]:
-    """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs."""
+    """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs.
+
+    Adds to what the survey dropped the files that another process keeps us from reading.
+    """
     with _top(root) as top, Descent(top) as descent:
         return _keep_files(importer, inside, descent, survey=survey, before=before, tracked=tracked)
 
@@ -81,7 +85,11 @@ def _keep_files(
     algorithm = _algorithm(inside)
     hashed = {}
     for entry in survey.files:
-        oid = _hash(descent, entry, algorithm)
+        try:
+            oid = _hash(descent, entry, algorithm)
+        except BlockingIOError:
+            survey.dropped.append(_leased(entry))
+            continue
         if oid is not None:
             hashed[entry.path] = (_mode(entry), oid)
     counts: collections.Counter[str] = collections.Counter()
@@ -95,12 +103,21 @@ def _keep_files(
         if entry.path not in new:
             continue
         mode, oid = new[entry.path]
-        what = oid if oid in known else _send(importer, descent, entry)
+        try:
+            what = oid if oid in known else _send(importer, descent, entry)
+        except BlockingIOError:
+            survey.dropped.append(_leased(entry))
+            importer.take_away(b"files/" + entry.path)
+            continue
         importer.place(b"files/" + entry.path, mode=mode, what=what)
         counts[
             _sort(entry.path, survey=survey, known=entry.path in before or entry.path in tracked)
         ] += 1
     return counts
+
+
+def _leased(entry: WalkEntry) -> Dropped:
+    return Dropped(path=os.fsdecode(entry.path), reason=LEASED, size=entry.info.st_size)
 
 
 def _sort(path: bytes, *, survey: Survey, known: bool) -> str:
@@ -165,9 +182,8 @@ def _link_text(descent: Descent, path: bytes) -> bytes:
 
 def _opened(descent: Descent, path: bytes) -> IO[bytes]:
     """Opens a regular file for reading, never a link, pipe or device."""
-    folder, name = descent.holder(path)
     try:
-        return os.fdopen(opened_file(name, folder), "rb")
+        return os.fdopen(descent.file(path.split(b"/")), "rb")
     except PermissionError as error:
         raise GitError(
             f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",

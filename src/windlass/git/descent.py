@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import stat
+import time
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from windlass.git import open_flags
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Name: TypeAlias = str | bytes
+LEASES = 2.0
+"""Seconds that the files of one descent are waited for together, where processes hold leases."""
+_PAUSE = 0.02
+LEASED = "another process holds a lease on it"
 _EXCHANGED = {
     errno.ENOENT,
     errno.ENOTDIR,
@@ -36,6 +41,7 @@ class Descent:
         self._top = top
         self._here = os.dup(top)
         self._path: tuple[Name, ...] = ()
+        self._patience = LEASES
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +68,23 @@ class Descent:
         """Opens the folder of what is at a path, and says what it is called there."""
         *folders, name = path.split(b"/")
         return self.open(folders), name
+
+    def file(self, path: Sequence[Name]) -> int:
+        """Opens the plain file at these names, also if it was closed to us; the caller closes it.
+
+        Raises BlockingIOError where a process has a lease on it (fcntl) and does not give it up.
+        """
+        *folders, name = path
+        folder = self.open(folders)
+        while True:
+            try:
+                return opened_file(name, folder)
+            except BlockingIOError:
+                # Our try has the kernel ask for the lease back, which nobody tells us of.
+                if self._patience <= 0:
+                    raise
+                self._patience -= _PAUSE
+                time.sleep(_PAUSE)
 
     def _step_to(self, folder: int, path: tuple[Name, ...]) -> None:
         os.close(self._here)

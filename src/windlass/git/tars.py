@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles, open_flags
-from windlass.git.descent import Descent, opened_file
+from windlass.git.descent import LEASED, Descent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _CHUNK = 1 << 20
 _IN_THE_WAY = frozenset(
@@ -61,31 +61,39 @@ def pack(
             *parents, name = top, *filter(None, relative.split("/"))
             here = descent.open(parents)
             mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
-            if not _add(archive, here, name, "/".join(filter(None, ("it", relative)))):
-                left[relative] = "a socket, pipe or device"
+            saved_as = "/".join(filter(None, ("it", relative)))
+            if why := _add(archive, descent, (*parents, name), saved_as):
+                left[relative] = why
             if stat.S_ISDIR(mode):
                 names = sorted(os.listdir(descent.open((*parents, name))), reverse=True)
                 pending.extend("/".join(filter(None, (relative, name))) for name in names)
     return left
 
 
-def _add(archive: tarfile.TarFile, folder: int, name: str, path: str) -> bool:
+def _add(archive: tarfile.TarFile, descent: Descent, path: Sequence[str], saved_as: str) -> str:
+    """Adds what is at these names; says why not, where it cannot go in."""
+    *parents, name = path
+    folder = descent.open(parents)
     about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    entry = tarfile.TarInfo(path)
+    entry = tarfile.TarInfo(saved_as)
     entry.mode, entry.mtime = stat.S_IMODE(about.st_mode), about.st_mtime
     if stat.S_ISREG(about.st_mode):
-        with os.fdopen(opened_file(name, folder), "rb") as file:
+        try:
+            handle = descent.file(path)
+        except BlockingIOError:
+            return LEASED
+        with os.fdopen(handle, "rb") as file:
             entry.size = os.fstat(file.fileno()).st_size
             archive.addfile(entry, file)
-        return True
+        return ""
     if stat.S_ISLNK(about.st_mode):
         entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=folder)
     elif stat.S_ISDIR(about.st_mode):
         entry.type = tarfile.DIRTYPE
     else:
-        return False
+        return "a socket, pipe or device"
     archive.addfile(entry)
-    return True
+    return ""
 
 
 def unpack(
