@@ -18,6 +18,7 @@ from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import (
     clones,
+    manifest,
     mirror,
     object_transfer,
     registered,
@@ -68,14 +69,14 @@ def restore(
     """
     check_branch_name(branch)
     folder = worktrees.outside(repo, path)
-    start = about.tip or about.head or about.base
+    start = _start(about)
     if start is None:
         raise GitError(
             "the saved work has no commit to start from", f"its files are in `git show {commit}`"
         )
     if _is_done(repo, commit=commit, path=folder, branch=branch):
         return Restored(path=folder, branch=branch, base=about.base, notes=[])
-    note = _begin(repo, commit=commit, path=folder, branch=branch, start=start)
+    note = _begin(repo, about, commit=commit, path=folder, branch=branch, agent=agent)
     try:
         notes = _build(
             repo,
@@ -90,11 +91,26 @@ def restore(
         )
     except Exception:
         # Nobody has worked in it: the saved work is whole, and can be brought back again.
-        _clear(repo, path=folder, branch=branch, start=start)
+        _clear(repo, about, path=folder, branch=branch, agent=agent)
         os.unlink(note)
         raise
     os.unlink(note)
     return Restored(path=folder, branch=branch, base=about.base, notes=notes)
+
+
+def take_back(repo: Repository, *, commit: str, path: str, branch: str, agent: str) -> None:
+    """Takes away what a restore has made, whole or not, before anybody has worked in it.
+
+    What another made under the same names stays.
+    """
+    folder = worktrees.outside(repo, path)
+    note = _note(repo, commit=commit, path=folder, branch=branch)
+    if _is_done(repo, commit=commit, path=folder, branch=branch):
+        with open(note, "wb"):  # whoever comes after a kill goes on here
+            pass
+    if os.path.lexists(note):
+        _clear(repo, manifest.read(repo, commit), path=folder, branch=branch, agent=agent)
+        os.unlink(note)
 
 
 def _build(
@@ -131,9 +147,8 @@ def _build(
         )
         notes = work.run()
     notes += replanting.put_back_refs(repo, about)
-    base = f"refs/windlass/base/{agent}"
-    if agent and about.base and read_ref(repo, base) is None:
-        set_ref(repo, base, about.base)
+    if agent and about.base and read_ref(repo, _base_ref(agent)) is None:
+        set_ref(repo, _base_ref(agent), about.base)
     with open(os.path.join(git_dir, RESTORED), "wb") as file:
         file.write(commit.encode())
     return notes
@@ -160,10 +175,20 @@ def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:
     return done and own == branch
 
 
-def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str) -> str:
+def _start(about: Manifest) -> str | None:
+    """The commit that a restored branch begins with."""
+    return about.tip or about.head or about.base
+
+
+def _base_ref(agent: str) -> str:
+    return f"refs/windlass/base/{agent}"
+
+
+def _begin(
+    repo: Repository, about: Manifest, *, commit: str, path: str, branch: str, agent: str
+) -> str:
     """Refuses to overwrite, or clears away what a killed restore of the same had made."""
-    key = hashlib.sha256(f"{commit}\0{path}\0{branch}".encode(errors="surrogateescape"))
-    note = os.path.join(repo.private, f"restore-{key.hexdigest()[:16]}")
+    note = _note(repo, commit=commit, path=path, branch=branch)
     admin = workspace_state.find_admin(repo, path)
     if not os.path.lexists(note):
         if branch_exists(repo, branch):
@@ -175,13 +200,23 @@ def _begin(repo: Repository, *, commit: str, path: str, branch: str, start: str)
         with open(note, "xb"):
             pass
     elif admin is None or not worktrees.is_ready(admin):
-        _clear(repo, path=path, branch=branch, start=start)
+        _clear(repo, about, path=path, branch=branch, agent=agent)
     return note
 
 
-def _clear(repo: Repository, *, path: str, branch: str, start: str) -> None:
+def _note(repo: Repository, *, commit: str, path: str, branch: str) -> str:
+    """Names the file that is there while a restore is under way."""
+    key = hashlib.sha256(f"{commit}\0{path}\0{branch}".encode(errors="surrogateescape"))
+    return os.path.join(repo.private, f"restore-{key.hexdigest()[:16]}")
+
+
+def _clear(repo: Repository, about: Manifest, *, path: str, branch: str, agent: str) -> None:
     """Takes away what a restore had made before it failed, or was killed."""
     clones.uproot(repo, path)
     worktrees.unregister(repo, path)
-    if read_ref(repo, f"refs/heads/{branch}") == start:
-        delete_ref(repo, f"refs/heads/{branch}", old=start)
+    made = {f"refs/heads/{branch}": _start(about)}
+    if agent:
+        made[_base_ref(agent)] = about.base
+    for ref, oid in made.items():
+        if oid is not None and read_ref(repo, ref) == oid:
+            delete_ref(repo, ref, old=oid)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
-from windlass.core.errors import GitError
+from windlass.core.errors import GitError, Internal
 
 
-def crew(workshop: Workshop, *names: str) -> list[Agent]:
+def crew(workshop: Workshop, *names: str, isolation: str = "hooks") -> list[Agent]:
     """Agents with a file of their own each."""
     made = []
     for name in names:
-        said = workshop.ask("spawn", goal="g", name=name, driver="standin", isolation="hooks")
+        said = workshop.ask("spawn", goal="g", name=name, driver="standin", isolation=isolation)
         made.append(workshop.agent(said["uid"]))
         (Path(made[-1].workspace) / "work.txt").write_text(f"{name}\n")
     return made
@@ -85,3 +88,59 @@ def test_what_failed_with_one_alone_is_refused(workshop: Workshop) -> None:
     git(workshop.repo, "update-ref", "refs/windlass/trash/fox", "HEAD")
     with pytest.raises(GitError):
         workshop.ask("end", agents=["fox"])
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Has the system refuse to make a file larger than that."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def fill_folder(workshop: Workshop, agent: Agent) -> None:
+    """Has an agent's own folder hold a file that `files_of_at_most` 16 MiB has no place for."""
+    with (workshop.context.folders.agent(agent.uid) / "large").open("wb") as file:
+        file.truncate(17 << 20)
+
+
+def things_of(workshop: Workshop, agent: Agent) -> list[str]:
+    """What there is of an agent: its workspace, its branch and base, its folder, whole or not."""
+    folder = workshop.context.folders.agent(agent.uid)
+    places = [Path(agent.workspace), folder, folder.with_suffix(".half")]
+    refs = git(workshop.repo, "for-each-ref", "--format=%(refname)").split()
+    named = [ref for ref in refs if ref.endswith(f"/{agent.id}")]
+    return [str(place) for place in places if place.exists()] + named
+
+
+@pytest.mark.parametrize("isolation", ["hooks", "box"])
+def test_an_agent_whose_folder_cannot_come_back_leaves_nothing_and_can_be_undone_again(
+    workshop: Workshop, isolation: str
+) -> None:
+    (fox,) = crew(workshop, "fox", isolation=isolation)
+    fill_folder(workshop, fox)
+    workshop.ask("end", agents=["fox"])
+    with files_of_at_most(16 << 20), pytest.raises(Internal):
+        workshop.ask("undo")
+    assert things_of(workshop, fox) == []
+    assert workshop.agent(fox.uid).ended_at is not None
+
+    assert [agent["id"] for agent in workshop.ask("undo")["restored"]] == ["fox"]
+    assert (Path(fox.workspace) / "work.txt").read_text() == "fox\n"
+    assert (workshop.context.folders.agent(fox.uid) / "large").exists()
+
+
+def test_one_whose_folder_cannot_come_back_keeps_no_other_from_it(workshop: Workshop) -> None:
+    fox, owl = crew(workshop, "fox", "owl")
+    fill_folder(workshop, owl)
+    workshop.ask("end", agents=["fox", "owl"])
+    with files_of_at_most(16 << 20):
+        done = workshop.ask("undo")
+    assert [agent["id"] for agent in done["restored"]] == ["fox"]
+    assert [agent["id"] for agent in done["failed"]] == ["owl"]
+    assert things_of(workshop, owl) == []
+    assert workshop.agent(owl.uid).ended_at is not None
+    assert (Path(fox.workspace) / "work.txt").read_text() == "fox\n"

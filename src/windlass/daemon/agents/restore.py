@@ -6,9 +6,11 @@ conversation; else a new agent with a name like it. Nothing that exists is ever 
 
 from __future__ import annotations
 
+import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +21,7 @@ from windlass.api.wire.agents import RestoreReply
 from windlass.api.wire.trash import TrashRequest
 from windlass.core import crew, shapes
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Internal, UserError
+from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.events import AgentRestored
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.reasons import Reason
@@ -38,6 +40,9 @@ from windlass.git.erasing import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.store import Writing
+
+Plan = Mapping[str, Any]
+"""What is to come back of one agent, and as what."""
 
 
 class Restores:
@@ -145,20 +150,33 @@ class Restores:
         return name.lower() in busy or self._context.folders.workspace(repo, name).exists()
 
     def _files(self, work: RunningIntent) -> None:
+        self._with_each(work, self._put_back)
+
+    def _folder(self, work: RunningIntent) -> None:
+        self._with_each(work, self._copy_folder)
+
+    def _with_each(
+        self, work: RunningIntent, do: Callable[[RunningIntent, Plan], list[str]]
+    ) -> None:
+        """Does it with each agent; one of several with which it fails is gone again from then on.
+
+        Keeps what is not as it was.
+        """
         notes: list[str] = []
-        for plan in work.data["agents"]:
+        for plan in _not_failed(work):
             try:
-                notes += [f"{plan['id']}: {note}" for note in self._put_back(work, plan)]
+                notes += [f"{plan['id']}: {note}" for note in do(work, plan)]
             except Exception as error:
                 if len(work.data["agents"]) == 1:
                     raise
+                self._take_away(work, plan)
                 failed = endings.with_failure(work.data, plan["uid"], plan["id"], error)
                 work.with_next_record(partial(_end_again, data=work.data, plans=[plan]))
                 work.keep(failed=failed)
-        work.keep(notes=notes)
+        work.keep(notes=[*work.data.get("notes", []), *notes])
 
-    def _put_back(self, work: RunningIntent, plan: Mapping[str, Any]) -> list[str]:
-        """Brings back the work and the folder of one agent; gives what is not as it was."""
+    def _put_back(self, work: RunningIntent, plan: Plan) -> list[str]:
+        """Brings back the work of one agent; gives what is not as it was."""
         notes: list[str] = []
         if plan["entry"] is not None:
             git = repos.git(repos.by_id(self._context, work.intent.repo))
@@ -175,20 +193,23 @@ class Restores:
             ).notes
         return notes
 
-    def _folder(self, work: RunningIntent) -> None:
-        left: list[str] = []
-        for plan in _not_failed(work):
-            target = self._context.folders.agent(Uid(plan["uid"]))
-            source = self._context.folders.archive / (plan["archive"] or "none")
-            if source.is_dir() and not target.exists():
-                half = target.with_suffix(".half")
-                erase(str(half))
-                half.parent.mkdir(parents=True, exist_ok=True)
-                missing = folder_copy.copy(str(source), str(half))
-                left += [f"{plan['id']}: {path} is in its archive alone" for path in missing]
-                half.rename(target)
-            target.mkdir(parents=True, exist_ok=True)
-        work.keep(notes=[*work.data.get("notes", []), *left])
+    def _copy_folder(self, _: RunningIntent, plan: Plan) -> list[str]:
+        """Brings back the folder of one agent; gives what of it could not be read."""
+        target, half, source = self._folders_of(plan)
+        missing: list[str] = []
+        if source.is_dir() and not target.exists():
+            erase(str(half))
+            half.parent.mkdir(parents=True, exist_ok=True)
+            missing = folder_copy.copy(str(source), str(half))
+            half.rename(target)
+        target.mkdir(parents=True, exist_ok=True)
+        return [f"{path} is in its archive alone" for path in missing]
+
+    def _folders_of(self, plan: Plan) -> tuple[Path, Path, Path]:
+        """Where an agent's folder comes back, where it is made before that, and from what."""
+        target = self._context.folders.agent(Uid(plan["uid"]))
+        source = self._context.folders.archive / (plan["archive"] or "none")
+        return target, target.with_suffix(".half"), source
 
     def _open(self, work: RunningIntent) -> None:
         for plan in _not_failed(work):
@@ -198,6 +219,24 @@ class Restores:
     def _give_up(self, work: RunningIntent) -> None:
         """Ends again what could not be brought back; the trash still has it, and so has undo."""
         work.with_next_record(partial(_end_again, data=work.data, plans=work.data["agents"]))
+        for plan in _not_failed(work):
+            self._take_away(work, plan)
+
+    def _take_away(self, work: RunningIntent, plan: Plan) -> None:
+        """Takes away all that came back of an agent, as far as it is in trash and archive."""
+        self._sockets.close(Uid(plan["uid"]))
+        target, half, source = self._folders_of(plan)
+        erase(str(half))
+        if source.is_dir():
+            erase(str(target))
+        if plan["entry"] is None:
+            return
+        git = repos.git(repos.by_id(self._context, work.intent.repo))
+        with contextlib.suppress(NotFound):  # then what came back is all that there is
+            entry = trash.find(git, plan["entry"])
+            trash.take_back(
+                git, entry, path=plan["workspace"], branch=plan["branch"], agent=plan["id"]
+            )
 
 
 def _end_again(
