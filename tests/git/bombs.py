@@ -39,7 +39,7 @@ def unfolding(clone: Path, *, files: int, times: int, size: int = 1 << 20) -> st
     pack.write_bytes(body)
     git(clone, "index-pack", pack)
     entries = "".join(f"100644 blob {oid}\tfile{number}\n" for number, oid in enumerate(oids))
-    return _committed(clone, git(clone, "mktree", stdin=entries.encode()))
+    return committed(clone, git(clone, "mktree", stdin=entries.encode()))
 
 
 def zeros(clone: Path, size: int) -> str:
@@ -49,10 +49,31 @@ def zeros(clone: Path, size: int) -> str:
         file.truncate(size)
     blob = git(clone, "-c", "core.bigFileThreshold=1m", "hash-object", "-w", "--no-filters", big)
     big.unlink()
-    return _committed(clone, git(clone, "mktree", stdin=f"100644 blob {blob}\tz\n".encode()))
+    return committed(clone, git(clone, "mktree", stdin=f"100644 blob {blob}\tz\n".encode()))
 
 
-def _committed(clone: Path, tree: str) -> str:
+def nested_trees(clone: Path, *, levels: int = 8, each: int = 10) -> str:
+    """Commits trees that each name the next so many times; gives the commit."""
+    blob = git(clone, "hash-object", "-w", "--stdin", stdin=b"x\n")
+    return _nested(clone, f"100644 blob {blob}", levels=levels, each=each)
+
+
+def folders_of_nothing(clone: Path, *, levels: int = 8, each: int = 10) -> str:
+    """The same without any file."""
+    nothing = git(clone, "mktree", stdin=b"")
+    return _nested(clone, f"040000 tree {nothing}", levels=levels, each=each)
+
+
+def _nested(clone: Path, what: str, *, levels: int, each: int) -> str:
+    for _ in range(levels):
+        entries = "".join(f"{what}\t{number:04}\n" for number in range(each))
+        tree = git(clone, "mktree", stdin=entries.encode())
+        what = f"040000 tree {tree}"
+    return committed(clone, tree)
+
+
+def committed(clone: Path, tree: str) -> str:
+    """Commits a tree on the branch, without a look at the one before; gives the commit."""
     somebody = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     tip = git(clone, *somebody, "commit-tree", tree, "-p", "HEAD", "-m", "bomb")
     git(clone, "update-ref", git(clone, "symbolic-ref", "HEAD"), tip)

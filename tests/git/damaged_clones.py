@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.git.bombs import committed
 from tests.git.conftest import git
 from tests.git.hostile_clones import ATTACKS, Target
 
@@ -85,6 +86,32 @@ def lose(target: Target, dice: random.Random) -> None:
     files_of(target, dice).unlink()
 
 
+def mark(target: Target, dice: random.Random) -> None:
+    """Has the index say of a file that it is not to be looked at, and changes that unseen."""
+    flag = dice.choice(("--skip-worktree", "--assume-unchanged"))
+    tracked = [target.clone / name for name in git(target.clone, "ls-files", "-z").split("\0")]
+    plain = [
+        path
+        for path in tracked
+        if path.is_file() and not path.is_symlink() and path.name != "work.txt"
+    ]
+    if not plain:
+        return
+    path = dice.choice(plain)
+    git(target.clone, "update-index", flag, "--", path)
+    before = path.lstat()
+    path.write_bytes(dice.randbytes(before.st_size))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns), follow_symlinks=False)
+
+
+def force(target: Target, dice: random.Random) -> None:
+    """Commits a file that is ignored."""
+    path = target.clone / f"forced{dice.randrange(100)}.log"
+    path.write_bytes(dice.randbytes(20))
+    git(target.clone, "add", "-f", path.name)
+    committed(target.clone, git(target.clone, "write-tree"))
+
+
 def attack(target: Target, dice: random.Random) -> None:
     """One of those that somebody thought of."""
     try:
@@ -113,5 +140,7 @@ def damage(target: Target, dice: random.Random) -> None:
     """Does some of all that to a clone."""
     if dice.random() < 0.25:
         attack(target, dice)  # first and once: some forge with git, which would wait at a pipe
+    elif dice.random() < 0.5:
+        dice.choice((mark, force))(target, dice)  # with git, too
     for _ in range(dice.randint(1, 4)):
         dice.choice(WAYS)(target, dice)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import beneath, index_entries, mirror, views, workspace_state
+from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.repository import require
 from windlass.git.runner import Dirs, Patience, armed, limited, run
@@ -55,10 +55,12 @@ def diff(
 
 def touched(repo: Repository, base: str, tip: str) -> list[str]:
     """Lists the files that differ between two commits, by their old and new names alike."""
+    old, new = require(repo, base), require(repo, tip)
+    path_count.require_few(repo.dirs, new)
     said = repo.git(
         "diff-tree",
         *("-r", "--no-renames", "--ignore-submodules=none", "--name-only", "-z"),
-        *(require(repo, base), require(repo, tip), "--"),
+        *(old, new, "--"),
     )
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
 
@@ -105,6 +107,7 @@ def _parts(
 
     Those are there until the next part is asked for.
     """
+    path_count.require_few(repo.dirs, tip)
     home = limited(repo.dirs)
     yield "committed", run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home).out, home
     with _staged(repo, path, tip=tip, box=box) as dirs:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import names, roots, tars, workspace_state
+from windlass.git import names, path_count, roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
 from windlass.git.runner import LONG, Dirs, Patience, run
 from windlass.git.status import nested_place
@@ -34,16 +34,17 @@ _MODES = frozenset((b"100644", b"100755", b"120000", _GITLINK))
 
 
 def read_tree(dirs: Dirs, commit: str | None) -> Tree:
-    """Lists a commit's whole tree."""
+    """Lists a commit's whole tree; raises `TooManyPaths` for one that is too large."""
     if commit is None:
         return {}
     within = Patience().left if dirs.box else LONG
-    listed = run(["ls-tree", "-r", "-z", "--full-tree", commit], dirs=dirs, timeout=within).out
+    listed = path_count.listed(dirs, commit, within=within)
     tree: Tree = {}
     for record in filter(None, listed.split(b"\0")):
         about, _, path = record.partition(b"\t")
-        mode, _, oid = about.split(b" ")
-        tree[path] = (mode, oid.decode())
+        mode, kind, oid = about.split(b" ")
+        if kind != b"tree":
+            tree[path] = (mode, oid.decode())
     return tree
 
 

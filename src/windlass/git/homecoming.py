@@ -27,6 +27,7 @@ from windlass.git import (
     arrival,
     gitfiles,
     mirror,
+    path_count,
     registered,
     views,
     workspace_state,
@@ -34,6 +35,7 @@ from windlass.git import (
 )
 from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
+from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import DURABLE, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
 from windlass.git.runner import LONG, QUICK, Dirs, Patience, run
@@ -116,6 +118,7 @@ def fetch(
                 raise _stays(folder, error) from error
             arrival.settle(inside, found)
             _require_whole(inside.beside(repo), tip)
+            _require_few(inside.beside(repo), tip)
             admit(tip, inside.growth(repo))
             inside.release(repo)
         with workspace_state.locked_branch(repo, branch):
@@ -190,6 +193,14 @@ def _require_whole(dirs: Dirs, tip: str) -> None:
     run(walk_of, dirs=dirs, timeout=LONG)
 
 
+def _require_few(dirs: Dirs, tip: str) -> None:
+    """Refuses what whoever looks at it would have to unfold."""
+    try:
+        path_count.require_few(dirs, tip)
+    except TooManyPaths as error:
+        raise TooLarge(error.message, error.hint, "object") from error
+
+
 class Brought(NamedTuple):
     """What of a clone came home, and what stays because the clone lacks a part of it.
 
@@ -222,7 +233,11 @@ def bring(
         alone = msgspec.structs.replace(bare, work_tree=None)
         seen = workspace_state.of_clone(place, views.with_objects(place, alone))
         try:
-            return _carry(repo, inside, seen=seen, wanted=wanted, allowed=allowed)
+            shared = _shared(repo, place, wanted)
+            if shared == wanted:
+                return Brought(shared, [])
+            rest = _carry(repo, inside, seen=seen, wanted=wanted - shared, allowed=allowed)
+            return rest._replace(came=rest.came | shared)
         except GitError as error:
             log.warning("the objects of %s stay as they are: %s", place.path, error.message)
             why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
@@ -232,6 +247,15 @@ def bring(
 def _size(git_dir: str) -> int:
     files = (entry for entry in walk(os.path.join(git_dir, "objects")) if entry.kind == "file")
     return sum(entry.info.st_size for entry in files)
+
+
+def _shared(repo: Repository, place: WorkspacePlace, wanted: set[str]) -> set[str]:
+    """Gives what of it the agent was shown or came home before, and is whole here."""
+    if not workspace_state.narrows(place):
+        return set()
+    shown = sorted(kinds(workspace_state.of_clone(place, repo.dirs), wanted))
+    had = sorted(refs_under(repo, "refs").values())
+    return set(shown) if _are_whole(repo.dirs, shown, had, Patience()) else set()
 
 
 def _carry(

@@ -13,7 +13,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import checkout, cloned, registered, workspace_state
+from windlass.git import checkout, cloned, path_count, registered, workspace_state
 from windlass.git.repository import (
     Repository,
     ahead_behind,
@@ -58,6 +58,7 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
 def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
     """Says whether `source` merges cleanly into `target`; touches no work tree."""
     theirs, ours = require(repo, source), require(repo, target)
+    path_count.require_few(repo.dirs, theirs)
     ahead, behind = ahead_behind(repo, theirs, ours)
     tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
     listed = repo.git("diff-tree", "-r", "--name-only", "-z", ours, tree, "--")
@@ -96,6 +97,7 @@ def prepare(
     """Makes the merge commit object and moves nothing; the same arguments give the same commit."""
     ref = f"refs/heads/{target_branch}"
     ours, theirs = require(repo, ref), require(repo, source)
+    path_count.require_few(repo.dirs, theirs)
     source = source.removeprefix("refs/heads/")
     if is_ancestor(repo, theirs, ours):
         raise Conflict(

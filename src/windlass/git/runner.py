@@ -122,6 +122,10 @@ class Patience:
         return max(0.0, self._end - time.monotonic())
 
 
+class TooMuchSaid(GitError):
+    """Git answers with more than is read."""
+
+
 class GitResult(msgspec.Struct, frozen=True):
     """How one git call ended."""
 
@@ -209,6 +213,7 @@ def run(
     config: Mapping[str, str] | None = None,
     extra: Mapping[str, str] | None = None,
     timeout: float = QUICK,
+    most: int | None = None,
     keep: tuple[int, ...] = (),
     source: IO[bytes] | None = None,
     sink: IO[bytes] | None = None,
@@ -216,7 +221,8 @@ def run(
     """Runs git to its end; raises `GitError` when it ends with a code that is not in `ok`.
 
     The descriptors in `keep` stay open in git, so that a lock on them outlives a killed daemon.
-    What is too large for memory comes from `source` and goes to `sink`, both real files.
+    What is too large for memory comes from `source` and goes to `sink`, both real files. Of an
+    answer no more than `most` bytes are read: there is a limit anyway where git runs in a box.
     """
     process = _started(
         args,
@@ -229,12 +235,13 @@ def run(
         stderr=subprocess.PIPE,
     )
     timeout = _time_left(dirs, timeout)
-    most = MOST if dirs is not None and dirs.box else sys.maxsize
+    if most is None:
+        most = MOST if dirs is not None and dirs.box else sys.maxsize
     with process:
         try:
             out, err = pipes.converse(process, stdin, timeout=timeout, most=most)
         except pipes.TooMuch:
-            raise GitError(
+            raise TooMuchSaid(
                 f"`{spell(args)}` answers with more than {most >> 20} MiB",
                 "what is in the workspace is too large to be looked at like this",
             ) from None

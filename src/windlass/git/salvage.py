@@ -35,6 +35,7 @@ from windlass.git import (
 from windlass.git.arrival import EVERYTHING
 from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped, Manifest, Summary
+from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, set_ref
 from windlass.git.runner import LONG, Patience, run
@@ -171,8 +172,9 @@ def _look(
         if place.kind == "clone":
             own = refs.get(f"refs/heads/{name}")
             seen_inside = workspace_state.of_clone(place, dirs)
-            tip = own if _is_whole(seen_inside, own) else tip
-            start = start if _is_whole(seen_inside, start) else None
+            home = tip
+            tip = own if own == home or _is_whole(seen_inside, own) else home
+            start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
         index = gitstate.read_index(dirs)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
@@ -203,6 +205,8 @@ def _files_of(dirs: Dirs, commit: str | None) -> Tree:
     """
     try:
         listed = gitstate.read_tree(dirs, commit)
+    except TooManyPaths:
+        return {}
     except GitError:
         if not dirs.box:
             raise
@@ -245,6 +249,7 @@ def _keep(
     chosen, came, raw = _roots(repo, inside, work=work, allowed=allowed)
     work, about = _at_home(repo, inside, work, about)
     with Importer(inside) as importer:
+        counts = _keep_trees(inside, importer, work, came)
         dropped = [*work.survey.dropped, *work.index.dropped]
         dropped += gitstate.keep_state(importer, work.place)
         if raw:
@@ -252,7 +257,6 @@ def _keep(
         dropped += gitstate.keep_beyond(importer, work.place, work.survey.beyond)
         nested, left = _keep_nested(repo, importer, work)
         dropped += left
-        counts = _keep_trees(inside, importer, work, came)
         tags = _keep_loose(inside, importer, chosen.loose)
         modes = contents.usual_modes(work.survey)
         summary = Summary(

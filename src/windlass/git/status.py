@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import views, workspace_state
+from windlass.core.errors import GitError
+from windlass.git import path_count, views, workspace_state
+from windlass.git.path_count import TooManyPaths
 from windlass.git.runner import Dirs, Patience, ReadBox, run
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
@@ -57,6 +59,8 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
         return WorkStatus(exists=False, branch=_branch(ref), head=head)
     with views.glanced(repo, place) as view:
         dirs, head, branch = view.dirs, view.head, _branch(view.ref)
+        if head is not None:
+            _require_few(repo, place, dirs, head)
         lists = _Lists()
         lists.read_staged(dirs, head=head)
         seen = dirs
@@ -75,6 +79,16 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
         nested=nested,
         operation=workspace_state.operation_of(place),
     )
+
+
+def _require_few(repo: Repository, place: WorkspacePlace, dirs: Dirs, head: str) -> None:
+    """Refuses a HEAD with too many paths; one that is at home is counted there, and once."""
+    try:
+        path_count.require_few(workspace_state.of_clone(place, repo.dirs), head)
+    except TooManyPaths:
+        raise
+    except GitError:
+        path_count.count(dirs, head)
 
 
 def _branch(ref: str | None) -> str | None:

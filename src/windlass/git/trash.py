@@ -16,12 +16,12 @@ import msgspec
 
 from windlass.core.errors import GitError, NotFound, UserError
 from windlass.core.printable import printable_line
-from windlass.git import manifest
+from windlass.git import manifest, path_count
+from windlass.git import restore as restores
 from windlass.git.blobs import Blobs
 from windlass.git.manifest import Dropped, Manifest, Stash, Summary
 from windlass.git.repository import Commit, commits_between, delete_ref, refs_under
 from windlass.git.restore import Restored
-from windlass.git.restore import restore as _restore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,6 +148,8 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[SalvagedCha
     had = f"{commit}:files"
     after = had if repo.git("cat-file", "-e", had, ok=(0, 1, 128)).code == 0 else nothing
     before = f"{about.head}^{{tree}}" if about.head else nothing
+    for tree in (before, after):
+        path_count.require_few(repo.dirs, tree)
     said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
     fields = said.out.split(b"\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
@@ -168,7 +170,7 @@ def restore(
 
     It is a worktree; or a clone, where `origin` names a mirror, which git fills through `box`.
     """
-    return _restore(
+    return restores.restore(
         repo,
         manifest.read(repo, entry.commit),
         commit=entry.commit,
@@ -178,6 +180,11 @@ def restore(
         origin=origin,
         box=box,
     )
+
+
+def take_back(repo: Repository, entry: TrashEntry, *, path: str, branch: str, agent: str) -> None:
+    """Takes away what `restore` brought back; the salvage stays."""
+    restores.take_back(repo, commit=entry.commit, path=path, branch=branch, agent=agent)
 
 
 def empty(repo: Repository, chosen: Iterable[TrashEntry]) -> None:

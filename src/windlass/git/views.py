@@ -54,10 +54,9 @@ def viewed(
     """
     with indexed(repo, place) as bare:
         dirs = with_objects(place, bare)
-        if dirs.box:
+        ref, head = workspace_state.head_of(repo, place, objects=None if dirs.box else dirs.objects)
+        if head is None and dirs.box:
             ref, head = _boxed_head(place, dirs)
-        else:
-            ref, head = workspace_state.head_of(repo, place, objects=dirs.objects)
         _write_head(bare, head or otherwise)
         yield View(dirs=dirs if dirs.box else armed(dirs), ref=ref, head=head)
 
@@ -138,6 +137,7 @@ def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str |
     dirs = msgspec.structs.replace(dirs, index=index, config=config)
     run(
         ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))],
+        # It reads files too: those that have changed since the index was last written are marked.
         dirs=dirs,
         timeout=Patience().left,
     )

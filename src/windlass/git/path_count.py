@@ -1,0 +1,64 @@
+"""How many paths a commit has, counted no further than a limit.
+
+A few tree objects that name each other many times are a hundred million paths. Whatever compares
+such a tree unfolds it, so it is counted first, by a git with only so much memory and time, and
+given up as soon as there are more.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from windlass.core.errors import GitError
+from windlass.git.runner import LOOK, MOST, Dirs, TooMuchSaid, limited, run
+
+MOST_PATHS = 1_000_000
+"""Files and folders that one commit may have, to be looked at."""
+_WALK = ("ls-tree", "-r", "-t", "-z", "--full-tree")
+# Folders too: those that are empty take as long, and would not be told.
+
+
+class TooManyPaths(GitError):
+    """There are more paths than are looked at."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} has more than {MOST_PATHS:,} paths; not shown",
+            "it cannot be looked at or merged; `wl kill` ends its agent and keeps everything",
+        )
+
+
+def require_few(dirs: Dirs, commit: str) -> None:
+    """Refuses a commit, by its id, that has too many paths; one that has not is counted once."""
+    _counted(dirs.git_dir, dirs.objects, commit)
+
+
+@lru_cache(maxsize=1024)
+def _counted(git_dir: str, objects: str | None, commit: str) -> int:
+    return count(Dirs(git_dir=git_dir, objects=objects), commit)
+
+
+def count(dirs: Dirs, commit: str) -> int:
+    """Counts the files and folders of a commit; raises `TooManyPaths` for one that is too large."""
+    mark = b".\0"
+    try:
+        said = run(
+            [*_WALK, "--format=.", commit],
+            dirs=dirs if dirs.box else limited(dirs),
+            timeout=LOOK,
+            most=MOST_PATHS * len(mark),
+        )
+    except TooMuchSaid as error:
+        raise TooManyPaths(commit[:10]) from error
+    return said.out.count(mark)
+
+
+def listed(dirs: Dirs, commit: str, *, within: float) -> bytes:
+    """Gives what `ls-tree` says of all files and folders of a commit that has not too many."""
+    try:
+        said = run([*_WALK, commit], dirs=dirs, timeout=within, most=MOST).out
+    except TooMuchSaid as error:
+        raise TooManyPaths(commit[:10]) from error
+    if said.count(b"\0") > MOST_PATHS:
+        raise TooManyPaths(commit[:10])
+    return said
