@@ -132,7 +132,7 @@ def test_what_is_not_committed_is_seen_however_it_is_hidden(
     hide(clone)
     assert "-good\n+evil" in diff(workshop)["uncommitted"]
     (agent,) = workshop.ask("status", agent="fox")["agents"]
-    assert agent["work"]["unstaged"] == ["code.py"]
+    assert agent["work"]["unstaged"] == ["code.py"], agent["work"]
     assert workshop.ask("merge-check", agent="fox")["uncommitted"] == ["code.py"]
 
 
