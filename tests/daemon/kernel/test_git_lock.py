@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -127,6 +128,18 @@ def test_git_of_an_earlier_daemon_is_waited_for_and_named(leave: Leave, script: 
     assert not left.lives()
     (what,) = said
     assert f"(pid {left.pid})" in what
+
+
+def test_git_is_waited_for_also_where_nobody_can_be_told_of_it(leave: Leave) -> None:
+    """On a full disk the note that says what is waited for cannot be written."""
+    left = leave(ITSELF)
+
+    def say(_: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert GitLock(left.lock, processes, Slow(100, left.let_go)).take(say) == []
+    assert not left.lives()
+    assert inheritance.of_child(boxed=False).files
 
 
 @pytest.mark.parametrize("script", [ITSELF, A_CHILD, DEAF])
