@@ -325,6 +325,12 @@ def _started(
         )
     except FileNotFoundError as error:
         _missing(error, cwd=cwd)
+    except (PermissionError, NotADirectoryError) as error:
+        raise GitError(
+            f"git cannot be started: {printable_line(os.fsdecode(error.filename))}:"
+            f" {error.strerror}",
+            "the user that runs Windlass must be able to enter that; mend it, then try again",
+        ) from error
 
 
 def spell(args: Sequence[StrOrBytesPath]) -> str:
