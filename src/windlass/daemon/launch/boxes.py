@@ -221,7 +221,9 @@ def sending(context: Context, agent: Agent, *, most: int) -> list[str]:
     shown = (agent.workspace, str(context.folders.mirror(agent.repo)))
     size = None if most == sys.maxsize else most + 1
     box = _lean(context, agent, *shown, file_size=size)
-    return list(box()) if box is not None else []
+    if box is None:
+        raise AssertionError("nothing is sent without a box: git would obey what an agent wrote")
+    return list(box())
 
 
 def changing_prefix(context: Context, agent: Agent) -> list[str]:
