@@ -163,7 +163,7 @@ def clear(context: Context, agent: Agent) -> None:
 
 
 def close(context: Context, agent: Agent) -> None:
-    """Has no box begin any more that was prepared to run beside an agent's sessions."""
+    """Keeps boxes from starting that were prepared to run beside an agent's sessions."""
     for file in context.folders.boxes(agent.uid).glob("*/*"):
         file.unlink(missing_ok=True)
 
