@@ -20,6 +20,14 @@ def fake_git(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
+def test_a_folder_that_cannot_be_entered_is_named(tmp_path: Path) -> None:
+    """Agents close their workspaces, or put files in their place."""
+    place = tmp_path / "file"
+    place.write_text("no folder\n")
+    with pytest.raises(GitError, match=r"cannot be started: .*/file: Not a directory"):
+        runner.run(["--version"], cwd=str(place))
+
+
 def test_a_missing_git_is_a_matter_of_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -374,7 +374,8 @@ def _after_landing(effect: Effect) -> Effect:
             landed = f"{work.data['plan']['new'][:10]} is merged into {work.data['into']}"
             failure = _told(error)
             left = f"what is left to do is wl kill {name}"
-            raise type(failure)(
+            raise intent_errors.reworded(
+                failure,
                 f"{landed}, but {name} could not be ended: {failure.message}",
                 f"{failure.hint}; {left}" if failure.hint else left,
             ) from error

@@ -35,6 +35,11 @@ def rebuilt(data: Mapping[str, Any]) -> WindlassError:
     return kind(data.get("message", "failed"), data.get("hint", ""))
 
 
+def reworded(error: WindlassError, message: str, hint: str) -> WindlassError:
+    """An error of the same kind in other words; not of its class, which may be built otherwise."""
+    return rebuilt({"kind": error.kind, "message": message, "hint": hint})
+
+
 def busy(agent: str, seconds: float) -> Unavailable:
     """What to tell whoever has waited so long for what else is done with an agent."""
     return Unavailable(

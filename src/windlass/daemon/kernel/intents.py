@@ -153,9 +153,10 @@ class Intents:
             log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
 
     def say_what_stops(self) -> None:
-        """Has open intents of an older release say whose sessions they stop, before any is seen.
+        """Records in open intents of an older release whose sessions they stop.
 
-        What makes no sense is told of when it is its turn.
+        Done before anybody looks at a session. Data that this release cannot read is passed over:
+        it is told of when the intent is resumed.
         """
         for intent in self._context.store.read(rows.open_intents):
             operation = self._operations.get(intent.kind)

@@ -49,7 +49,7 @@ class Pool(NamedTuple):
     """Threads of one kind: what they do, for whom, and how many there are at most.
 
     `share` is how many of them one agent may have at once; 0 where no agent asks for them. `fresh`
-    is how many may have begun within the last seconds: those that take longer wait for something.
+    is how many may have begun within the last `FRESH` seconds: older ones mostly wait.
     """
 
     name: PoolName
@@ -213,12 +213,13 @@ class _Turns:
             return turn.pop_all()
 
     def _no_longer_fresh(self) -> Callable[[], None]:
-        """Lets the next one begin when what is given back is called, or time has passed."""
-        is_fresh = [True]
+        """Returns what lets the next one begin; after `FRESH` seconds that is called by itself."""
+        is_fresh = True
 
         def over() -> None:
+            nonlocal is_fresh
             if is_fresh:
-                is_fresh.clear()
+                is_fresh = False
                 self._fresh.release()
                 later.cancel()
 

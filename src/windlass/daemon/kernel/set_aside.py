@@ -116,7 +116,7 @@ def refuse_attached(writing: Writing, agents: Iterable[Uid], *, ends: bool) -> N
 
 
 def settle(writing: Writing) -> None:
-    """Has those count as failed that are set aside, and that no agent is attached to any more."""
+    """Records as failed what is set aside and whose agents have all ended."""
     for intent in rows.set_aside(writing.connection):
         agents = agents_of(intent)
         if intent.status == "halted" or not agents or names_of(writing.connection, agents):

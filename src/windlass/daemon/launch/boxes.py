@@ -163,7 +163,7 @@ def clear(context: Context, agent: Agent) -> None:
 
 
 def close(context: Context, agent: Agent) -> None:
-    """Has no box begin any more that was prepared to run beside an agent's sessions."""
+    """Keeps boxes from starting that were prepared to run beside an agent's sessions."""
     for file in context.folders.boxes(agent.uid).glob("*/*"):
         file.unlink(missing_ok=True)
 
@@ -221,7 +221,9 @@ def sending(context: Context, agent: Agent, *, most: int) -> list[str]:
     shown = (agent.workspace, str(context.folders.mirror(agent.repo)))
     size = None if most == sys.maxsize else most + 1
     box = _lean(context, agent, *shown, file_size=size)
-    return list(box()) if box is not None else []
+    if box is None:
+        raise AssertionError("nothing is sent without a box: git would obey what an agent wrote")
+    return list(box())
 
 
 def changing_prefix(context: Context, agent: Agent) -> list[str]:

@@ -19,7 +19,7 @@ from windlass.core.config_layers import Usable
 from windlass.core.errors import ConfigError, UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import project_trust
+from windlass.daemon.setup import trust
 
 
 class Configuration:
@@ -116,7 +116,7 @@ class Configuration:
         """Lets count what the person typed: who writes a line themself has seen it."""
         root = lookup.root(self._context, caller, request)
         if root is not None and not request.get("user"):
-            project_trust.accept_typed(self._context, root, key, value, words=words)
+            trust.accept_typed(self._context, root, key, value, words=words)
 
     def _target(self, caller: Caller, request: ConfigRequest) -> tuple[str, Path]:
         """The key that is meant, and the file that it is to be changed in."""
@@ -153,4 +153,4 @@ def _problems(known: Usable) -> list[ConfigProblem]:
 
 
 def _waiting(known: Usable, key: str | None) -> list[LineView]:
-    return project_trust.views(line for line in known.waiting if key in (None, line.key))
+    return trust.views(line for line in known.waiting if key in (None, line.key))

@@ -9,8 +9,8 @@ from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.machine import Machine
-from windlass.daemon.setup.project_trust import ProjectTrust
 from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
 _TRUST = Refusal("agents do not accept what people are asked")
