@@ -187,7 +187,7 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
 
 def _waiting(context: Context, root: str | None) -> list[Probe]:
     """What of the repository's configuration waits for the person, if anything does."""
-    said = project_config.summary(settings.usable(context.folders.home, root).waiting)
+    said = project_config.summary(settings.usable(context.folders.home, root).acceptable)
     fix = "look at it, and accept it if you want it: wl trust"
     return [Probe(name="trust", works=True, detail=said, fix=fix)] if said else []
 
