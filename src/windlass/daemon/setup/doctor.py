@@ -47,7 +47,7 @@ def examine(
     """Looks at everything that an agent needs; `ok` is about what agents cannot do without.
 
     `driver` is the one that the caller's environment names, as for `wl new`. Where configuration
-    cannot be read, the rest is looked at as if there were none: that is said once, not everywhere.
+    is wrong, the rest is looked at with what of it can be used: that is said once, not everywhere.
     """
     config, configuration = _config(context, root)
     needed = [
@@ -170,7 +170,7 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
     try:
         config = settings.load(context.folders.home, root)
     except WindlassError as error:
-        return Config(), Probe(
+        return settings.usable(context.folders.home, root).config, Probe(
             name="configuration", works=False, detail=error.message, fix=error.hint
         )
     unexplained = role_files.unexplained(config, root) if root else []
