@@ -605,6 +605,18 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
         retry.run(Told(retry, "owl", **{"set-aside": lambda _: several}))
 
 
+@pytest.mark.parametrize("back", [True, False])
+def test_who_gives_up_a_merge_is_told_that_the_branch_stays(
+    back: object, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    left = {"id": "person:1", "kind": "merge", "agents": ["fox"], "branch": "main"}
+    done = {"id": "person:1", "kind": "merge", "back": back}
+    words = ("fox", "--back") if back else ("fox",)
+    retry.run(Told(retry, *words, retry=lambda _: done, **{"set-aside": lambda _: [left]}))
+    said = capsysbinary.readouterr().out.decode()
+    assert ("main stays where it is, merged or not: git log main\n" in said) == back
+
+
 def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:
     """What the daemon tells of an agent."""
     shown = dict.fromkeys(info._SHOWN)  # noqa: SLF001 - every field that is printed
