@@ -85,7 +85,13 @@ class Call:
         if not sys.stdin.isatty():
             raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
         output.write_error(f"{question} [y/N] ")
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        typed = ""
+        try:
+            typed = sys.stdin.readline()
+        finally:
+            if not typed.endswith("\n"):  # Ctrl-C and Ctrl-D leave the line as it is
+                output.write_error("\n")
+        if typed.strip().lower() not in ("y", "yes"):
             raise UserError("nothing was done", "answer y, or add --force")
 
 

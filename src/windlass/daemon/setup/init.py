@@ -38,7 +38,7 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
         with settings.changing:
             for role in SHIPPED:
                 _allow(context, repo.root, role, wanted)
-    waiting = settings.usable(context.folders.home, repo.root).waiting
+    waiting = settings.usable(context.folders.home, repo.root).acceptable
     return {
         "id": repo.id,
         "root": repo.root,
