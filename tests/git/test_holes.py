@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from windlass.daemon.agents import folder_copy
-from windlass.git import holes, trash, workspaces
+from windlass.git import contents, holes, manifest, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -81,3 +81,35 @@ def test_a_workspace_comes_back_with_its_holes(repo: Repository, ws: Path) -> No
     trash.restore(repo, trash.find(repo, "a1"), path=str(ws), branch="agent/a1", agent="a1")
     assert (ws / "large").read_bytes() == held
     assert room(ws / "large") < MEBIBYTE
+
+
+@pytest.mark.usefixtures("_holes")
+def test_more_holes_than_can_be_read_in_time_are_listed_and_all_else_is_kept(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent makes terabytes of them at no cost, and could not be ended any more."""
+    monkeypatch.setattr(contents, "MOST_HOLES", 2 * SIZE)
+    for name in ("a", "b", "c", "d"):
+        write(ws / name, PARTS[1])
+    (ws / "data").write_bytes(data := os.urandom(3 * MEBIBYTE))
+    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    assert kept.summary.dropped == 2
+    workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
+    entry = trash.find(repo, "a1")
+    listed = manifest.read(repo, entry.commit).dropped
+    assert [one.path for one in listed] == ["c", "d"]
+    assert "holes" in listed[0].reason
+    trash.restore(repo, entry, path=str(ws), branch="agent/a1", agent="a1")
+    assert (ws / "data").read_bytes() == data
+    assert sorted(path.name for path in ws.glob("?")) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("_holes")
+@pytest.mark.parametrize(("parts", "data"), [(PARTS[0], 0), (PARTS[1], 6), (PARTS[3], 70_012)])
+def test_the_size_of_the_holes_is_what_is_not_data(
+    tmp_path: Path, parts: dict[int, bytes], data: int
+) -> None:
+    write(tmp_path / "file", parts)
+    with (tmp_path / "file").open("rb") as file:
+        assert SIZE - MEBIBYTE < holes.size(file.fileno()) <= SIZE - data
+        assert file.read(1) == ((tmp_path / "file").read_bytes()[:1])

@@ -13,6 +13,8 @@ from typing import IO
 _CHUNK = 1 << 20
 _BLOCK = 64 << 10
 _NOTHING = bytes(_BLOCK)
+_UNIT = 512
+"""Bytes in which the system counts the room of a file, whatever its blocks are."""
 
 
 def copy(source: int, target: int) -> None:
@@ -27,6 +29,21 @@ def copy(source: int, target: int) -> None:
         _copy_part(source, target, start, at)
         size = max(size, at)
     os.ftruncate(target, size)
+
+
+def size(source: int) -> int:
+    """The bytes of an open file that are in holes; its place in the file is left where it was."""
+    info = os.fstat(source)
+    if info.st_size <= info.st_blocks * _UNIT:
+        return 0
+    place = os.lseek(source, 0, os.SEEK_CUR)
+    # What a file system compresses takes less room as well, and is no hole.
+    at = data = 0
+    while (start := _data_from(source, at)) is not None:
+        at = os.lseek(source, start, os.SEEK_HOLE)
+        data += at - start
+    os.lseek(source, place, os.SEEK_SET)
+    return max(0, info.st_size - data)
 
 
 def _data_from(source: int, at: int) -> int | None:
