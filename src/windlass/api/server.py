@@ -35,7 +35,7 @@ from windlass.api.identity import IDENTITY
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.api.wire.request import WITHOUT_NUL
-from windlass.core import shapes
+from windlass.core import agents_json, shapes
 from windlass.core.errors import Denied, NotFound, Unavailable, UserError, WindlassError
 
 log = logging.getLogger(__name__)
@@ -371,6 +371,7 @@ async def _encoded(answer: Awaitable[Any]) -> bytes:
 def _decode(body: bytes, kind: Any) -> Any:
     """Keys that are not of the verb are passed over: a newer client may say more."""
     try:
+        agents_json.require_few_values(body)
         return shapes.decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = str(error).replace(_WITHOUT_NUL, "a name without a NUL, which none can have")
