@@ -233,10 +233,9 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
     return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
 
 
-def merge_base(repo: Repository, a: str, b: str) -> str | None:
-    """Gives the best common ancestor; None for unrelated histories."""
-    said = repo.git("merge-base", a, b, ok=(0, 1))
-    return _line(said) or None
+def merge_bases(repo: Repository, a: str, b: str) -> list[str]:
+    """Gives the best common ancestors; none for unrelated histories."""
+    return repo.git("merge-base", "--all", a, b, ok=(0, 1)).out.decode().split()
 
 
 def ahead_behind(repo: Repository, a: str, b: str) -> tuple[int, int]:

@@ -47,6 +47,7 @@ from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -165,10 +166,7 @@ class Merges:
         git = repos.git(repo)
         if named is not None:
             return self._named(git, scope, agent, named)
-        parent = next((a for a in live if a.uid == agent.parent), None)
-        if parent is not None and parent.branch is not None:
-            return parent.branch
-        branch = repos.current_branch(repo, cwd)
+        branch = usual_target(repo, agent, live, cwd)
         if branch is None:
             raise UserError(
                 f"HEAD of {git.root} is detached, so there is no branch to merge into",
@@ -351,6 +349,17 @@ class Merges:
         return agent, repos.git(repos.by_id(self._context, agent.repo))
 
 
+def usual_target(repo: Repo, agent: Agent, live: list[Agent], cwd: str) -> str | None:
+    """The branch that an agent's work goes to where none is named: its parent's, or the person's.
+
+    None where HEAD is detached.
+    """
+    parent = next((a for a in live if a.uid == agent.parent), None)
+    if parent is not None and parent.branch is not None:
+        return parent.branch
+    return repos.current_branch(repo, cwd)
+
+
 def _owner(data: Mapping[str, Any]) -> list[Uid]:
     """The agent that works on the branch that is merged into; older releases kept none."""
     owner = data.get("owner")
@@ -395,7 +404,7 @@ def _told(error: Exception) -> WindlassError:
 
 def _protected(git: Repository, tip: str, into: str, patterns: list[str]) -> list[str]:
     """The protected paths that a merge of a commit would change."""
-    base = repository.merge_base(git, f"refs/heads/{into}", tip)
+    base = merges.compared_with(git, tip=tip, target=repository.require(git, f"refs/heads/{into}"))
     return [] if base is None else _marked(git, base, tip, patterns)
 
 
