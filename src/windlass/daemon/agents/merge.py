@@ -78,6 +78,7 @@ class Merges:
             result=self._result,
             stops=endings.uids_of,
             moves=_move,
+            unsaid=endings.UNSAID,
         )
 
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:

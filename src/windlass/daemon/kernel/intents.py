@@ -196,7 +196,8 @@ class Intents:
                 with self._guard:
                     self._tried.add(key)
         if intent.status == "done":
-            return intent.result or {}
+            known = self._operations.get(intent.kind)
+            return known.kept_result(intent) if known is not None else intent.result or {}
         if intent.status in ("failed", "set aside", "halted"):
             raise intent_errors.rebuilt(intent.error or {})
         return self._taken_up(RunningIntent(self._context, intent), patience)
