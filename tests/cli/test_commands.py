@@ -227,6 +227,8 @@ MADE: dict[str, Any] = {
     "role": "worker",
     "withheld": [],
     "waiting": [],
+    "included": 0,
+    "left_out": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -423,6 +425,21 @@ LINES = [
     {**WAITS, "key": "notify.command", "digest": "d2", "personal": True},
     {**WAITS, "key": "workspace.setup", "digest": "d3", "in_boxes": True},
 ]
+
+
+def test_files_of_the_persons_own_that_an_agent_was_given_are_told_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = {**MADE, "included": 2, "left_out": ["a", "b\x1b[2J", "c", "d", "e"]}
+    new.run(Told(new, "x", spawn=lambda _: made))
+    said = capsys.readouterr().out
+    assert "with 2 ignored files of your checkout\n" in said
+    assert "and 2 more: links that lead elsewhere" in said
+    assert "\x1b[2J" not in said
+    new.run(Told(new, "x", spawn=lambda _: MADE))
+    assert "ignored file" not in capsys.readouterr().out
+
+
 SHOWN = {"root": "/r", "config": "/r/c", "waiting": LINES, "accepted": [], "problems": []}
 
 

@@ -79,6 +79,7 @@ class Merges:
             result=self._result,
             stops=endings.uids_of,
             moves=_move,
+            unsaid=endings.UNSAID,
         )
 
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:
@@ -129,7 +130,7 @@ class Merges:
         problems = []
         try:
             self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
-            with self._holding_owner(agent.repo, into):
+            with self._holding_owner(agent, into):
                 self._refuse(git, agent, into)
                 plan = _prepare(git, agent, into=into, time=0)
                 _refuse_another(agent, plan, request.get("expect"))
@@ -284,18 +285,24 @@ class Merges:
         return next((agent for agent in live if agent.branch == branch), None)
 
     @contextlib.contextmanager
-    def _holding_owner(self, repo: RepoId, branch: str) -> Iterator[None]:
+    def _holding_owner(self, agent: Agent, branch: str) -> Iterator[None]:
         """Has nothing else be done meanwhile with the agent whose checkout would follow."""
-        owner = self._owner_of(repo, branch)
+        owner = self._owner_of(agent.repo, branch)
         if owner is None:
             yield
             return
         lookup.refuse_ending(self._context, owner)
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(self._context.locks.holding([owner.uid], within=PATIENCE))
-            except StillHeld:
-                raise intent_errors.busy(owner.id, PATIENCE) from None
+                held.enter_context(
+                    self._context.locks.holding(
+                        [owner.uid],
+                        holder=lambda: f"a check of {agent.id}'s merge",
+                        within=PATIENCE,
+                    )
+                )
+            except StillHeld as busy:
+                raise intent_errors.busy(owner.id, PATIENCE, holder=busy.holder) from None
             yield
 
     def _config(self, agent: Agent) -> Config:

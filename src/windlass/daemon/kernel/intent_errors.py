@@ -8,7 +8,7 @@ from typing import Any
 
 from windlass import disk_room
 from windlass.core import errors
-from windlass.core.errors import Internal, Unavailable, WindlassError
+from windlass.core.errors import Conflict, Internal, Unavailable, WindlassError
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +40,10 @@ def reworded(error: WindlassError, message: str, hint: str) -> WindlassError:
     return rebuilt({"kind": error.kind, "message": message, "hint": hint})
 
 
-def busy(agent: str, seconds: float) -> Unavailable:
+def busy(agent: str, seconds: float, *, holder: str) -> Conflict:
     """What to tell whoever has waited so long for what else is done with an agent."""
-    return Unavailable(
-        f"something else has been done with {agent} for {seconds:.0f} s, and goes on",
-        f"see what it is: wl log {agent}; then try again",
+    return Conflict(
+        f"{agent} is busy: {holder or 'something else'} is under way, and did not end within"
+        f" {seconds:.0f} s",
+        f"see how far that is: wl log {agent}; then try again",
     )

@@ -197,7 +197,8 @@ class Intents:
                 with self._guard:
                     self._tried.add(key)
         if intent.status == "done":
-            return intent.result or {}
+            known = self._operations.get(intent.kind)
+            return known.kept_result(intent) if known is not None else intent.result or {}
         if intent.status in ("failed", "set aside", "halted"):
             raise intent_errors.rebuilt(intent.error or {})
         return self._taken_up(RunningIntent(self._context, intent), patience)
@@ -237,19 +238,28 @@ class Intents:
     ) -> Iterator[None]:
         """Holds the locks of an intent's agents; what was not begun does not wait for ever."""
         is_begun = work.intent.done or work.intent.error is not None
+        within = None if is_begun else patience
+        holder = partial(self._named, work)
         with contextlib.ExitStack() as held:
             try:
-                within = None if is_begun else patience
-                held.enter_context(self._context.locks.holding(agents, within=within))
+                held.enter_context(
+                    self._context.locks.holding(agents, holder=holder, within=within)
+                )
             except StillHeld as busy:
-                raise self._give_way(work, Uid(busy.key), patience or 0.0) from None
+                raise self._give_way(work, busy, patience or 0.0) from None
             yield
 
-    def _give_way(self, work: RunningIntent, agent: Uid, seconds: float) -> Unavailable:
+    def _named(self, work: RunningIntent) -> str:
+        """What an intent is called where somebody waits for it."""
+        agents = self._operations[work.intent.kind].locks(work.data)
+        names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
+        return set_aside.named(work.intent, names)
+
+    def _give_way(self, work: RunningIntent, busy: StillHeld, seconds: float) -> Conflict:
         """Has an intent fail that never got the locks of its agents; returns what to tell."""
-        row = self._context.store.read(lambda c: rows.agent(c, agent))
-        name = row.id if row is not None else agent
-        error = intent_errors.busy(name, seconds)
+        row = self._context.store.read(lambda c: rows.agent(c, Uid(busy.key)))
+        name = row.id if row is not None else busy.key
+        error = intent_errors.busy(name, seconds, holder=busy.holder)
         work.finish(status="failed", error=intent_errors.as_data(error))
         self._forget_if_over(work)
         return error

@@ -15,6 +15,8 @@ from windlass.core.ids import RepoId
 from windlass.daemon.kernel.accepted_lines import REPO_ID_FILE
 from windlass.daemon.kernel.context import Context
 from windlass.git import repository, workspace_state, workspaces
+from windlass.git.erasing import erase
+from windlass.git.homecoming import LENT_PREFIX
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
@@ -172,6 +174,8 @@ def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
 
 def clear_leftovers(context: Context) -> None:
     """Deletes the temporary folders of git calls that died with an earlier daemon."""
+    for folder in context.folders.mirrors.glob(f"{LENT_PREFIX}*"):
+        erase(str(folder))
     for repo in context.store.read(rows.repos):
         if Path(repo.git_dir).is_dir():
             workspace_state.clear_leftovers(git(repo))

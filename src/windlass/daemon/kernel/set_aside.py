@@ -53,7 +53,7 @@ def explained(intent: Intent, names: list[str]) -> Conflict:
     """What is told of an intent that is set aside, to the person and to whoever asks again."""
     kill = f"; `wl kill {' '.join(names)}` keeps the work and ends what is attached to it"
     return Conflict(
-        f"{_named(intent, names)} is set aside: {_deaths(intent)}; what was done so far is left as"
+        f"{named(intent, names)} is set aside: {_deaths(intent)}; what was done so far is left as"
         " it is",
         f"`wl retry {_handle(intent, names)}` tries it once more{kill if names else ''}",
     )
@@ -63,14 +63,15 @@ def halted(intent: Intent, names: list[str], branch: str, state: str) -> Conflic
     """What is told of an intent that is halted, also to whoever wants to move the same branch."""
     handle = _handle(intent, names)
     return Conflict(
-        f"{_named(intent, names)} is halted: {_deaths(intent)}; {state}; nothing else moves"
+        f"{named(intent, names)} is halted: {_deaths(intent)}; {state}; nothing else moves"
         f" {branch} before you have decided",
         f"`wl retry {handle}` tries it once more; `wl retry {handle} --back` gives it up and takes"
         " back what can be",
     )
 
 
-def _named(intent: Intent, names: list[str]) -> str:
+def named(intent: Intent, names: list[str]) -> str:
+    """What an intent is called, by what it does and to which agents."""
     return f"{intent.kind} of {', '.join(names)}" if names else intent.kind
 
 
@@ -108,9 +109,9 @@ def refuse_attached(writing: Writing, agents: Iterable[Uid], *, ends: bool) -> N
         both = wanted.intersection(agents_of(intent))
         if not both or (ends and intent.status == "set aside"):
             continue
-        named = _named(intent, names_of(writing.connection, both))
+        what = named(intent, names_of(writing.connection, both))
         raise Conflict(
-            f"{named} is {intent.status}, and nothing else is begun meanwhile",
+            f"{what} is {intent.status}, and nothing else is begun meanwhile",
             f"{(intent.error or {}).get('hint', '')}; `wl doctor` says why",
         )
 

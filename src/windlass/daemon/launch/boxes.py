@@ -29,6 +29,7 @@ from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside
 from windlass.git import clones
+from windlass.git.homecoming import SendBox
 from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
@@ -212,18 +213,23 @@ def filling(context: Context, agent: Agent) -> ReadBox | None:
     return _lean(context, agent)
 
 
-def sending(context: Context, agent: Agent, *, most: int) -> list[str]:
-    """What runs git to send what an agent committed: it is ended when it sends more than that.
+def sending(context: Context, agent: Agent, *, most: int) -> SendBox:
+    """How git sends what an agent committed: it is ended when it sends more than that.
 
-    In a box like that for reading, with the mirror itself instead of its objects alone.
+    In a box like that for reading, which shows the mirror itself instead of its objects alone, and
+    of the clone nothing but what is lent of it.
     """
     _require_still(agent)
-    shown = (agent.workspace, str(context.folders.mirror(agent.repo)))
+    mirror = str(context.folders.mirror(agent.repo))
     size = None if most == sys.maxsize else most + 1
-    box = _lean(context, agent, *shown, file_size=size)
-    if box is None:
-        raise AssertionError("nothing is sent without a box: git would obey what an agent wrote")
-    return list(box())
+
+    def box(lent: str) -> list[str]:
+        lean = _lean(context, agent, mirror, lent, file_size=size)
+        if lean is None:
+            raise AssertionError("nothing is sent without a box: git would obey what an agent wrote")
+        return list(lean())
+
+    return box
 
 
 def changing_prefix(context: Context, agent: Agent) -> list[str]:
