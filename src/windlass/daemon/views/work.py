@@ -79,7 +79,7 @@ class Work:
         onto = above.branch if above and above.branch else "HEAD"
         target = repository.resolve(git, onto)
         fork = repository.merge_base(git, tip, target) if target is not None else None
-        if fork is None or repository.is_ancestor(git, agent.base, fork):
+        if fork is None or fork == agent.base or repository.is_ancestor(git, agent.base, fork):
             return fork or agent.base
         # Another branch than its own is checked out; or it has rewritten what it began with, and
         # a merge compares with what is left of that.
