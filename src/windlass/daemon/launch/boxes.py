@@ -234,8 +234,8 @@ def changing_prefix(context: Context, agent: Agent) -> list[str]:
         network="none" if probes.usable().full else "host",
         quota=_quota(_config(context, agent)),
     )
-    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
-    return beside.marked_line(context, agent, "changing", line)
+    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / beside.CHANGING)
+    return beside.marked_line(context, agent, beside.CHANGING, line)
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:
