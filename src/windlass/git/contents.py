@@ -182,8 +182,11 @@ def _hash(descent: Descent, entry: WalkEntry, algorithm: str) -> str | None:
     try:
         if entry.kind == "link":
             return _blob_id(algorithm, _link_text(descent, entry.path))
-        with _opened(descent, entry.path) as file:
-            return _stream_id(algorithm, file)
+        handle = _handle(descent, entry.path)
+        try:
+            return _stream_id(algorithm, handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         if is_exchanged(error):
             return None
@@ -194,10 +197,12 @@ def _blob_id(algorithm: str, content: bytes) -> str:
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _stream_id(algorithm: str, file: IO[bytes]) -> str:
-    size = os.fstat(file.fileno()).st_size
+def _stream_id(algorithm: str, handle: int) -> str:
+    size = os.fstat(handle).st_size
     digest = hashlib.new(algorithm, b"blob %d\0" % size)
-    while chunk := file.read(_CHUNK):
+    # Most files are small: a buffer of the usual size for each would cost more than they do.
+    piece = min(size + 1, _CHUNK)
+    while chunk := os.read(handle, piece):
         digest.update(chunk)
     return digest.hexdigest()
 
@@ -209,8 +214,12 @@ def _link_text(descent: Descent, path: bytes) -> bytes:
 
 def _opened(descent: Descent, path: bytes) -> IO[bytes]:
     """Opens a regular file for reading, never a link, pipe or device."""
+    return os.fdopen(_handle(descent, path), "rb")
+
+
+def _handle(descent: Descent, path: bytes) -> int:
     try:
-        return os.fdopen(descent.file(path.split(b"/")), "rb")
+        return descent.file(path.split(b"/"))
     except PermissionError as error:
         raise GitError(
             f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",

@@ -245,6 +245,12 @@ def bring(
     """
     if place.git_dir is None:
         return Brought(set(), [])
+    try:
+        shared = _shared(repo, place, wanted)
+    except GitError as error:
+        return _left(place, wanted, error)
+    if shared == wanted:
+        return Brought(shared, [])
     most = 2 * _size(place.git_dir) + _SPARE
     allowed = msgspec.structs.replace(allowed, added=min(allowed.added, most))
     with views.indexed(repo, place) as bare:
@@ -252,15 +258,16 @@ def bring(
         alone = msgspec.structs.replace(bare, work_tree=None)
         seen = workspace_state.of_clone(place, views.with_objects(place, alone))
         try:
-            shared = _shared(repo, place, wanted)
-            if shared == wanted:
-                return Brought(shared, [])
             rest = _carry(repo, inside, seen=seen, wanted=wanted - shared, allowed=allowed)
-            return rest._replace(came=rest.came | shared)
         except GitError as error:
-            log.warning("the objects of %s stay as they are: %s", place.path, error.message)
-            why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
-            return Brought(set(), sorted(wanted), raw=why)
+            return _left(place, wanted, error)
+    return rest._replace(came=rest.came | shared)
+
+
+def _left(place: WorkspacePlace, wanted: set[str], error: GitError) -> Brought:
+    log.warning("the objects of %s stay as they are: %s", place.path, error.message)
+    why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
+    return Brought(set(), sorted(wanted), raw=why)
 
 
 def _size(git_dir: str) -> int:

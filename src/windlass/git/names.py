@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 _REF_PART = re.compile(rb"(?!\.)(?!.*\.\.)(?!.*@\{)[^\x00-\x20\x7f~^:?*\[\\/]+(?<!\.lock)")
+_NO_PATH = re.compile(rb"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
+"""A name that is empty, means its own folder or the one above, or is git's; by `is_dotgit`."""
 LONGEST = 4096
 """Bytes of a path, as the system allows."""
 
@@ -23,13 +25,7 @@ def is_path(name: bytes) -> bool:
 
     By its letters alone: that none of its folders is a link is for whoever opens them.
     """
-    parts = name.split(b"/")
-    return (
-        len(name) <= LONGEST
-        and b"\0" not in name
-        and not {b"", b".", b".."}.intersection(parts)
-        and not any(map(is_dotgit, parts))
-    )
+    return len(name) <= LONGEST and _NO_PATH.search(name) is None
 
 
 def is_ref(name: bytes) -> bool:

@@ -14,6 +14,7 @@ import errno
 import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -265,6 +266,29 @@ def run(
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
+
+
+def run_both(
+    first: Sequence[str], args: Sequence[StrOrBytesPath], *, dirs: Dirs, timeout: float = QUICK
+) -> GitResult:
+    """Runs git twice and gives what the second says, which is not asked where the first fails.
+
+    The first says nothing. In a box both are run in the same one, because each takes long to make;
+    each call has so much time, or in a box both together twice as much.
+    """
+    if not dirs.box:
+        run(first, dirs=dirs, timeout=timeout)
+        return run(args, dirs=dirs, timeout=timeout)
+    before = shlex.join([*boxed((), environment(dirs, config={}, extra={})), *first])
+    # What `run` adds to the box is the second call as a whole: its program, and its words.
+    words = ("/bin/sh", "-c", f'{before} && exec "$0" "$@"')
+    together = msgspec.structs.replace(dirs, box=(*dirs.box, *words))
+    try:
+        return run(args, dirs=together, timeout=2 * timeout)
+    except TooMuchSaid:
+        raise
+    except GitError as error:
+        raise GitError(f"after `{spell(first)}`: {error.message}", error.hint) from error
 
 
 def _time_left(dirs: Dirs | None, timeout: float) -> float:

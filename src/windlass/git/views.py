@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.git import attire, gitfiles, registered, workspace_state
 from windlass.git.included import user_excludes
-from windlass.git.runner import Dirs, Patience, armed, run
+from windlass.git.runner import Dirs, armed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +121,12 @@ def proven(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
         yield dirs
 
 
-def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Dirs:
+def at_commit(
+    repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None
+) -> tuple[Dirs, list[str]]:
     """Has git see the files beside an index that is as a commit, or empty.
 
+    Gives the folders, and what git is to be called with first, in them: see `run_both`.
     An agent can write into its index that changed files are unchanged. So where the index is known
     that its clone was made with, git begins with that, and reads the files that changed since.
     """
@@ -135,13 +138,8 @@ def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str |
             gitfiles.copy_file(private, registered.first_index(place.path), into=index)
         config = {**config, **_EVERY_CHANGE}
     dirs = msgspec.structs.replace(dirs, index=index, config=config)
-    run(
-        ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))],
-        # It reads files too: those that have changed since the index was last written are marked.
-        dirs=dirs,
-        timeout=Patience().left,
-    )
-    return dirs
+    # It reads files too: those that have changed since the index was last written are marked.
+    return dirs, ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))]
 
 
 def with_excludes(repo: Repository, dirs: Dirs) -> Dirs:
@@ -160,7 +158,7 @@ def _furnished(repo: Repository, place: WorkspacePlace, folder: str, tree: str) 
         raise AssertionError("a view without a box needs no folder of its own")
     for name in ("refs", "objects", "info"):
         os.mkdir(os.path.join(folder, name))
-    worn = attire.files(repo, origin="")
+    worn = attire.rules(repo, origin="")
     _write(os.path.join(folder, "config"), worn["config"])
     _write(os.path.join(folder, "info/attributes"), worn["info/attributes"])
     own = workspace_state.read_person(os.path.join(repo.git_dir, "info/exclude"), limit=1 << 20)

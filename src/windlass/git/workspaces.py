@@ -23,7 +23,7 @@ from windlass.git.repository import (
     branch_exists,
     check_branch_name,
     checkouts,
-    delete_ref,
+    delete_refs,
     null_oid,
     read_ref,
     refs_under,
@@ -99,8 +99,7 @@ def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
     The refs first: deleting them can be refused, and then the workspace is still whole.
     """
     folder = worktrees.outside(repo, path)
-    delete_ref(repo, f"refs/heads/{branch}")
-    delete_ref(repo, base_ref(agent))
+    delete_refs(repo, f"refs/heads/{branch}", base_ref(agent))
     if registered.branch_of(repo, folder) is not None:
         clones.uproot(repo, folder)
     worktrees.unregister(repo, folder)

@@ -272,8 +272,9 @@ def has_work(agent: Agent, repo: Repo) -> bool:
     """Whether there is anything of the agent's own to keep; a spawn may have failed before."""
     if agent.branch is None or repos.is_gone(repo):
         return False
-    made = repository.branch_exists(repos.git(repo), agent.branch)
-    return made or Path(agent.workspace).exists()
+    # Git is not asked where the answer is known without it.
+    made = Path(agent.workspace).exists()
+    return made or repository.branch_exists(repos.git(repo), agent.branch)
 
 
 def keep_orphaned(agent: Agent, folder: Path) -> Path | None:

@@ -226,7 +226,7 @@ def sending(context: Context, agent: Agent, *, most: int) -> SendBox:
     def box(lent: str) -> list[str]:
         lean = _lean(context, agent, mirror, lent, file_size=size)
         if lean is None:
-            raise AssertionError("nothing is sent without a box: git would obey what an agent wrote")
+            raise AssertionError("git would obey what an agent wrote: it sends in a box alone")
         return list(lean())
 
     return box
@@ -242,8 +242,8 @@ def changing_prefix(context: Context, agent: Agent) -> list[str]:
         network="none" if probes.usable().full else "host",
         quota=_quota(_config(context, agent)),
     )
-    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
-    return beside.marked_line(context, agent, "changing", line)
+    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / beside.CHANGING)
+    return beside.marked_line(context, agent, beside.CHANGING, line)
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:
