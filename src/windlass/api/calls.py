@@ -1,7 +1,8 @@
 """Asking the daemon, whatever happens to it meanwhile.
 
-A daemon that is not there is started, one of another version replaced, and a request whose answer
-was cut off is sent again under the same key, which makes it happen once.
+A daemon that is not there is started by the person's commands and awaited by those of agents, one
+of another version is replaced, and a request whose answer was cut off is sent again under the same
+key, which makes it happen once.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _TRIES = 6
 _FRUITLESS = 20
 """Streams that break at once, one after the other, before a follower gives up: ten seconds."""
 BOXED = "WINDLASS_BOXED"
-"""Set in boxes: no daemon can be started from there."""
-_ABSENCE_IN_A_BOX = 15.0
+"""Set in boxes, also where a command runs in one that is of no session."""
+_ABSENCE_IN_A_SESSION = 15.0
 _ABSENCE = 600.0
 """How long a follower waits for a daemon that somebody stopped."""
 
@@ -38,7 +39,7 @@ def ask(verb: str, *, tell: Tell = lambda _: None, **request: Any) -> Any:
         except client.Gone:
             _start(tell)
         except client.VersionMismatch as mismatch:
-            _refuse_in_a_box("the daemon is another version than this command")
+            _refuse_in_a_session("the daemon is another version than this command")
             daemon_start.replace(mismatch, tell)
     raise Unavailable(
         "the daemon keeps going away", "see `wl daemon logs`; your request may have been done"
@@ -89,13 +90,13 @@ def _await_return() -> None:
 
 
 def _start(tell: Tell = lambda _: None) -> None:
-    if os.environ.get(BOXED):
-        if "WINDLASS_SOCKET" not in os.environ:
-            raise Unavailable(
-                "this box has no way to the daemon: a command beside an agent speaks for nobody",
-                "run `wl` outside of it",
-            )
-        _await_socket(_ABSENCE_IN_A_BOX)
+    if os.environ.get(BOXED) and "WINDLASS_SOCKET" not in os.environ:
+        raise Unavailable(
+            "this box has no way to the daemon: a command beside an agent speaks for nobody",
+            "run `wl` outside of it",
+        )
+    if _in_a_session():
+        _await_socket(_ABSENCE_IN_A_SESSION)
         return
     daemon_start.start(tell)
     _require_own_socket()
@@ -111,20 +112,25 @@ def _require_own_socket() -> None:
         )
 
 
-def _refuse_in_a_box(why: str) -> None:
-    if os.environ.get(BOXED):
+def _refuse_in_a_session(why: str) -> None:
+    if _in_a_session():
         raise Unavailable(
-            f"{why}, and none can be started from inside of a box",
+            f"{why}, and agents do not start it",
             "go on with other work and try again; any `wl` of the person starts it",
         )
 
 
+def _in_a_session() -> bool:
+    """Whether this is an agent's process, or one in its box: those wait for a daemon."""
+    return bool(os.environ.get(BOXED)) or daemon_start.IN_A_SESSION in os.environ
+
+
 def _await_socket(seconds: float) -> None:
-    """Waits for a daemon that somebody outside of this box starts again."""
+    """Waits for a daemon that somebody outside of this session starts again."""
     end = time.monotonic() + seconds
     while not client.listens():
         if time.monotonic() > end:
-            _refuse_in_a_box("the daemon does not answer")
+            _refuse_in_a_session("the daemon does not answer")
         time.sleep(0.1)
 
 

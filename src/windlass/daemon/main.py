@@ -303,7 +303,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     context = Context(
         store=store,
         folders=Folders(home, runtime),
-        sessions=TmuxSessions(tmux),
+        sessions=TmuxSessions(tmux, home=home),
         commands=processes,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 
 from windlass import __version__
-from windlass.api import daemon_start, places
+from windlass.api import daemon_record, daemon_start, places
 from windlass.api.identity import IDENTITY
 from windlass.cli import limits
 from windlass.cli.call import Call
@@ -44,6 +44,9 @@ def run(call: Call) -> int:
         case "logs":
             return _logs(call)
         case "run":
+            places.settle()
+            daemon_record.unmark_stopped()
+            daemon_record.keep_start()
             # The daemon is a program of its own; faces only talk to it.
             os.execv(sys.executable, (sys.executable, "-P", "-m", "windlass.daemon"))  # noqa: S606
         case _:
