@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
+from typing import Any
 
 import psutil
 import pytest
@@ -94,3 +96,31 @@ def test_agents_neither_start_nor_stop_the_daemon(ground: Ground) -> None:
     ground.wl("daemon", "stop").ok()
     assert "agents do not start it" in ground.wl("daemon", "start", env=agent).failed(6).err
     assert ground.living_daemon() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_an_agent_at_work_is_denied_nothing_because_its_daemon_died(
+    ground: Ground, number: signal.Signals
+) -> None:
+    """The line is one that the hook allows nobody when it decides alone."""
+    workspace = ground.new(
+        "a1",
+        bash("touch begun; until test -e go; do sleep 0.1; done"),
+        bash("cp README two; echo 'it is done' > three"),
+        {"text": "I HAVE COMPLETED THE GOAL"},
+    )
+    until((workspace / "begun").exists, within=30)
+    daemon = ground.living_daemon()
+    assert daemon is not None
+    daemon.send_signal(number)
+    (workspace / "go").touch()
+    returned(ground, daemon.pid)
+    ground.wait("a1", states="complete")
+    assert (workspace / "three").read_text() == "it is done\n"
+    kinds = [event["kind"] for event in ground.events("a1")]
+    assert "hook.PolicyDecision" not in kinds
+
+
+def bash(command: str) -> dict[str, Any]:
+    """An entry that runs a command."""
+    return {"tool": "Bash", "input": {"command": command}}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass import __version__
-from windlass.api import places
+from windlass.api import daemon_record, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
@@ -139,7 +139,7 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.stop()
+        await self._server.stop(comes_back=not daemon_record.is_stopped())
         for uid in list(self._wakes):
             self._deafen(uid)
         self._services.listeners.close()
