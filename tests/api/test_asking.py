@@ -283,8 +283,8 @@ def test_a_daemon_of_another_identity_is_stopped_before_one_is_started(
     done: list[str] = []
     note = {"pid": 1, "version": "0.1.0"} | ({"identity": identity} if identity else {})
     monkeypatch.setattr(daemon_start, "running", lambda: note)
-    monkeypatch.setattr(daemon_start, "stop", lambda: done.append("stop"))
-    monkeypatch.setattr(daemon_start, "start", lambda *_: done.append("start"))
+    monkeypatch.setattr(daemon_start, "_end", lambda: done.append("stop"))
+    monkeypatch.setattr(daemon_start, "_start_unless_it_answers", lambda _: done.append("start"))
     daemon_start.replace(client.VersionMismatch("0.1.0", 1))
     assert done == ["stop", "start"]
 

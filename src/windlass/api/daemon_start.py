@@ -15,11 +15,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from windlass import __version__
-from windlass.api import client, daemon_record, places
-from windlass.api.identity import IDENTITY
+from windlass.api import client, daemon_record, identity, places
 from windlass.core.errors import (
     BY_KIND,
     ConfigError,
@@ -51,16 +50,7 @@ def start(tell: Tell = lambda _: None) -> None:
             "no daemon runs, and agents do not start it", "any `wl` of the person starts it"
         )
     with _alone():
-        places.settle()
-        daemon_record.unmark_stopped()
-        waits = _Waits(tell)
-        # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
-        _wait(lambda: answers() or running() is None, 5.0, waits)
-        if answers():
-            return
-        _end()
-        daemon_record.keep_start()
-        _start_detached(waits)
+        _start_unless_it_answers(tell)
 
 
 def bring_back() -> None:
@@ -69,6 +59,14 @@ def bring_back() -> None:
         if not daemon_record.is_stopped() and running() is None:
             places.settle()
             _start_detached(_Waits(lambda _: None))
+
+
+def become() -> NoReturn:
+    """Turns this process into the daemon, in the foreground: a program of its own, as always."""
+    places.settle()
+    daemon_record.unmark_stopped()
+    daemon_record.keep_start()
+    os.execv(_PROGRAM[0], _PROGRAM)  # noqa: S606 - our own program, no shell wanted
 
 
 def answers() -> bool:
@@ -114,38 +112,66 @@ def stop() -> dict[str, Any] | None:
 
 
 def _end() -> dict[str, Any] | None:
-    """Ends the daemon, if one runs, and waits until its lock is free."""
-    held = running()
-    if held is None:
-        return None
-    _wait(lambda: bool(running()) or running() is None, 1.0)
-    held = running()
-    if not held:
-        return None
+    """Ends whoever holds the daemon's lock, until nobody does; says who was the first."""
+    first = None
+    while held := _holder():
+        _terminate(int(held["pid"]))
+        first = first or held
+    return first
+
+
+def _holder() -> dict[str, Any] | None:
+    """Who holds the lock; waits a moment for one that has not said yet who it is."""
+    _wait(lambda: running() != {}, 1.0)
+    return running()
+
+
+def _terminate(pid: int) -> None:
+    """Ends a daemon and returns when it has given up its lock, whoever has it then."""
+
+    def has_let_go() -> bool:
+        return (running() or {}).get("pid") != pid
+
     with contextlib.suppress(ProcessLookupError):
-        os.kill(int(held["pid"]), signal.SIGTERM)
-    if not _wait(lambda: running() is None, 10.0):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(held["pid"]), signal.SIGKILL)
-        if not _wait(lambda: running() is None, 5.0):
-            raise Unavailable(f"the daemon (pid {held['pid']}) would not stop", "end it by hand")
-        # No socket is how followers tell a daemon that was stopped from one that was killed.
-        with contextlib.suppress(OSError):
-            os.unlink(places.person_socket())
-    return held
+        os.kill(pid, signal.SIGTERM)
+    if _wait(has_let_go, 10.0):
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    if not _wait(has_let_go, 5.0):
+        raise Unavailable(f"the daemon (pid {pid}) would not stop", "end it by hand")
+    # No socket is how followers tell a daemon that was stopped from one that was killed.
+    with contextlib.suppress(OSError):
+        os.unlink(places.person_socket())
 
 
 def replace(mismatch: client.VersionMismatch, tell: Tell = lambda _: None) -> None:
-    """Puts a daemon of this version in the place of another; agents do not notice."""
-    if mismatch.schema > SCHEMA:
+    """Puts a daemon of this version in the place of an older one; agents do not notice."""
+    theirs = mismatch.schema, identity.version(mismatch.daemon)
+    if theirs > (SCHEMA, identity.version(__version__)):
         raise Unavailable(
             f"the daemon is a newer Windlass ({mismatch.daemon}) than this one ({__version__})",
             "upgrade this one, or use another WINDLASS_HOME",
         )
-    held = running()
-    if held and held.get("identity") != IDENTITY:  # else another command was faster
-        _end()
-    start(tell)
+    with _alone():  # all of it, or a holder would bring back the one that is replaced
+        held = running()
+        if held and held.get("identity") != identity.IDENTITY:  # else another command was faster
+            _end()
+        _start_unless_it_answers(tell)
+
+
+def _start_unless_it_answers(tell: Tell) -> None:
+    """Does what `start` says; for whoever has made sure that nobody else does so."""
+    places.settle()
+    daemon_record.unmark_stopped()
+    waits = _Waits(tell)
+    # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
+    _wait(lambda: answers() or running() is None, 5.0, waits)
+    if answers():
+        return
+    _end()
+    daemon_record.keep_start()
+    _start_detached(waits)
 
 
 class _Killed(Exception):

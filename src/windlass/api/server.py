@@ -30,8 +30,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
-from windlass.api import answers, shares
-from windlass.api.identity import IDENTITY
+from windlass.api import answers, identity, shares
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.api.wire.request import WITHOUT_NUL
@@ -172,9 +171,10 @@ class Server:
 
     async def _verb(self, request: Request) -> Response:
         theirs = request.headers.get("windlass-version")
-        if theirs is not None and theirs != IDENTITY:
-            return answers.json_reply({"version": __version__, "schema": self._schema}, status=426)
         caller: Caller = request.scope["windlass.caller"]
+        is_agent = caller.agent is not None
+        if theirs is not None and not identity.understands(theirs, is_agent=is_agent):
+            return answers.json_reply({"version": __version__, "schema": self._schema}, status=426)
         share: Share = request.scope["windlass.share"]
         try:
             verb = self._verbs.get(request.path_params["verb"])

@@ -137,26 +137,29 @@ def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
         for path in _paths(tool, tool_input, cwd):
             _require_inside(path, policy)
         return
-    if policy["boxed"] and tool not in FILE_TOOLS and _is_whole(tool, tool_input):
-        if any(_is_bare(pattern) and _names(pattern.strip(), tool) for pattern in policy["allow"]):
-            return
+    if policy["boxed"] and _is_allowed_in_a_box(tool, tool_input, policy["allow"]):
+        return
     if tool == "Bash":
         _check_line(tool_input.get("command"), cwd, policy)
         return
     raise _Denied(f"{tool} has to wait for it; try again in a moment")
 
 
-def _is_whole(tool: str, tool_input: "dict[str, Any]") -> bool:
-    """Whether a call says what its tool needs; of those that are known."""
+def _is_allowed_in_a_box(tool: str, tool_input: "dict[str, Any]", allow: list[str]) -> bool:
+    """Whether a pattern means a tool whatever it is given, and the call says what the tool needs.
+
+    Files are another matter: what is ours in the agent's own folder is there in the box as well.
+    """
+    if tool in FILE_TOOLS:
+        return False
     if tool == "Bash":
         line = tool_input.get("command")
-        return isinstance(line, str) and bool(line.strip()) and len(line) <= _LONGEST_LINE
-    return tool != "WebFetch" or isinstance(tool_input.get("url"), str)
-
-
-def _is_bare(pattern: str) -> bool:
-    """Whether a pattern means a tool whatever it is given."""
-    return not _BRACKET_OR_GAP.search(pattern.strip())
+        if not isinstance(line, str) or not line.strip() or len(line) > _LONGEST_LINE:
+            return False
+    if tool == "WebFetch" and not isinstance(tool_input.get("url"), str):
+        return False
+    bare = (each.strip() for each in allow if not _BRACKET_OR_GAP.search(each.strip()))
+    return any(_names(name, tool) for name in bare)
 
 
 def _paths(tool: str, tool_input: "dict[str, Any]", cwd: str) -> list[str]:
