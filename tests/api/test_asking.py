@@ -137,8 +137,45 @@ def test_a_request_is_sent_again_under_the_same_key(
     assert started == ["daemon"]
     daemon.die()
     monkeypatch.setattr(calls, "_TRIES", 2)
-    with pytest.raises(Unavailable, match="keeps going away"):
+    with pytest.raises(Unavailable, match="keeps going away; nothing was asked of it"):
         calls.ask("agents")
+
+
+def test_a_request_that_is_out_is_asked_after_until_a_daemon_starts(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first daemon dies with it, the next two as they start; the fourth knows it."""
+    answers = iter((None, None, OK + b'{"sent": [1]}'))
+    first = fake(b"")
+
+    def start(*_: object) -> None:
+        first.die()
+        answer = next(answers)
+        if answer is None:
+            raise Unavailable("the daemon died as it started")
+        fake(answer)
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    monkeypatch.setattr(calls, "_BETWEEN_STARTS", 0.0)
+    assert calls.ask("send", text="hello") == {"sent": [1]}
+
+
+def test_what_cannot_be_known_is_said_and_what_was_never_asked_too(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = fake(b"")
+
+    def start(*_: object) -> None:
+        daemon.die()
+        raise Unavailable("the daemon cannot start: no room")
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    monkeypatch.setattr(calls, "_KNOWN_WITHIN", 0.0)
+    with pytest.raises(Unavailable, match=r"not known whether this was done: .*no room") as said:
+        calls.ask("send", text="hello")
+    assert "wl log" in said.value.hint
+    with pytest.raises(Unavailable, match=r"^the daemon cannot start: no room"):
+        calls.ask("send", text="hello")
 
 
 def test_starting_notices_at_once_that_a_daemon_has_ended(
