@@ -3,6 +3,7 @@
 `daemon.start` holds the person's environment at that moment and the program that brings the daemon
 back with it; a session's holder reads the second, and only that program the first. `daemon.stopped`
 is there from a person's `wl daemon stop` to the next start by a person, through reboots as well.
+`daemon.return` is what was said at the last try of a holder's, and empty if that went well.
 """
 
 from __future__ import annotations
@@ -65,6 +66,16 @@ def unmark_stopped() -> None:
 def is_stopped() -> bool:
     """Whether the person wants none."""
     return os.path.exists(_path("daemon.stopped"))
+
+
+def failed_return() -> str:
+    """Why a holder's last try to bring the daemon back came to nothing; "" if it did not."""
+    try:
+        with open(_path("daemon.return"), errors="replace") as file:
+            said = file.read(4096).strip().splitlines()
+    except OSError:
+        return ""
+    return said[-1] if said else ""
 
 
 def _path(name: str) -> str:

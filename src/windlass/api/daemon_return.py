@@ -1,9 +1,9 @@
 """The program that brings a daemon back: `python -m windlass.api.daemon_return HOME`.
 
 A session's holder has it run by the tmux server, with an empty environment; it takes on the one
-that was written down at the person's last start. `daemon.log` says what came of it. As a service
-(`--foreground HOME`) it becomes the daemon itself, also if the person stopped the last one: a
-supervisor starts it when the person logs in, or says so.
+that was written down at the person's last start. What it says is kept (`daemon_record`). As a
+service (`--foreground HOME`) it becomes the daemon itself, also if the person stopped the last one:
+a supervisor starts it when the person logs in, or says so.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ watches, whoever has the lock on `daemon.watch`; the others wait for that lock, 
 The daemon's own lock is free when it has ended: then, unless the person stopped it
 (`daemon.stopped`), the tmux server is told to run what `daemon.start` says. The tmux server,
 because it is nobody's child: what a holder starts is taken for a part of its session, and ends with
-it. What is started finds the person's environment by itself, and has nothing of an agent's.
+it. What is started finds the person's environment by itself, and has nothing of an agent's. Why the
+last try came to nothing is in `daemon.return`, for `wl daemon status`.
 
 Loaded by the holder, by its path: standard library only, and of that the light part.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCK, WATCH, START, STOPPED = "daemon.lock", "daemon.watch", "daemon.start", "daemon.stopped"
+SAID = "daemon.return"
 FIRST, LONGEST = 0.2, 60.0
 """Seconds between the daemon's end and the first try, and between later ones at most."""
 STEADY = 60.0
@@ -88,16 +90,24 @@ class Watch:
         try:
             with open(f"{self._home}/{START}", encoding="utf-8") as file:  # noqa: PTH123 as above
                 program = self._scan(file.read(), 0)[0]["program"]
-            # Its end is told to nobody: tmux would show it to the agent, on its screen.
+            # Neither tmux nor what it runs says anything on the agent's screen.
+            said = f"{self._home}/{SAID}"
             quoted = " ".join(map(_quoted, ("/usr/bin/env", "-i", *program, self._home)))
-            line = f"{quoted} </dev/null >/dev/null 2>&1 || :"
+            line = f"{quoted} </dev/null >>{_quoted(said)} 2>&1 || :"
             argv = ("tmux", "-S", self._tmux, "run-shell", line)
-            child = os.posix_spawnp(argv[0], argv, os.environ)
+            child = os.posix_spawnp(argv[0], argv, os.environ, file_actions=_saying_to(said))
             os.waitpid(child, 0)
         except ChildProcessError:
             return  # the holder collects children as well, and was faster
-        except (OSError, ValueError, KeyError, TypeError, StopIteration):
-            return  # there is nothing that can be started: the next try comes later
+        except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+            self._note(f"{type(error).__name__}: {error}")  # the next try comes later
+
+    def _note(self, why: str) -> None:
+        try:
+            with open(f"{self._home}/{SAID}", "w", encoding="utf-8") as file:  # noqa: PTH123 as above
+                file.write(f"{why}\n")
+        except OSError:
+            return  # the state folder was moved away, or its disk is full: nobody can be told
 
 
 def _lock(descriptor: int, *, exclusive: bool) -> bool:
@@ -109,6 +119,16 @@ def _lock(descriptor: int, *, exclusive: bool) -> bool:
     except OSError:
         return False
     return True
+
+
+def _saying_to(path: str) -> "list[tuple[Any, ...]]":
+    """Has a program start with that file, emptied, in the place of a terminal."""
+    fresh = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    return [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, path, fresh, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
 
 
 def _quoted(word: str) -> str:

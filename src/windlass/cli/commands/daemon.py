@@ -70,12 +70,16 @@ def _status(call: Call) -> int:
             "pid": held.get("pid") if held else None,
             "version": held.get("version") if held else None,
             "waits": held.get("waits") if held else None,
+            "stopped": not up and daemon_record.is_stopped(),
             "socket": places.person_socket(),
             "home": places.home(),
         }
     )
     if held is None:
-        call.say("no daemon runs; the next command starts one")
+        why = "you stopped it" if daemon_record.is_stopped() else "no daemon runs"
+        call.say(f"{why}; the next command starts one")
+        if not daemon_record.is_stopped() and (failed := daemon_record.failed_return()):
+            call.say(f"  the last try to bring it back failed: {printable_line(failed)}")
         return 0
     version = held.get("version")
     other = "" if version == __version__ else f" (this command is {__version__})"
