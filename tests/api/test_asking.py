@@ -178,6 +178,22 @@ def test_what_cannot_be_known_is_said_and_what_was_never_asked_too(
         calls.ask("send", text="hello")
 
 
+@pytest.mark.parametrize(("answer", "told"), [(b"", client.LetGo), (None, KeyboardInterrupt)])
+def test_who_interrupts_while_a_daemon_is_started_again_lets_go_of_what_is_out(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch, answer: bytes | None, told: type[BaseException]
+) -> None:
+    if answer is not None:
+        fake(answer)
+
+    def start(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        calls.ask("send", text="hello")
+    assert raised.type is told
+
+
 def test_starting_notices_at_once_that_a_daemon_has_ended(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ def test_a_spawn_that_is_interrupted_goes_on_and_the_person_is_told(ground: Grou
     _, told = asking.communicate(timeout=30)
     assert asking.returncode == 130
     said = "`wl list` shows the agent, and `wl kill` takes it back"
-    assert told == f"wl: interrupted; what was asked for goes on: {said}\n"
+    assert told == f"wl: interrupted; what was asked for goes on if it was begun: {said}\n"
     go.touch()
     until(lambda: [agent["state"] != "creating" for agent in ground.agents()] == [True])
 

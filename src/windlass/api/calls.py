@@ -39,6 +39,15 @@ def ask(verb: str, *, tell: Tell = lambda _: None, **request: Any) -> Any:
     whole = {"cwd": _cwd(), "key": os.urandom(12).hex()}
     whole |= {name: value for name, value in request.items() if value is not None}
     left = _Patience()
+    try:
+        return _answer(verb, whole, left, tell)
+    except KeyboardInterrupt:
+        if left.sent:
+            raise client.LetGo from None
+        raise
+
+
+def _answer(verb: str, whole: dict[str, Any], left: _Patience, tell: Tell) -> Any:
     while True:
         try:
             return client.ask(verb, whole)

@@ -43,8 +43,8 @@ class Call:
         except client.LetGo:
             from windlass.cli import interrupted  # noqa: PLC0415 - only who interrupts needs it
 
-            if (goes_on := interrupted.told(verb)) is not None:
-                self.remark(goes_on)
+            if not self.json and (goes_on := interrupted.told(verb)) is not None:
+                output.write_error(f"wl: {goes_on}\n")  # also to who wants to be told little
             raise
 
     def say(self, text: str = "") -> None:

@@ -1,7 +1,7 @@
 """What a person is told who interrupts a command whose request is out already.
 
-The daemon goes on with what it has begun, whoever waits for it. What only looks goes on for nobody,
-and is not spoken of.
+The daemon goes on with what it has begun, whoever waits for it; what still waited for its turn it
+drops. What only looks goes on for nobody, and is not spoken of.
 """
 
 from __future__ import annotations
@@ -43,4 +43,6 @@ _TAKEN_BACK = {
 def told(verb: str) -> str | None:
     """What becomes of a request that was let go; None where nothing does."""
     back = _TAKEN_BACK.get(verb)
-    return None if back is None else f"interrupted; what was asked for goes on: {back}"
+    if back is None:
+        return None
+    return f"interrupted; what was asked for goes on if it was begun: {back}"
