@@ -180,9 +180,9 @@ def test_a_daemon_whose_lock_was_moved_away_has_ended_before_the_next_one_begins
     assert pid is not None
     watched = os.pidfd_open(pid)
     (ground.state / "daemon.lock").rename(ground.folder / "moved")
-    second = ground.start("daemon", "run")
+    second = ground.start("daemon", "run")  # or one that the session's holder brings back
     try:
-        until(lambda: ground.daemon_pid() == second.pid, what="the second daemon's lock")
+        until(lambda: ground.daemon_pid() not in (None, pid), what="the second daemon's lock")
         assert _ended(watched)
         assert ground.state_of("a1") == "waiting"
         ground.wl("daemon", "stop").ok()

@@ -41,7 +41,9 @@ def test_an_installed_daemon_starts_as_the_person_would_and_stops_for_good(groun
     bare = {"HOME": str(ground.home), "PATH": "/usr/bin:/bin", "MAINPID": "1"}
     started = subprocess.Popen(line(service["ExecStart"]), env=bare)
     with started:
-        until(lambda: ground.wl("list").code == 0, what="its answer")
+        # First its lock: a command that finds none would start another one.
+        until(lambda: ground.living_daemon() is not None, what="its lock")
+        ground.wl("list").ok()
         daemon = ground.living_daemon()
         assert daemon is not None
         assert daemon.pid == started.pid
