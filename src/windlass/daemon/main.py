@@ -43,6 +43,7 @@ from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
+from windlass.daemon.launch import environment
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
@@ -295,6 +296,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
     lock.tell(waits=None)
     git_lock.record(store, ended)
+    environment.point_wl(home)
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
     tmux = Tmux(runtime / "tmux")
