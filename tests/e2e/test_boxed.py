@@ -118,7 +118,7 @@ def test_wl_in_a_box_waits_a_moment_for_a_daemon_and_starts_none(ground: Ground)
     ground.wl("daemon", "stop").ok()
     gate.touch()
     until(lambda: "\n6\n" in "\n" + _text(workspace / "out.txt"), what="the refusal", within=40)
-    assert "inside of a box" in _text(workspace / "out.txt")
+    assert "agents do not start it" in _text(workspace / "out.txt")
     assert ground.daemon_pid() is None
 
 

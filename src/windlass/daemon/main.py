@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass import __version__
-from windlass.api import places
+from windlass.api import answers, daemon_record, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
@@ -43,6 +43,7 @@ from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
+from windlass.daemon.launch import environment
 from windlass.daemon.person.status_files import StatusFiles
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
@@ -139,7 +140,7 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.stop()
+        await self._server.stop(comes_back=not daemon_record.is_stopped())
         for uid in list(self._wakes):
             self._deafen(uid)
         self._services.listeners.close()
@@ -276,13 +277,11 @@ def run() -> int:
         _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
         sys.stderr.write(f"windlass daemon: {error.message}\n{error.hint}\n")
         return error.exit_code
-    except Exception as error:
-        log.exception("cannot start")
-        defect = f"{type(error).__name__}: {error}"
-        hint = "this is a defect of Windlass; `wl daemon logs` has the details"
-        _ready({"kind": "internal", "message": defect, "hint": hint})
-        sys.stderr.write(f"windlass daemon: {defect}\n{hint}\n")
-        return 1
+    except Exception as error:  # noqa: BLE001 - told to who starts it, a defect also to the log
+        told = answers.told("the start", error)
+        _ready({"kind": told.kind, "message": told.message, "hint": told.hint})
+        sys.stderr.write(f"windlass daemon: {told.message}\n{told.hint}\n")
+        return told.exit_code
     finally:
         lock.release()
     return 0
@@ -297,13 +296,14 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
     lock.tell(waits=None)
     git_lock.record(store, ended)
+    environment.point_wl(home)
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
     tmux = Tmux(runtime / "tmux")
     context = Context(
         store=store,
         folders=Folders(home, runtime),
-        sessions=TmuxSessions(tmux),
+        sessions=TmuxSessions(tmux, home=home),
         commands=processes,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
@@ -311,8 +311,8 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
         env=without_leaks(os.environ),
     )
     daemon = Daemon(context, tmux, loop, lock=lock)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, daemon.stopping.set)
+    loop.add_signal_handler(signal.SIGTERM, daemon.stopping.set)
+    loop.add_signal_handler(signal.SIGINT, _interrupted, daemon)
     await daemon.start()
     log.info("windlass %s answers, pid %d", __version__, os.getpid())
     _ready({"pid": os.getpid()})
@@ -323,6 +323,15 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     # A step that is still under way is finished by the next daemon; waiting could take minutes.
     logging.shutdown()
     os._exit(0)
+
+
+def _interrupted(daemon: Daemon) -> None:
+    """Ends a daemon in the foreground: who presses Ctrl-C there wants none to come back."""
+    try:
+        daemon_record.mark_stopped()
+    except WindlassError as error:
+        log.error("it may be brought back: %s", error.message)  # noqa: TRY400 - as above
+    daemon.stopping.set()
 
 
 def _ready(word: dict[str, Any]) -> None:

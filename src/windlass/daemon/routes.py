@@ -42,6 +42,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             reassignments=services.reassignments,
             interrupts=services.interrupts,
             notes=services.notes,
+            empty_trash=services.empty_trash,
         ),
         views.routes(context, services.agent_views, services.fetcher),
         person.routes(
@@ -50,7 +51,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             questions=services.questions,
             armed=services.listeners.armed,
         ),
-        setup.routes(context),
+        setup.routes(context, intents, services.configuration),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -381,7 +381,8 @@ def failed(
         )
     if os.strerror(errno.ENOSPC) in output:
         return GitError(said, disk_room.HINT)
-    return GitError(said, "see what git said above; `git fsck` checks the repository")
+    above = "see what git said above" if output.strip() else "git did not say why"
+    return GitError(said, f"{above}; `git fsck` checks the repository")
 
 
 def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:

@@ -65,12 +65,13 @@ class Writing:
     ) -> None:
         """Appends an event to the log, in this transaction.
 
-        What it is about is the subject, else what its data says, else its agent.
+        What it is about is the subject, else what its data says, else its agent. An empty repo is
+        none: what intents have that concern no repository.
         """
         kind, fields = data.written()
         values: dict[str, Any] = {
             "at": self.now if at is None else at,
-            "repo": repo,
+            "repo": repo or None,
             "agent": agent,
             "subject": subject or data.subject() or (agent and f"agent:{agent}"),
             "kind": kind,
@@ -258,13 +259,15 @@ def _call(listener: Listener, events: list[Event]) -> None:
 
 
 def _explained(error: Exception, path: Path) -> Exception:
-    """Gives a full disk and a locked file their names; other errors pass unchanged."""
+    """Gives a full or read-only disk and a locked file their names; other errors pass unchanged."""
     cause = getattr(error, "orig", None)
     if not isinstance(cause, sqlite3.OperationalError):
         return error
     # Without room for its files beside the database SQLite speaks of errors of the disk.
     if "full" in str(cause) or disk_room.full(path.parent):
         return Unavailable(f"no room left to write {path}", disk_room.HINT)
+    if "readonly" in str(cause):
+        return Unavailable(f"{path} cannot be written: it is read-only", disk_room.HINT_CLOSED)
     if "locked" in str(cause):
         return Unavailable(
             f"another program holds {path}", "close it (a database browser?) and try again"

@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 def defect(step: str, error: Exception) -> WindlassError:
     """What to tell of an error that nobody expected in a step; the log has all of it."""
     log.error("step %s failed", step, exc_info=error)
-    if disk_room.is_lacking(error):
-        return Unavailable(f"{step}: {error}", disk_room.HINT)
+    if hint := disk_room.hint(error):
+        return Unavailable(f"{step}: {error}", hint)
     return Internal(
         f"{step}: {type(error).__name__}: {error}",
         "this is a defect of Windlass; `wl daemon logs` has the details",

@@ -23,6 +23,9 @@ _STOPS = "stops"
 _ENDINGS = ("end", "merge")
 """The kinds of intents after which a workspace is gone."""
 
+NOWHERE = RepoId("")
+"""Where an intent belongs that concerns no repository: a change of the person's own settings."""
+
 Effect = Callable[[RunningIntent], None]
 
 

@@ -27,7 +27,7 @@ from windlass.core.errors import ConfigError
 from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import beside
+from windlass.daemon.launch import beside, environment
 from windlass.git import clones
 from windlass.git.homecoming import SendBox
 from windlass.git.runner import ReadBox
@@ -296,7 +296,7 @@ def _box_spec(
     folder = context.folders.agent(agent.uid)
     for name in _ITS_OWN:
         (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-    shown = [folder / name for name in _SHOWN]
+    shown = [*(folder / name for name in _SHOWN), context.folders.home / environment.PROGRAMS]
     script = (agent.script,) if agent.script else ()
     found = toolchains.find(
         request.env["PATH"],
