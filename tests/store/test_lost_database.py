@@ -1,4 +1,4 @@
-"""A database that is lost is replaced by its newest good copy, and nothing is said from a lost one."""
+"""A lost database is replaced by its newest good copy, and nothing is answered from a lost one."""
 
 from __future__ import annotations
 
@@ -171,6 +171,7 @@ def test_the_database_is_copied_once_a_day_and_the_newest_five_are_kept(path: Pa
     ]
 
 
-def test_a_copy_is_due_when_the_clock_was_set_back(path: Path, store: Store) -> None:
+@pytest.mark.usefixtures("store")
+def test_a_copy_is_due_when_the_clock_was_set_back(path: Path) -> None:
     assert not backups.is_due(path, NOW)
     assert backups.is_due(path, NOW - 3600.0)

@@ -205,6 +205,16 @@ class FakeSessions:
                 spec = json.loads((folder / SPEC).read_text())
                 yield Mark(spec["marker"], session.launch.env.get("WINDLASS_HOME"))
 
+    def marker(self, folder: Path) -> str | None:
+        """What the session in a folder was started with."""
+        return (
+            json.loads((folder / SPEC).read_text())["marker"] if folder in self._started else None
+        )
+
+    def shown(self) -> dict[str, Path]:
+        """Every session that was begun and lives."""
+        return {name: one.folder for name, one in self._named.items() if one.alive}
+
     def find_server_again(self, folder: Path) -> bool:  # noqa: ARG002 - it is never lost
         """Returns false: nothing was lost."""
         return False

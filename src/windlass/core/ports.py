@@ -158,6 +158,12 @@ class Sessions(Protocol):
     def find_server_again(self, folder: Path) -> bool:
         """Returns whether the terminal that a living session is in could be reached again."""
 
+    def marker(self, folder: Path) -> str | None:
+        """Returns the marker that a folder's session was started with; None where none was."""
+
+    def shown(self) -> Mapping[str, Path]:
+        """Returns every session that the terminal has, by its name, with its folder."""
+
     def newest_tool(self, folder: Path) -> str | None:
         """Returns the process that the program of a session started last, if one runs."""
 

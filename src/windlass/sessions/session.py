@@ -99,6 +99,19 @@ class TmuxSessions:
             reason=_why(folder, ended) if ended else "",
         )
 
+    def marker(self, folder: Path) -> str | None:
+        """Returns what a folder's session was started with, as its spec has it."""
+        return record.read_marker(folder)
+
+    def shown(self) -> dict[str, Path]:
+        """Returns every session that tmux has and that was begun here, with its folder."""
+        tags = {}
+        with contextlib.suppress(Unavailable):
+            for name in self.tmux.sessions():
+                with contextlib.suppress(NotFound):  # it ended just now
+                    tags[name] = self.tmux.tag(name)
+        return {name: Path(tag) for name, tag in tags.items() if tag}
+
     def find_server_again(self, folder: Path) -> bool:
         """Has the tmux server that a living session is in make its socket anew; True if it did.
 

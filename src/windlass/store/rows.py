@@ -109,6 +109,11 @@ def remove_repo(writing: Writing, repo: Repo) -> None:
     writing.connection.execute(sa.update(t.repos).where(condition).values(git_dir=git_dir))
 
 
+def add_repo(writing: Writing, repo: Repo) -> None:
+    """Writes a repository."""
+    records.add(writing, t.repos, repo)
+
+
 def agents(
     connection: sa.Connection, *, repo: RepoId | None = None, ended: bool = False
 ) -> list[Agent]:
@@ -311,6 +316,11 @@ def count_events(connection: sa.Connection, *, agent: Uid, kind: str, since: flo
     query = sa.select(sa.func.count()).select_from(newest)
     query = query.where(newest.c.kind == kind, newest.c.at > since)
     return int(connection.execute(query).scalar() or 0)
+
+
+def newest_event(connection: sa.Connection) -> int:
+    """The number of the last event in the log; 0 where there is none."""
+    return int(connection.execute(sa.select(sa.func.max(t.events.c.id))).scalar() or 0)
 
 
 def forget_tries(writing: Writing, keys: Iterable[str]) -> None:

@@ -76,10 +76,12 @@ class Writing:
         agent: Uid | None = None,
         subject: str | None = None,
         at: float | None = None,
+        beyond: int = 0,
     ) -> None:
         """Appends an event to the log, in this transaction.
 
-        What it is about is the subject, else what its data says, else its agent.
+        What it is about is the subject, else what its data says, else its agent. Its number is
+        greater than `beyond`, for a log that has lost events: no number is given out twice.
         """
         kind, fields = data.written()
         values: dict[str, Any] = {
@@ -90,7 +92,8 @@ class Writing:
             "kind": kind,
             "data": fields,
         }
-        done = self.connection.execute(sa.insert(tables.events).values(values))
+        row = {**values, "id": beyond + 1} if beyond else values
+        done = self.connection.execute(sa.insert(tables.events).values(row))
         number = done.inserted_primary_key
         if number is None:  # every dialect that we support returns the key
             raise AssertionError(kind)
@@ -225,6 +228,8 @@ class Store:
         connection = self._writing.raw_connection()
         try:
             source = connection.driver_connection
+            if source is None:  # it was taken out of the pool just now
+                raise AssertionError(self._path)
             made = backups.rescue(source, self._path, now=self._clock.now())
             log.warning("everything in %s is kept: %s", self._path, made)
         except (OSError, WindlassError) as error:
