@@ -1,4 +1,4 @@
-"""Copies of the database: made before it is changed for a newer Windlass, daily, and when it is lost.
+"""Copies of the database: made before it is changed for a newer Windlass, daily, and at its loss.
 
 They lie in the folder `backups` beside it, named for the schema they have and the time, and each is
 a database that a Windlass of that schema opens. A copy has its name only once it is whole, checked

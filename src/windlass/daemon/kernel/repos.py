@@ -21,7 +21,6 @@ from windlass.store import rows, tables
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
-
 _ID = re.compile(r"[0-9a-f]{8}")
 
 

@@ -54,8 +54,8 @@ def explained(intent: Intent, names: list[str], why: str = "") -> Conflict:
     """What is told of an intent that is set aside, to the person and to whoever asks again."""
     kill = f"; `wl kill {' '.join(names)}` keeps the work and ends what is attached to it"
     return Conflict(
-        f"{_named(intent, names)} is set aside: {why or _deaths(intent)}; what was done so far is left as"
-        " it is",
+        f"{_named(intent, names)} is set aside: {why or _deaths(intent)}; what was done so far"
+        " is left as it is",
         f"`wl retry {_handle(intent, names)}` tries it once more{kill if names else ''}",
     )
 

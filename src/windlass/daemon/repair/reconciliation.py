@@ -1,8 +1,8 @@
 """Reconciles the store with the crew that lives: when a daemon starts, before anybody is answered.
 
 A store that was lost and begun anew, or replaced by an older copy, knows nothing of some agents and
-takes others for what they were. Cards say how they are. Order is by the numbers of events alone: the
-store is right about an agent unless the agent's card is from further on.
+takes others for what they were. Cards say how they are. Order is by the numbers of events alone:
+the store is right about an agent unless the agent's card is from further on.
 """
 
 from __future__ import annotations
@@ -183,12 +183,14 @@ def take_in(writing: Writing, card: Card, sessions: list[Session], *, evidence: 
 def _first_seen(agent: Agent, session: int, evidence: str, *, now: float) -> Observation:
     """What is known of an agent before its session is looked at."""
     if agent.state is State.PAUSED:
-        source, value, kind = Source.WINDLASS, State.PAUSED, "paused"
+        source, value = Source.WINDLASS, State.PAUSED
+        reason = Reason(kind="paused", text="paused before the store was lost")
     elif session:
-        source, value, kind = Source.WINDLASS, State.CREATING, "session_begun"
+        source, value = Source.WINDLASS, State.CREATING
+        reason = Reason(kind="session_begun", session=session)
     else:
-        source, value, kind = Source.PROCESS, State.STOPPED, "restored"
-    reason = Reason(kind=kind, session=session, text=evidence)
+        source, value = Source.PROCESS, State.STOPPED
+        reason = Reason(kind="restored", text=evidence)
     return Observation(source=source, value=value, at=now, reason=reason, session=session)
 
 
