@@ -142,6 +142,15 @@ def test_its_own_changes_are_nobodys_loss(store: Store) -> None:
     assert len(known(store)) == 302
 
 
+def test_what_another_program_does_to_it_as_a_database_is_no_loss(path: Path, store: Store) -> None:
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE repos SET root = '/elsewhere'")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.write(partial(add, name="r3"))
+    assert {repo.root for repo in store.read(rows.repos)} == {"/elsewhere", "/r3"}
+
+
 def test_the_newest_good_copy_is_the_one_in_which_most_had_happened(
     path: Path, store: Store
 ) -> None:

@@ -141,7 +141,8 @@ class Store:
                 "look at the disk; what there was is kept in the folder `backups` beside it",
             )
         self._path.chmod(0o600)
-        with self._writing.connect():  # which makes the files beside it
+        with self._writing.connect() as connection:
+            upgrade.version(connection)  # SQLite makes the files beside it when it is first asked
             self._file = DatabaseFile(self._path)
         self._writer.start()
 
@@ -263,6 +264,9 @@ class Store:
         self._stop_writing()
         self._reading.dispose()
         self._writing.dispose()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _stop_writing(self) -> None:
         self._queue.put(None)
