@@ -88,6 +88,15 @@ _REMOVED = "#forgotten-"
 """Behind the git folder of a repository that was removed: the folder is free to be added again."""
 
 
+def _as_added(connection: sa.Connection, table: sa.Table, else_by: sa.Column[Any]) -> Any:
+    """The order in which rows were added, which no change of the clock makes another.
+
+    SQLite counts them, whatever their key is; elsewhere the time has to do.
+    """
+    is_counted = connection.dialect.name == "sqlite"
+    return sa.literal_column(f"{table.name}.rowid") if is_counted else else_by
+
+
 def repos(connection: sa.Connection) -> list[Repo]:
     """Lists the known repositories, oldest first."""
     known = t.repos.c.git_dir.not_like(f"%{_REMOVED}%")
@@ -119,7 +128,8 @@ def agents(
 ) -> list[Agent]:
     """Lists the live agents, or the ended ones, of one repository or of all."""
     wanted = t.agents.c.ended_at.is_not(None) if ended else t.agents.c.ended_at.is_(None)
-    query = sa.select(t.agents).where(wanted).order_by(t.agents.c.created_at, t.agents.c.id)
+    order = _as_added(connection, t.agents, t.agents.c.created_at)
+    query = sa.select(t.agents).where(wanted).order_by(order, t.agents.c.id)
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
     return records.every(Agent, connection, query)
@@ -269,9 +279,8 @@ def intent(connection: sa.Connection, key: str) -> Intent | None:
 
 def open_intents(connection: sa.Connection) -> list[Intent]:
     """What was begun and not finished, oldest first."""
-    query = (
-        sa.select(t.intents).where(t.intents.c.status == "open").order_by(t.intents.c.created_at)
-    )
+    order = _as_added(connection, t.intents, t.intents.c.created_at)
+    query = sa.select(t.intents).where(t.intents.c.status == "open").order_by(order)
     return records.every(Intent, connection, query)
 
 
@@ -279,7 +288,8 @@ def set_aside(connection: sa.Connection) -> list[Intent]:
     """What was begun and is finished by nobody unless the person wants it: set aside, or halted."""
     c = t.intents.c
     left = c.status.in_(("set aside", "halted"))
-    query = sa.select(t.intents).where(left).order_by(c.created_at)
+    order = _as_added(connection, t.intents, c.created_at)
+    query = sa.select(t.intents).where(left).order_by(order)
     return records.every(Intent, connection, query)
 
 
@@ -292,7 +302,7 @@ def undoable(
         sa.select(t.intents)
         .where(c.repo == repo, c.kind.in_(list(kinds)), c.status == "done", c.undone_by.is_(None))
         .where(c.caller.is_(None) if caller is None else c.caller == caller)
-        .order_by(c.updated_at.desc())
+        .order_by(_as_added(connection, t.intents, c.updated_at).desc())
         .limit(200)
     )
     return records.every(Intent, connection, query)
@@ -308,13 +318,18 @@ def change_intent(writing: Writing, key: str, **columns: Any) -> Intent:
     return records.change(writing, t.intents, Intent, {"id": key}, columns)
 
 
-def count_events(connection: sa.Connection, *, agent: Uid, kind: str, since: float) -> int:
-    """How many events of one kind an agent has had since a moment, among its last few thousand."""
+def count_events(
+    connection: sa.Connection, *, agent: Uid, kind: str, since: float, now: float
+) -> int:
+    """How many events of one kind an agent has had since a moment, among its last few thousand.
+
+    What is of later than now was before the clock was set back.
+    """
     c = t.events.c
     last = sa.select(c.kind, c.at).where(c.agent == agent).order_by(c.id.desc()).limit(5000)
     newest = last.subquery()
     query = sa.select(sa.func.count()).select_from(newest)
-    query = query.where(newest.c.kind == kind, newest.c.at > since)
+    query = query.where(newest.c.kind == kind, newest.c.at > since, newest.c.at <= now)
     return int(connection.execute(query).scalar() or 0)
 
 
