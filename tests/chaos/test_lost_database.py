@@ -135,10 +135,41 @@ def test_every_agent_is_back_after_the_database_was_lost(
     lose(crew.database, crew.old)
     if daemon == "alive":
         refused = ground.wl("new", "--driver", "standin", "--name", "refused", "x")
-        assert refused.code in (0, 6), refused
+        assert refused.code in (0, 6), "done by a daemon that came after, or not at all"
         living.wait(timeout=20)
     until(crew.is_back, within=20, what=f"that crew, of which is back {crew.crew()}")
     ground.wl("send", "early", "hello").ok()
     ground.wl("kill", "late", "--force").ok()
     ground.wl("resume", "paused").ok()
     assert set(crew.crew()) - {"refused"} == {"early", "paused"}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("daemon", ["dead", "alive"])
+def test_agents_of_whom_nothing_was_kept_are_named_and_taken_in(
+    ground: Ground, daemon: str
+) -> None:
+    config = ground.state / "config.toml"
+    config.write_text('driver = "standin"\n' + config.read_text())
+    crew = Crew(ground, copied=False)
+    living = ground.living_daemon()
+    assert living is not None
+    if daemon == "dead":
+        ground.kill_daemon()
+    shutil.rmtree(ground.state / "crew")
+    delete_all(crew.database, crew.old)
+    if daemon == "alive":
+        living.wait(timeout=20)
+        shutil.rmtree(ground.state / "backups")
+    ground.wl("init").ok()
+    assert crew.crew() == {}
+    named = {orphan["subject"] for orphan in ground.wl("doctor", "--json").json()["orphans"]}
+    assert named == {workspace for workspace, _, _ in crew.before.values()}
+    mended = ground.wl("repair", "--json").ok().json()
+    assert {orphan["subject"] for orphan in mended if orphan["done"]} == named
+    before, after = crew.before, crew.crew()
+    assert after.keys() == before.keys()
+    assert after["early"][2] == before["early"][2], "its session goes on"
+    assert ground.wl("repair", "--json").ok().json() == []
+    ground.wl("nuke", "--force").ok()
+    assert crew.crew() == {}

@@ -24,6 +24,7 @@ from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
+from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.spend.limit_pauses import LimitPauses
@@ -75,6 +76,7 @@ class Services:
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
         self.agent_views = AgentViews(context, self.fetcher)
+        self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.intents.add(
             (
                 self.spawns.operation(),

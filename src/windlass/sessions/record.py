@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from windlass.core import shapes
-from windlass.core.sessions import SPEC
+from windlass.core.sessions import SPEC, Started
 from windlass.sessions.census import Identity, identify
 
 HOLDER = "holder.json"
@@ -53,12 +53,6 @@ class Exit(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class _Spec(msgspec.Struct, frozen=True):
-    """Of what a session was started with, what it is found again by."""
-
-    marker: str
-
-
 def read_holder(folder: Path) -> Holder | None:
     """Reads who holds the session; None before it starts."""
     return _read(folder / HOLDER, Holder)
@@ -69,10 +63,9 @@ def read_exit(folder: Path) -> Exit | None:
     return _read(folder / EXIT, Exit)
 
 
-def read_marker(folder: Path) -> str | None:
-    """Reads the marker that a session was started with; None where none was started."""
-    spec = _read(folder / SPEC, _Spec)
-    return spec.marker if spec is not None else None
+def read_started(folder: Path) -> Started | None:
+    """Reads what a session was started as; None where none was."""
+    return _read(folder / SPEC, Started)
 
 
 def _read(path: Path, kind: type[_T]) -> _T | None:

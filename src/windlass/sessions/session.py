@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from windlass.core.session_launch import Launch, ReceiverSpec
-    from windlass.core.sessions import Mark, Peer
+    from windlass.core.sessions import Mark, Peer, Started
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
@@ -99,9 +99,9 @@ class TmuxSessions:
             reason=_why(folder, ended) if ended else "",
         )
 
-    def marker(self, folder: Path) -> str | None:
-        """Returns what a folder's session was started with, as its spec has it."""
-        return record.read_marker(folder)
+    def started(self, folder: Path) -> Started | None:
+        """Returns what a folder's session was started as, by its spec."""
+        return record.read_started(folder)
 
     def shown(self) -> dict[str, Path]:
         """Returns every session that tmux has and that was begun here, with its folder."""

@@ -27,17 +27,17 @@ class _Seen(NamedTuple):
 
     size: int
     written: int
-    index: bytes
+    state: bytes
 
     @property
     def is_carried_to(self) -> bool:
         """Whether SQLite is at work on it."""
-        return self.index[_CARRIED] != self.index[_BEGUN]
+        return self.state[_CARRIED] != self.state[_BEGUN]
 
     @property
     def carried(self) -> bytes:
         """What is another whenever SQLite has written to the database."""
-        return self.index[_SALTS] + self.index[_CARRIED] + self.index[_BEGUN]
+        return self.state[_SALTS] + self.state[_CARRIED] + self.state[_BEGUN]
 
 
 class DatabaseFile:
@@ -94,7 +94,7 @@ class DatabaseFile:
         except FileNotFoundError:
             return None  # deleted just now, as the next look says
         seen = _Seen(found.st_size, found.st_mtime_ns, os.pread(self._index, _INDEX, 0))
-        return seen if seen.carried == seen._replace(index=before).carried else None
+        return seen if seen.carried == seen._replace(state=before).carried else None
 
 
 def _identity(path: str) -> tuple[int, int] | None:

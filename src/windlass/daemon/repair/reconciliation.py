@@ -52,7 +52,7 @@ def reconcile(context: Context) -> bool:
     replaced = context.store.replaced
     behind = bool(found.newer or found.ended)
     if replaced is not None or behind:
-        sessions = {card.agent.uid: _sessions(context, card.agent) for card in found.newer}
+        sessions = {card.agent.uid: sessions_of(context, card.agent) for card in found.newer}
         context.store.write(lambda w: _record(w, context, found, sessions))
     cards.bring_in_step()
     context.store.listen(cards.heed)
@@ -201,7 +201,7 @@ def _drop_unknown_parent(writing: Writing, uid: Uid) -> None:
         rows.change_agent(writing, uid, parent=None)
 
 
-def _sessions(context: Context, agent: Agent) -> list[Session]:
+def sessions_of(context: Context, agent: Agent) -> list[Session]:
     """The sessions that an agent's folder tells of; all but the newest are over."""
     folder = context.folders.agent(agent.uid) / "sessions"
     numbers = sorted(int(path.name) for path in folder.glob("[0-9]*") if path.name.isdecimal())
@@ -209,7 +209,7 @@ def _sessions(context: Context, agent: Agent) -> list[Session]:
     sessions = []
     for number in numbers:
         own = context.folders.session(agent.uid, number)
-        if (marker := context.sessions.marker(own)) is None:
+        if (started := context.sessions.started(own)) is None:
             continue
         begun = context.sessions.begun(own, session_name(agent))
         over = now if number != numbers[-1] else None
@@ -217,7 +217,7 @@ def _sessions(context: Context, agent: Agent) -> list[Session]:
             Session(
                 agent=agent.uid,
                 number=number,
-                marker=marker,
+                marker=started.marker,
                 started_at=now if begun else None,
                 ended_at=over,
             )

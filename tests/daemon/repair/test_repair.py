@@ -1,0 +1,135 @@
+"""What no agent accounts for is taken in or put away; what is not ours is named and stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from tests.support.workshop import Workshop, git
+
+from windlass.core.crew import Agent
+from windlass.daemon.repair.reconciliation import reconcile
+from windlass.store import tables
+
+SPAWN = {"goal": "g", "driver": "standin", "isolation": "hooks"}
+
+
+def born(workshop: Workshop, name: str) -> Agent:
+    return workshop.agent(workshop.ask("spawn", name=name, **SPAWN)["uid"])
+
+
+def forget(workshop: Workshop, agent: Agent) -> None:
+    """The store loses an agent, and so does the folder of cards."""
+
+    def change(writing: Any) -> None:
+        for table in (tables.observations, tables.usage, tables.sessions):
+            writing.connection.execute(sa.delete(table).where(table.c.agent == agent.uid))
+        mine = tables.agents.c.uid == agent.uid
+        writing.connection.execute(sa.delete(tables.agents).where(mine))
+
+    workshop.context.store.write(change)
+    (workshop.context.folders.crew / f"{agent.uid}.json").unlink(missing_ok=True)
+
+
+def short(orphans: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
+    return [(orphan["kind"], orphan["action"], orphan["done"]) for orphan in orphans]
+
+
+def test_a_crew_that_is_accounted_for_has_nothing_to_repair(workshop: Workshop) -> None:
+    born(workshop, "fox")
+    ended = born(workshop, "owl")
+    workshop.ask("end", agents=[ended.id])
+    assert workshop.ask("repair") == []
+
+
+def test_a_lost_agent_is_taken_in_with_its_work_and_its_session_and_ends_like_any_other(
+    workshop: Workshop,
+) -> None:
+    fox = born(workshop, "fox")
+    (Path(fox.workspace) / "work.txt").write_text("not lost")
+    forget(workshop, fox)
+    assert workshop.ask("agents") == []
+    assert short(workshop.ask("repair", dry_run=True)) == [("workspace", "take in", False)]
+    assert workshop.ask("agents") == []
+    assert short(workshop.ask("repair")) == [("workspace", "take in", True)]
+    again = workshop.agent(fox.uid)
+    assert (again.id, again.workspace, again.branch, again.base, again.session) == (
+        "fox",
+        fox.workspace,
+        fox.branch,
+        fox.base,
+        1,
+    )
+    assert workshop.session(again).alive
+    assert workshop.ask("repair") == []
+    (ended,) = workshop.ask("end", agents=["fox"])["ended"]
+    assert "work.txt" in str(workshop.ask("trash.show", entries=[ended["trash"]["id"]]))
+    assert not workshop.session(again).alive
+
+
+def test_a_branch_whose_workspace_was_deleted_is_taken_in(workshop: Workshop) -> None:
+    fox = born(workshop, "fox")
+    forget(workshop, fox)
+    Path(fox.workspace).rename(workshop.context.folders.home / "elsewhere")
+    assert short(workshop.ask("repair")) == [("branch", "take in", True)]
+    assert [agent["id"] for agent in workshop.ask("agents")] == ["fox"]
+
+
+def test_a_session_and_a_folder_without_anything_else_are_put_away(workshop: Workshop) -> None:
+    fox = born(workshop, "fox")
+    session = workshop.session(fox)
+    forget(workshop, fox)
+    git(workshop.repo, "worktree", "unlock", fox.workspace)
+    git(workshop.repo, "worktree", "remove", "--force", fox.workspace)
+    git(workshop.repo, "branch", "-D", "agent/fox")
+    git(workshop.repo, "update-ref", "-d", "refs/windlass/base/fox")
+    assert short(workshop.ask("repair")) == [
+        ("session", "stop", True),
+        ("folder", "archive", True),
+    ]
+    assert not session.alive
+    archive = workshop.context.folders.archive
+    assert [path.name.endswith(fox.uid) for path in archive.iterdir()] == [True]
+    assert workshop.ask("repair") == []
+
+
+def test_what_is_not_proven_ours_is_named_and_not_touched(workshop: Workshop) -> None:
+    born(workshop, "fox")
+    git(workshop.repo, "branch", "agent/mine")
+    git(workshop.repo, "branch", "agent/theirs")
+    git(workshop.repo, "update-ref", "refs/windlass/base/theirs", "HEAD")
+    strange = workshop.context.folders.workspaces / "cafebabe" / "owl"
+    strange.mkdir(parents=True)
+    before = git(workshop.repo, "for-each-ref")
+    found = workshop.ask("repair")
+    assert short(found) == [("branch", "none", False), ("workspace", "none", False)]
+    assert "agent/theirs" in found[0]["subject"]
+    assert found[1]["subject"] == str(strange)
+    assert git(workshop.repo, "for-each-ref") == before
+    assert strange.is_dir()
+
+
+def test_a_store_is_reconciled_with_the_cards_of_agents_that_it_lost(workshop: Workshop) -> None:
+    reconcile(workshop.context)
+    fox = born(workshop, "fox")
+    workshop.ask("pause", agent="fox")
+    paused = workshop.agent(fox.uid)
+    card = (workshop.context.folders.crew / f"{fox.uid}.json").read_bytes()
+    forget(workshop, fox)
+    (workshop.context.folders.crew / f"{fox.uid}.json").write_bytes(card)
+    assert reconcile(workshop.context)
+    assert workshop.agent(fox.uid).state == paused.state == "paused"
+    assert workshop.ask("repair") == []
+    assert not reconcile(workshop.context)
+
+
+def test_the_card_of_an_agent_goes_when_it_ends(workshop: Workshop) -> None:
+    reconcile(workshop.context)
+    fox = born(workshop, "fox")
+    card = workshop.context.folders.crew / f"{fox.uid}.json"
+    assert card.stat().st_mode & 0o077 == 0
+    workshop.ask("end", agents=["fox"])
+    assert not card.exists()
+    workshop.ask("undo")
+    assert card.exists()
