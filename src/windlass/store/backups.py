@@ -103,11 +103,17 @@ def put_aside(database: Path, *, now: float) -> Path | None:
 def put_back(database: Path, copy: Copy) -> None:
     """Puts a copy in the place of a database that is not there; the copy stays."""
     fresh = folder_of(database) / f"{copy.path.name}{_PARTIAL}"
-    shutil.copyfile(copy.path, fresh)
-    fresh.chmod(0o600)
-    _sync(fresh)
-    fresh.rename(database)
-    _sync(database.parent)
+    try:
+        shutil.copyfile(copy.path, fresh)
+        fresh.chmod(0o600)
+        _sync(fresh)
+        fresh.rename(database)
+        _sync(database.parent)
+    except OSError as error:
+        raise Unavailable(
+            f"{database} is lost, and {copy.path} cannot be put in its place: {error}",
+            "make room for it, and try again; the copy is as it was",
+        ) from error
 
 
 def _make(

@@ -75,7 +75,16 @@ class Cards:
             self._keep(uid)
 
     def bring_in_step(self) -> None:
-        """Has a card for every live agent, as it is now, and none for anybody else."""
+        """Has a card for every live agent, as it is now, and none for anybody else.
+
+        On a full disk they stay as they are: a daemon starts there, too.
+        """
+        try:
+            self._bring_in_step()
+        except OSError as error:
+            log.warning("cards could not be written: %s", error)
+
+    def _bring_in_step(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         live = {agent.uid for agent in self._context.store.read(rows.agents)}
         for path in self._folder.glob("*.json"):
