@@ -121,6 +121,10 @@ def test_all_that_was_in_a_file_without_a_name_is_kept_when_the_store_is_left(
     assert again.replaced.copy is not None
     assert again.replaced.copy.rescued
     again.close()
+    later = backups.newest(path)
+    assert later is not None
+    assert later.path == again.replaced.copy.path
+    assert not later.rescued, "by now it is no more than an older copy"
 
 
 def test_a_store_whose_log_was_deleted_answers_no_more_and_loses_nothing(

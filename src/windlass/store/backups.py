@@ -100,8 +100,11 @@ def put_aside(database: Path, *, now: float) -> Path | None:
     return folder
 
 
-def put_back(database: Path, copy: Copy) -> None:
-    """Puts a copy in the place of a database that is not there; the copy stays."""
+def put_back(database: Path, copy: Copy) -> Copy:
+    """Puts a copy in the place of a database that is not there; returns the copy, which stays.
+
+    One that was all that there was is a copy like any other from now on.
+    """
     fresh = folder_of(database) / f"{copy.path.name}{_PARTIAL}"
     try:
         shutil.copyfile(copy.path, fresh)
@@ -109,11 +112,14 @@ def put_back(database: Path, copy: Copy) -> None:
         _sync(fresh)
         fresh.rename(database)
         _sync(database.parent)
+        stays = copy.path.with_name(copy.path.name.replace(_RESCUED, ""))
+        copy.path.rename(stays)
     except OSError as error:
         raise Unavailable(
             f"{database} is lost, and {copy.path} cannot be put in its place: {error}",
             "make room for it, and try again; the copy is as it was",
         ) from error
+    return copy._replace(path=stays)
 
 
 def _make(

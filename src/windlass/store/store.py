@@ -81,7 +81,7 @@ class Writing:
         """Appends an event to the log, in this transaction.
 
         What it is about is the subject, else what its data says, else its agent. Its number is
-        greater than `beyond`, for a log that has lost events: no number is given out twice.
+        greater than `beyond`, for a log that has lost events.
         """
         kind, fields = data.written()
         values: dict[str, Any] = {
@@ -154,7 +154,7 @@ class Store:
         self._writing.dispose()
         kept = backups.put_aside(self._path, now=self._clock.now())
         if copy is not None:
-            backups.put_back(self._path, copy)
+            copy = backups.put_back(self._path, copy)
         self.replaced = Replaced(why, copy, kept)
         log.error("%s is replaced by %s: %s", self._path, copy.path if copy else "nothing", why)
 
@@ -176,8 +176,8 @@ class Store:
                 ) from error
             raise ConfigError(
                 f"{self._path} is not a usable database: {error.orig}",
-                "the file is kept as it is; move it away to start anew"
-                " (agents' work is in git, not in it)",
+                "the file is kept as it is; move it away and its newest good copy takes its place,"
+                " or it is begun anew (agents' work is in git, not in it)",
             ) from error
 
     def _bring_up_to_date(self) -> str:
