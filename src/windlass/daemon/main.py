@@ -97,13 +97,13 @@ class Daemon:
         self.failure: WindlassError | None = None
         """Why it ends by itself, where that is not in good order."""
 
-    async def start(self) -> None:
+    async def start(self, *, is_behind: bool = False) -> None:
         """Reads what happened meanwhile, answers, then goes on with what was begun.
 
-        In this order no answer depends on whether a daemon ran all the time.
+        In this order no answer depends on whether a daemon ran all the time. What is open in a
+        store that is behind what lives may be done by now, and is set aside instead.
         """
         store, pools = self._context.store, self._context.pools
-        behind = await self._in_thread(lambda: reconcile(self._context))
         await self._in_thread(lambda: repos.clear_leftovers(self._context))
         live = await self._in_thread(lambda: store.read(rows.agents))
         for agent in live:
@@ -112,7 +112,7 @@ class Daemon:
         await self._in_thread(self._services.intents.say_what_stops)
         await self._in_thread(self._watcher.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
-        if behind:
+        if is_behind:
             await self._in_thread(self._services.intents.doubt_open)
         self._begin(self._go_on())
         watcher = Watcher(self._tmux, in_thread=partial(pools.run, "wait"))
@@ -313,7 +313,6 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     store.open()
     ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
     lock.tell(waits=None)
-    git_lock.record(store, ended)
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
     tmux = Tmux(runtime / "tmux")
@@ -328,9 +327,11 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
         env=without_leaks(os.environ),
     )
     daemon = Daemon(context, tmux, loop, lock=lock)
+    is_behind = reconcile(context)  # before any event is added: it goes by their numbers
+    git_lock.record(store, ended)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stopping.set)
-    await daemon.start()
+    await daemon.start(is_behind=is_behind)
     log.info("windlass %s answers, pid %d", __version__, os.getpid())
     _ready({"pid": os.getpid()})
     await daemon.stopping.wait()

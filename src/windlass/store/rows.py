@@ -123,6 +123,14 @@ def add_repo(writing: Writing, repo: Repo) -> None:
     records.add(writing, t.repos, repo)
 
 
+def keep_repo(writing: Writing, repo: Repo) -> None:
+    """Has a repository be known, where it is; also one that is known elsewhere, or was removed."""
+    place = {"root": repo.root, "git_dir": repo.git_dir}
+    known = sa.update(t.repos).where(t.repos.c.id == repo.id).values(place)
+    if not writing.connection.execute(known).rowcount:
+        add_repo(writing, repo)
+
+
 def agents(
     connection: sa.Connection, *, repo: RepoId | None = None, ended: bool = False
 ) -> list[Agent]:

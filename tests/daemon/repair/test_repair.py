@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.daemon.repair.reconciliation import reconcile
-from windlass.store import tables
+from windlass.store import rows, tables
 
 SPAWN = {"goal": "g", "driver": "standin", "isolation": "hooks"}
 
@@ -110,14 +112,51 @@ def test_what_is_not_proven_ours_is_named_and_not_touched(workshop: Workshop) ->
     assert strange.is_dir()
 
 
+def lost_card(workshop: Workshop, agent: Agent) -> Path:
+    """Has the store forget an agent whose card stays."""
+    card = workshop.context.folders.crew / f"{agent.uid}.json"
+    kept = card.read_bytes()
+    forget(workshop, agent)
+    card.write_bytes(kept)
+    return card
+
+
+def test_a_card_that_contradicts_the_store_is_told_of_and_kept(workshop: Workshop) -> None:
+    reconcile(workshop.context)
+    fox = born(workshop, "fox")
+    card = lost_card(workshop, fox)
+    twin = msgspec.json.decode(card.read_bytes())
+    twin["agent"]["uid"] = "f" * 12
+    other = card.with_name(f"{twin['agent']['uid']}.json")
+    other.write_bytes(msgspec.json.encode(twin))
+    spoilt = card.with_name("spoilt.json")
+    spoilt.write_bytes(b"{")
+    assert reconcile(workshop.context)
+    assert [agent["id"] for agent in workshop.ask("agents")] == ["fox"]
+    told = workshop.context.store.read(partial(rows.events, kind="agent.refused"))
+    assert len(told) == 1
+    assert card.exists()
+    assert other.exists()
+    assert spoilt.exists()
+    assert not reconcile(workshop.context), "nothing else is doubted because of it"
+
+
+def test_a_card_brings_back_its_repository_too_where_that_is_now(workshop: Workshop) -> None:
+    reconcile(workshop.context)
+    fox = born(workshop, "fox")
+    lost_card(workshop, fox)
+    workshop.ask("repo.remove", repo=fox.repo)
+    reconcile(workshop.context)
+    assert [repo["id"] for repo in workshop.ask("repos")] == [fox.repo]
+    assert [agent["id"] for agent in workshop.ask("agents")] == ["fox"]
+
+
 def test_a_store_is_reconciled_with_the_cards_of_agents_that_it_lost(workshop: Workshop) -> None:
     reconcile(workshop.context)
     fox = born(workshop, "fox")
     workshop.ask("pause", agent="fox")
     paused = workshop.agent(fox.uid)
-    card = (workshop.context.folders.crew / f"{fox.uid}.json").read_bytes()
-    forget(workshop, fox)
-    (workshop.context.folders.crew / f"{fox.uid}.json").write_bytes(card)
+    lost_card(workshop, fox)
     assert reconcile(workshop.context)
     assert workshop.agent(fox.uid).state == paused.state == "paused"
     assert workshop.ask("repair") == []

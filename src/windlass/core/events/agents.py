@@ -141,6 +141,14 @@ class AgentTakenIn(EventData, kind="agent.taken_in"):
     evidence: str
 
 
+class AgentRefused(EventData, kind="agent.refused"):
+    """An agent that the store does not know could not be taken in: it contradicts the store."""
+
+    id: AgentId
+    evidence: str
+    why: str
+
+
 class AgentGone(EventData, kind="agent.gone"):
     """An agent that an older store took for alive had ended since."""
 

@@ -44,8 +44,6 @@ class StoreReplaced(EventData, kind="store.replaced"):
     why: str
     copy: str | None = None
     kept: str | None = None
-    taken_in: list[str]
-    gone: list[str]
 
 
 class GitEnded(EventData, kind="git.ended"):

@@ -9,6 +9,7 @@ is ahead of the store was written by a store that is lost.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -75,9 +76,10 @@ class Cards:
             self._keep(uid)
 
     def bring_in_step(self) -> None:
-        """Has a card for every live agent, as it is now, and none for anybody else.
+        """Has a card for every live agent, as it is now, and none for those that have ended.
 
-        On a full disk they stay as they are: a daemon starts there, too.
+        One that cannot be read, or whose agent the store does not know, stays: nothing else may
+        tell of that agent. On a full disk all stay as they are: a daemon starts there, too.
         """
         try:
             self._bring_in_step()
@@ -86,12 +88,12 @@ class Cards:
 
     def _bring_in_step(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        live = {agent.uid for agent in self._context.store.read(rows.agents)}
         for path in self._folder.glob("*.json"):
-            if path.stem not in live:
+            agent = self._context.store.read(partial(rows.agent, uid=Uid(path.stem)))
+            if agent is not None and agent.ended_at is not None:
                 path.unlink()
-        for uid in live:
-            self._keep(uid)
+        for agent in self._context.store.read(rows.agents):
+            self._keep(agent.uid)
 
     def _keep(self, uid: Uid) -> None:
         path = self._folder / f"{uid}.json"

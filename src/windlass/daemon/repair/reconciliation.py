@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from sqlalchemy.exc import IntegrityError
 
 from windlass.core import crew
 from windlass.core.crew import Agent
-from windlass.core.events import AgentGone, AgentTakenIn, StoreReplaced
-from windlass.core.ids import RepoId, Uid
+from windlass.core.events import AgentGone, AgentRefused, AgentTakenIn, StoreReplaced
+from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.cards import Card, Cards
@@ -25,8 +27,8 @@ from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.mail import notices
 from windlass.daemon.states import observations
 from windlass.store import rows
-from windlass.store.rows import Session
-from windlass.store.store import Writing
+from windlass.store.rows import Repo, Session
+from windlass.store.store import Replaced, Writing
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +52,11 @@ def reconcile(context: Context) -> bool:
     cards = Cards(context)
     found = _differences(context, cards.all())
     replaced = context.store.replaced
-    behind = bool(found.newer or found.ended)
-    if replaced is not None or behind:
+    behind = bool(found.ended)
+    if replaced is not None or found.newer or found.ended:
         sessions = {card.agent.uid: sessions_of(context, card.agent) for card in found.newer}
-        context.store.write(lambda w: _record(w, context, found, sessions))
+        taken_in = context.store.write(lambda w: _record(w, replaced, found, sessions))
+        behind = behind or bool(taken_in)
     cards.bring_in_step()
     context.store.listen(cards.heed)
     copy = replaced.copy if replaced is not None else None
@@ -63,10 +66,11 @@ def reconcile(context: Context) -> bool:
 def _differences(context: Context, cards: list[Card]) -> _Differences:
     last = context.store.read(rows.newest_event)
     live = context.store.read(rows.agents)
-    known = {
-        agent.uid for agent in (*live, *context.store.read(lambda c: rows.agents(c, ended=True)))
-    }
-    newer = [card for card in cards if card.agent.uid not in known or card.event > last]
+    newer = [
+        card
+        for card in cards
+        if card.event > last or context.store.read(partial(rows.agent, uid=card.agent.uid)) is None
+    ]
     carded = {card.agent.uid for card in cards}
     names = {(card.agent.repo, card.agent.id) for card in newer}
     archives = _Archives(context)
@@ -107,45 +111,65 @@ def _uid_in(file: Path) -> str:
 
 
 def _record(
-    writing: Writing, context: Context, found: _Differences, sessions: dict[Uid, list[Session]]
-) -> None:
-    replaced = context.store.replaced
-    gone = [agent for uid in found.ended if (agent := rows.agent(writing.connection, uid))]
+    writing: Writing,
+    replaced: Replaced | None,
+    found: _Differences,
+    sessions: dict[Uid, list[Session]],
+) -> list[Agent]:
+    """Has the store know the crew as it is, and the person what was done; returns who is back."""
+    copy = replaced.copy if replaced else None
     event = StoreReplaced(
-        why=replaced.why if replaced else "it is older than what lives",
-        copy=str(replaced.copy.path) if replaced and replaced.copy else None,
+        why=replaced.why if replaced else "it does not know all that lives",
+        copy=str(copy.path) if copy else None,
         kept=str(replaced.kept) if replaced and replaced.kept else None,
-        taken_in=[card.agent.id for card in found.newer],
-        gone=[agent.id for agent in gone],
     )
     writing.emit(event, beyond=found.last)
-    for agent in gone:
-        _end(writing, agent, found.ended[agent.uid])
-    for card in found.newer:
-        take_in(writing, card, sessions[card.agent.uid], evidence=f"crew/{card.agent.uid}.json")
-    for card in found.newer:
-        _drop_unknown_parent(writing, card.agent.uid)
+    for uid, archive in found.ended.items():
+        _end(writing, uid, archive)
+    taken_in = [card.agent for card in found.newer if _try(writing, card, sessions)]
+    refused = [card.agent for card in found.newer if card.agent not in taken_in]
+    for agent in taken_in:
+        _drop_unknown_parent(writing, agent.uid)
+    place = f"the copy {event.copy}" if copy else "nothing: it was begun anew"
+    lost = "the database was lost, or is an older one: it does not know all that lives"
+    if replaced is not None:
+        lost = f"the database was lost ({event.why}); in its place is {place}"
+    missing = "mail and history since then are not in it"
+    if copy and copy.rescued:
+        missing = "that has everything up to the loss"
     for repo in rows.repos(writing.connection):
-        notices.post(
-            writing, repo.id, "windlass", "waiting", _told(event, repo.id, found), by_hand=True
+        text = (
+            f"{lost}{_named('taken in again', taken_in, repo)}"
+            f"{_named('could not be taken in again', refused, repo)}; {missing};"
+            " `wl doctor` names orphans"
         )
+        notices.post(writing, repo.id, "windlass", "waiting", text, by_hand=True)
+    return taken_in
 
 
-def _told(event: StoreReplaced, repo: RepoId, found: _Differences) -> str:
-    """What the person is told of it in one repository."""
-    names = [card.agent.id for card in found.newer if card.agent.repo == repo]
-    place = f"the copy {event.copy}" if event.copy else "nothing: it was begun anew"
-    lost = f"the database was lost ({event.why}); in its place is {place}"
-    if event.why.startswith("it is older"):
-        lost = "the database is older than what lives"
-    taken = f"; taken in again: {', '.join(names)}" if names else ""
-    return f"{lost}{taken}; mail and history since then are not in it; `wl doctor` names orphans"
+def _named(what: str, agents: list[Agent], repo: Repo) -> str:
+    """Tells the person which agents of a repository something became of."""
+    names = [agent.id for agent in agents if agent.repo == repo.id]
+    return f"; {what}: {', '.join(names)}" if names else ""
 
 
-def _end(writing: Writing, agent: Agent, archive: str | None) -> None:
+def _try(writing: Writing, card: Card, sessions: dict[Uid, list[Session]]) -> bool:
+    """Takes an agent in, unless its card contradicts the store: a daemon starts in any case."""
+    evidence = f"crew/{card.agent.uid}.json"
+    try:
+        with writing.connection.begin_nested():
+            take_in(writing, card, sessions[card.agent.uid], evidence=evidence)
+    except IntegrityError as error:
+        refused = AgentRefused(id=card.agent.id, evidence=evidence, why=str(error.orig))
+        writing.emit(refused, agent=card.agent.uid)
+        return False
+    return True
+
+
+def _end(writing: Writing, uid: Uid, archive: str | None) -> None:
     how = f"archive/{archive}" if archive else "another agent has its name"
-    rows.change_agent(
-        writing, agent.uid, ended_at=writing.now, ended_by="an older store", archive=archive
+    agent = rows.change_agent(
+        writing, uid, ended_at=writing.now, ended_by="an older store", archive=archive
     )
     writing.emit(AgentGone(id=agent.id, evidence=how), repo=agent.repo, agent=agent.uid)
 
@@ -153,8 +177,7 @@ def _end(writing: Writing, agent: Agent, archive: str | None) -> None:
 def take_in(writing: Writing, card: Card, sessions: list[Session], *, evidence: str) -> None:
     """Makes an agent known as its card has it, with the sessions that it has had."""
     connection, agent = writing.connection, card.agent
-    if agent.repo not in {repo.id for repo in rows.repos(connection)}:
-        rows.add_repo(writing, card.repo)
+    rows.keep_repo(writing, card.repo)
     others = [other for other in rows.agents(connection) if other.uid != agent.uid]
     slot = crew.free_slot(others) if agent.slot in {o.slot for o in others} else agent.slot
     newest = max((session.number for session in sessions), default=0)
