@@ -174,6 +174,16 @@ def test_a_manager_of_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "zz manages nobody\n"
 
 
+def test_a_crew_that_the_store_lost_is_not_called_nobody(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lost = [{"kind": kind} for kind in ("session", "workspace", "folder", "branch")]
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: lost))
+    assert "2 workspaces and sessions that no agent accounts for" in capsys.readouterr().out
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: []))
+    assert capsys.readouterr().out.startswith("no agents; ")
+
+
 WORK: dict[str, Any] = {
     "id": "g2",
     "state": "waiting",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import sqlalchemy as sa
 from tests.support.workshop import Workshop, git
 
@@ -110,6 +112,57 @@ def test_what_is_not_proven_ours_is_named_and_not_touched(workshop: Workshop) ->
     assert found[1]["subject"] == str(strange)
     assert git(workshop.repo, "for-each-ref") == before
     assert strange.is_dir()
+
+
+def test_a_repository_that_git_cannot_read_is_named_and_the_others_are_looked_at(
+    workshop: Workshop,
+) -> None:
+    fox = born(workshop, "fox")
+    other = workshop.context.folders.home / "other"
+    git(workshop.repo, "clone", "-q", ".", str(other))
+    workshop.ask("repo.add", repo=str(other))
+    forget(workshop, fox)
+    (other / ".git" / "config").write_text("[core")
+    assert short(workshop.ask("repair")) == [
+        ("workspace", "take in", True),
+        ("repository", "none", False),
+    ]
+
+
+def test_what_belongs_to_the_workspace_of_an_unknown_repository_waits_for_that(
+    workshop: Workshop,
+) -> None:
+    fox = born(workshop, "fox")
+    forget(workshop, fox)
+    (repo,) = workshop.context.store.read(rows.repos)
+    workshop.ask("repo.remove", repo=repo.id)
+    elsewhere = str(workshop.context.folders.home)
+    assert short(workshop.ask("repair", cwd=elsewhere)) == [
+        ("session", "none", False),
+        ("workspace", "none", False),
+        ("folder", "none", False),
+    ]
+    assert workshop.session(fox).alive
+    workshop.context.store.write(partial(rows.keep_repo, repo=repo))
+    assert short(workshop.ask("repair")) == [("workspace", "take in", True)]
+    assert workshop.session(workshop.agent(fox.uid)).alive
+
+
+def test_who_is_started_while_orphans_are_looked_for_is_none(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = workshop.context.sessions
+    started: list[Agent] = []
+    look = sessions.shown
+
+    def start_and_look() -> Mapping[str, Path]:
+        if not started:
+            started.append(born(workshop, "fox"))
+        return look()
+
+    monkeypatch.setattr(sessions, "shown", start_and_look)
+    assert workshop.ask("repair") == []
+    assert workshop.session(started[0]).alive
 
 
 def lost_card(workshop: Workshop, agent: Agent) -> Path:

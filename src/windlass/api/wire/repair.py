@@ -16,7 +16,7 @@ class RepairRequest(AnyRequest):
 class OrphanView(TypedDict):
     """Something that no agent in the store accounts for, and what is done about it."""
 
-    kind: Literal["workspace", "branch", "session", "folder"]
+    kind: Literal["workspace", "branch", "session", "folder", "repository"]
     subject: str
     evidence: str
     """By what it was found, and why it is or is not ours."""

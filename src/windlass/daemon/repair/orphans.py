@@ -8,12 +8,12 @@ terminal and was started from our own folder. What is not proven ours is named a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from windlass.core.errors import Unavailable
+from windlass.core.errors import Unavailable, WindlassError
 from windlass.core.ids import Uid
 from windlass.daemon.agents import endings
 from windlass.daemon.kernel import repos
@@ -42,7 +42,7 @@ class LostWorkspace(NamedTuple):
 class Orphan(NamedTuple):
     """Something that nobody accounts for; `mend` is what is done about it, where that is ours."""
 
-    kind: Literal["workspace", "branch", "session", "folder"]
+    kind: Literal["workspace", "branch", "session", "folder", "repository"]
     subject: str
     evidence: str
     action: Literal["take in", "stop", "archive", "none"]
@@ -61,23 +61,34 @@ class Orphans:
         return self._context.folders.workspaces.resolve()
 
     def find(self) -> list[Orphan]:
-        """Everything, in the order in which it has to be mended."""
+        """Everything, in the order in which it has to be mended.
+
+        What lives is looked at before the store is asked: who is started meanwhile is no orphan.
+        """
+        shown = self._context.sessions.shown()
+        workspaces = sorted(self._workspaces.glob("*/[!.]*"))
+        folders = sorted((self._context.folders.home / "agents").glob("*"))
         lost: list[LostWorkspace] = []
         unproven: list[Orphan] = []
         for repo in self._context.store.read(rows.repos):
-            if not repos.is_gone(repo):
-                of_this, others = self._of_repo(repo)
-                lost += of_this
-                unproven += others
+            try:
+                of_this, others = ([], []) if repos.is_gone(repo) else self._of_repo(repo)
+            except WindlassError as error:
+                of_this, others = [], [Orphan("repository", repo.root, error.message, "none")]
+            lost += of_this
+            unproven += others
         live = self._context.store.read(rows.agents)
         accounted = {agent.uid for agent in live} | {workspace.uid for workspace in lost}
         places = {agent.workspace for agent in live} | {workspace.path for workspace in lost}
+        resolved = {Path(place).resolve() for place in places}
+        strange = [place for place in workspaces if place not in resolved and place.exists()]
+        waiting = {f"wl-{place.parent.name}-{place.name}": place for place in strange}
         return [
-            *self._sessions(accounted),
+            *self._sessions(shown, accounted, waiting),
             *(self._workspace(workspace) for workspace in lost),
             *unproven,
-            *self._strange_workspaces(places),
-            *self._folders(accounted),
+            *self._strange_workspaces(strange),
+            *self._folders(folders, accounted, waiting),
         ]
 
     def _of_repo(self, repo: Repo) -> tuple[list[LostWorkspace], list[Orphan]]:
@@ -136,12 +147,21 @@ class Orphans:
         is_ours = folder.parent == self._context.folders.agent(uid) / "sessions"
         return uid if is_ours and _UID.fullmatch(uid) else None
 
-    def _sessions(self, accounted: Collection[Uid | None]) -> Iterator[Orphan]:
-        for name, folder in self._context.sessions.shown().items():
+    def _sessions(
+        self,
+        shown: Mapping[str, Path],
+        accounted: Collection[Uid | None],
+        waiting: Mapping[str, Path],
+    ) -> Iterator[Orphan]:
+        for name, folder in shown.items():
             uid = self._owner(folder)
-            if uid is not None and uid not in accounted:
-                evidence = f"on our terminal, started from {folder}; no such agent lives"
-                yield Orphan("session", name, evidence, "stop", partial(self._stop, name, folder))
+            if uid is None or uid in accounted:
+                continue
+            if name in waiting:
+                yield Orphan("session", name, _waits(waiting[name]), "none")
+                continue
+            evidence = f"on our terminal, started from {folder}; no such agent lives"
+            yield Orphan("session", name, evidence, "stop", partial(self._stop, name, folder))
 
     def _stop(self, name: str, folder: Path) -> None:
         started = self._context.sessions.started(folder)
@@ -151,22 +171,31 @@ class Orphans:
         if report.survivors:
             raise Unavailable(f"processes would not end: {', '.join(report.survivors)}", "end them")
 
-    def _strange_workspaces(self, accounted: Collection[str]) -> Iterator[Orphan]:
+    def _strange_workspaces(self, strange: list[Path]) -> Iterator[Orphan]:
         known = {repo.id for repo in self._context.store.read(rows.repos)}
-        for folder in sorted(self._workspaces.glob("*/*")):
-            if str(folder) in accounted or folder.name.startswith("."):
-                continue
+        for folder in strange:
             why = "no repository has it registered"
             if folder.parent.name not in known:
                 why = f"repository {folder.parent.name} is not known: run `wl repair` in it"
             yield Orphan("workspace", str(folder), why, "none")
 
-    def _folders(self, accounted: Collection[Uid | None]) -> Iterator[Orphan]:
-        for folder in sorted((self._context.folders.home / "agents").glob("*")):
-            if _UID.fullmatch(folder.name) and folder.name not in accounted:
-                evidence = "the folder of an agent, and no such agent lives"
-                archive = partial(self._archive, folder)
-                yield Orphan("folder", str(folder), evidence, "archive", archive)
+    def _folders(
+        self,
+        folders: list[Path],
+        accounted: Collection[Uid | None],
+        waiting: Mapping[str, Path],
+    ) -> Iterator[Orphan]:
+        for folder in folders:
+            if not _UID.fullmatch(folder.name) or folder.name in accounted or not folder.exists():
+                continue
+            sessions = map(self._context.sessions.started, folder.glob("sessions/*"))
+            names = {session.name for session in sessions if session is not None}
+            if name := next((name for name in sorted(names) if name in waiting), None):
+                yield Orphan("folder", str(folder), _waits(waiting[name]), "none")
+                continue
+            evidence = "the folder of an agent, and no such agent lives"
+            archive = partial(self._archive, folder)
+            yield Orphan("folder", str(folder), evidence, "archive", archive)
 
     def _archive(self, folder: Path) -> None:
         """Moves the folder of an agent that nobody knows into the archive, as endings do."""
@@ -179,6 +208,11 @@ class Orphans:
             folder.rename(target)
         except OSError as error:
             raise Unavailable(f"{folder} cannot be moved: {error.strerror}", "") from error
+
+
+def _waits(workspace: Path) -> str:
+    """Why a session or a folder stays: it belongs to work that may be taken in some day."""
+    return f"its workspace {workspace} is not taken in yet"
 
 
 def _linked(git: Repository) -> dict[str, str]:
