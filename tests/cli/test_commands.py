@@ -176,6 +176,16 @@ def test_a_manager_of_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "zz manages nobody\n"
 
 
+def test_a_crew_that_the_store_lost_is_not_called_nobody(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lost = [{"kind": kind} for kind in ("session", "workspace", "folder", "branch")]
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: lost))
+    assert "2 workspaces and sessions that no agent accounts for" in capsys.readouterr().out
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: []))
+    assert capsys.readouterr().out.startswith("no agents; ")
+
+
 WORK: dict[str, Any] = {
     "id": "g2",
     "state": "waiting",
@@ -591,7 +601,9 @@ def test_doctor_says_once_what_stands_in_the_way(
     aside = {"kind": "spawn", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
     halted = {"kind": "merge", "why": "main was not moved", "fix": "wl retry owl"}
     left = [{**aside, "status": "set aside"}, {**halted, "status": "halted"}]
-    call = Told(doctor, doctor=lambda _: report, **{"set-aside": lambda _: left})
+    nobodys = {"kind": "session", "subject": "wl-1-fox", "evidence": "no such", "action": "stop"}
+    also = {"set-aside": lambda _: left, "repair": lambda _: [nobodys]}
+    call = Told(doctor, doctor=lambda _: report, **also)
     assert doctor.run(call) == code
     above, _, below = capsysbinary.readouterr().out.decode().partition("isolation")
     assert above.count("claude (default)") == 1
@@ -602,6 +614,7 @@ def test_doctor_says_once_what_stands_in_the_way(
     assert (
         "halted\n  no  merge             main was not moved\n      wl retry owl\n"
         "set aside\n  no  spawn             the daemon died 3 times in it\n      wl kill fox\n"
+        "orphans\n  no  session           wl-1-fox: no such\n      wl repair\n"
     ) in below
 
 
@@ -691,12 +704,12 @@ def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
 ) -> None:
     nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
     empty = {**nothing, "isolation": {"agents": [], "probes": []}}
-    aside: dict[str, Any] = {"set-aside": lambda _: []}
+    aside: dict[str, Any] = {"set-aside": lambda _: [], "repair": lambda _: []}
     call = Told(command, drivers=lambda _: [], doctor=lambda _: empty, **aside)
     command.run(call)
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
     command.run(call)
-    told = [request["driver"] for verb, request in call.asked if verb != "set-aside"]
+    told = [request["driver"] for verb, request in call.asked if verb in ("doctor", "drivers")]
     assert told == [None, "standin"]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from windlass.core.session_launch import Launch, ReceiverSpec
-    from windlass.core.sessions import Mark, Peer
+    from windlass.core.sessions import Mark, Peer, Started
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
@@ -103,6 +103,19 @@ class TmuxSessions:
             child_pid=child,
             reason=_why(folder, ended) if ended else "",
         )
+
+    def started(self, folder: Path) -> Started | None:
+        """Returns what a folder's session was started as, by its spec."""
+        return record.read_started(folder)
+
+    def shown(self) -> dict[str, Path]:
+        """Returns every session that tmux has and that was begun here, with its folder."""
+        tags = {}
+        with contextlib.suppress(Unavailable):
+            for name in self.tmux.sessions():
+                with contextlib.suppress(NotFound):  # it ended just now
+                    tags[name] = self.tmux.tag(name)
+        return {name: Path(tag) for name, tag in tags.items() if tag}
 
     def find_server_again(self, folder: Path) -> bool:
         """Has the tmux server that a living session is in make its socket anew; True if it did.

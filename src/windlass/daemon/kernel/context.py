@@ -86,6 +86,11 @@ class Folders:
         return self.runtime / uid[:8]
 
     @property
+    def crew(self) -> Path:
+        """What is kept of live agents for the day when the store is lost; see `cards`."""
+        return self.home / "crew"
+
+    @property
     def archive(self) -> Path:
         """Where ended agents go."""
         return self.home / "archive"

@@ -152,6 +152,19 @@ class Intents:
         except Exception:
             log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
 
+    def doubt_open(self) -> None:
+        """Sets aside what is open in a store that was replaced by an older one: it may be done.
+
+        The person decides, who can see what came of it.
+        """
+        for intent in self._context.store.read(rows.open_intents):
+            work = RunningIntent(self._context, intent)
+            try:
+                agents = self._operations[intent.kind].locks(intent.data)
+            except (KeyError, TypeError, AttributeError):
+                continue  # of another release: told of when it is its turn
+            self._set_aside(work, agents, set_aside.IN_AN_OLDER_STORE)
+
     def say_what_stops(self) -> None:
         """Records in open intents of an older release whose sessions they stop.
 
@@ -277,17 +290,17 @@ class Intents:
         with self._guard:
             self._tried.add(work.intent.id)
 
-    def _set_aside(self, work: RunningIntent, agents: Iterable[Uid]) -> Conflict:
+    def _set_aside(self, work: RunningIntent, agents: Iterable[Uid], why: str = "") -> Conflict:
         """Sets an intent aside, or halts it; returns what to tell."""
         names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
         move = self._operations[work.intent.kind].moves(work.data)
         if move is None:
-            error = set_aside.explained(work.intent, names)
+            error = set_aside.explained(work.intent, names, why)
             data = set_aside.attached(work.intent, agents)
             self._report(work, error, status="set aside", data=data)
             return error
         state = branch_moves.state(self._context, work.intent.repo, move)
-        error = set_aside.halted(work.intent, names, move.branch, state)
+        error = set_aside.halted(work.intent, names, move.branch, state, why)
         data = set_aside.attached(work.intent, agents, move.branch)
         self._report(work, error, status="halted", data=data)
         return error
