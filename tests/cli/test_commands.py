@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -782,6 +783,42 @@ def test_waiting_ends_with_what_ended_its_news(monkeypatch: pytest.MonkeyPatch) 
     _no_news(monkeypatch, RuntimeError("no more news"))
     with pytest.raises(RuntimeError, match="no more news"):
         wait.run(_waiting(lambda _: {"id": "api", "state": "running"}, "api"))
+
+
+def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program is named by its path, and the lines have words that need quotes."""
+    folder = tmp_path / "it's here"
+    repo = demo._repository(str(folder))  # noqa: SLF001 - what the demo itself works on
+    program = folder / "wl"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$WINDLASS_HOME" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
+    facts = {"seconds": 1, "merged": "0" * 40, "verdict": "unproven", "restored": []}
+    demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
+    lines = [line for line in capsys.readouterr().out.splitlines() if "WINDLASS_HOME=" in line]
+    said = [
+        subprocess.run(["sh", "-c", line], env={}, capture_output=True, text=True, check=True)
+        for line in lines
+    ]
+    asked = [str(folder / "state"), "-C", repo]
+    assert [done.stdout.splitlines() for done in said] == [
+        [*asked, "log"],
+        [*asked, "trash", "list"],
+    ]
+
+
+def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
+    setup = Path(__file__).parents[2] / "scripts" / "setup"
+    done = subprocess.run([setup, "next"], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("setup:")]
+    (export,) = (line for line in lines if "PATH" in line)
+    (first,) = (line for line in lines if line.endswith(" demo"))
+    for line in (f"{export}\nwl --version", f"{first} --help"):
+        shell = {"PATH": os.defpath}
+        subprocess.run(["sh", "-c", line], env=shell, capture_output=True, check=True)
 
 
 def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
