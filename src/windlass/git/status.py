@@ -37,6 +37,8 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
     nested: list[str] = []
     """Repositories inside the workspace that hold work of their own."""
     operation: Operation | None = None
+    setup: list[str] = []
+    """What was there before the agent and is as it was; in none of the other lists."""
 
     @property
     def clean(self) -> bool:

@@ -199,6 +199,7 @@ class UncommittedView(TypedDict):
     untracked: list[str]
     conflicted: list[str]
     nested: list[str]
+    setup: NotRequired[list[str]]
     operation: str | None
     clean: bool
 

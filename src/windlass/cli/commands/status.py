@@ -70,6 +70,11 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
             call.say(f"  {kind:<10} {printable_line(path)}")
         if len(work[kind]) > 10:
             call.say(f"  {kind:<10} ... and {len(work[kind]) - 10} more")
+    if left := work.get("setup"):
+        more = ", ..." if len(left) > 3 else ""
+        names = ", ".join(map(printable_line, left[:3]))
+        files = render.counted(len(left), "file")
+        call.say(f"  {'setup':<10} {files}, unchanged since: {names}{more}")
 
 
 def _mend(agent: dict[str, Any]) -> str:

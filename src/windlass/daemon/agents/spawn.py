@@ -37,6 +37,7 @@ from windlass.daemon.launch import (
     project_commands,
     scripts,
     session_request,
+    setup_files,
 )
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -323,6 +324,7 @@ class Spawns:
         if not commands.setup or agent.branch is None:
             return
         project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
+        setup_files.remember(self._context, agent)
 
     def _session(self, work: RunningIntent) -> None:
         agent, _ = self._live(work)
