@@ -188,6 +188,7 @@ def test_a_crew_that_the_store_lost_is_not_called_nobody(
 
 
 WORK: dict[str, Any] = {
+    "repo": "r",
     "id": "g2",
     "state": "waiting",
     "state_age": 1.0,
@@ -215,7 +216,8 @@ def test_the_status_of_one_agent_says_that_its_branch_is_gone_and_how_it_comes_b
     level: str, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agents = [{**WORK, "isolation": level}]
-    status.run(Told(status, "g2", status=lambda _: {"repo": "/r", "head": None, "agents": agents}))
+    reply = {"repo": "/r", "head": None, "agents": agents}
+    status.run(Told(status, "g2", status=lambda _: reply, **{"set-aside": lambda _: []}))
     said = capsys.readouterr().out
     assert said.startswith("g2  waiting")
     assert "the branch agent/g2 is gone" in said
@@ -560,6 +562,77 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
     home.run(call)
     above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
     assert "fox is paused (5s): agent fox has spent 3.00 of 2.00 USD    wl resume fox\n" in above
+
+
+FOX: dict[str, Any] = {
+    "id": "fox", "uid": "u", "repo": "r", "parent": None, "parent_uid": None, "children": 0,
+    "state": "stopped", "state_age": 5.0, "goal": "count", "isolation": "box", "network": "host",
+    "evidence": "session 1 ended", "source": "process", "role": "worker", "branch": "agent/fox",
+    "age": 9.0, "ended_at": None, "workspace": "/w", "commits": [], "branch_gone": False,
+    "work": {"exists": True, "operation": None}, "error": None,
+}  # fmt: skip
+HALTED = {
+    "id": "person:1", "kind": "merge", "status": "halted", "repo": "r", "branch": "main",
+    "agents": ["fox"], "created_at": 0.0, "why": "merge of fox is halted: " + "why " * 50,
+    "fix": "`wl retry fox` tries it once more",
+}  # fmt: skip
+NOTHING: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "costs": lambda _: {"total": {"usd": 0, "notional_usd": 0}},
+    "questions": lambda _: [],
+    "set-aside": lambda _: [],
+}
+
+
+def test_a_halted_merge_is_one_short_line_and_its_agent_is_not_to_be_resumed(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    halted = {**NOTHING, "set-aside": lambda _: [HALTED]}
+    home.run(Told(home, agents=lambda _: [FOX], **halted))
+    above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
+    (line,) = (line for line in above.splitlines() if "fox" in line)
+    assert line.startswith("  fox merge into main is halted (")
+    assert line.endswith("    wl retry fox")
+    assert (len(line) < 100, line.count("halted")) == (True, 1)
+    elsewhere = [{**HALTED, "agents": ["owl"]}]
+    other = {**NOTHING, "set-aside": lambda _: elsewhere}
+    home.run(Told(home, agents=lambda _: [FOX], **other))
+    assert "wl resume fox" in capsysbinary.readouterr().out.decode()
+
+
+def test_a_halted_merge_is_named_where_its_agent_is(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    left: dict[str, Callable[[dict[str, Any]], Any]] = {"set-aside": lambda _: [HALTED]}
+    list_.run(Told(list_, agents=lambda _: [FOX], **left))
+    assert (
+        "fox: merge into main is halted: wl retry fox\n" in capsysbinary.readouterr().out.decode()
+    )
+    kinds = ("conflicted", "staged", "unstaged", "untracked", "nested")
+    work: dict[str, Any] = {"exists": True, "operation": None, **{kind: [] for kind in kinds}}
+    shown = {"agents": [{**FOX, "work": work}], "head": None, "repo": "r"}
+    status.run(Told(status, "fox", status=lambda _: shown, **left))
+    said = capsysbinary.readouterr().out.decode()
+    assert "  merge into main is halted: `wl retry fox` tries it once more\n" in said
+
+
+def test_who_asked_and_waits_for_the_answer_is_one_line(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    waits = {**FOX, "state": "waiting", "evidence": "WAITING"}
+    asked = {"id": "msg-1", "repo": "r", "agent": "fox", "age": 5.0, "text": "which?"}
+    home.run(Told(home, agents=lambda _: [waits], **{**NOTHING, "questions": lambda _: [asked]}))
+    above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
+    assert above.count("fox") == 1
+    assert "fox asks (5s): which?" in above
+    home.run(Told(home, agents=lambda _: [waits], **NOTHING))
+    assert "fox waits (5s): WAITING" in capsysbinary.readouterr().out.decode()
+
+
+def test_who_is_resumed_is_not_said_to_be_created(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    resume.run(Told(resume, "fox", resume=lambda _: {"id": "fox", "state": "creating"}))
+    assert capsysbinary.readouterr().out == b"fox goes on: its session is starting\n"
 
 
 def test_a_value_is_shown_in_full_with_nothing_hidden(
