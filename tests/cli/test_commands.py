@@ -36,6 +36,7 @@ from windlass.cli.commands import (
     resume,
     retry,
     status,
+    trash,
     trust,
     wait,
 )
@@ -92,11 +93,11 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    call = Told(module, "api", why=lambda _: {"id": "apiary"})
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
         module.run(call)
-    assert " api" in capsys.readouterr().err
+    assert " apiary" in capsys.readouterr().err
     done = {
         "ended": [],
         "failed": [],
@@ -107,13 +108,38 @@ def test_the_question_names_the_agent_that_a_prefix_means(
         "verdict": "",
         "tip": "",
     }
-    call = Told(module, "ap", why=lambda _: {"id": "api"}, **{verb: lambda _: done})
+    call = Told(module, "api", why=lambda _: {"id": "apiary"}, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
     assert "api" in str(call.asked[-1])
-    call = Told(module, "ap", "--force", **{verb: lambda _: done})
+    call = Told(module, "api", "--force", **{verb: lambda _: done})
     module.run(call)
     assert len(call.asked) == 1
+
+
+@pytest.mark.parametrize("module", [kill, nuke, merge])
+def test_what_ends_agents_is_not_asked_of_one_that_two_letters_mean(module: Any) -> None:
+    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    with pytest.raises(UserError, match="'ap' is api, but too short") as refused:
+        module.run(call)
+    assert refused.value.hint == "type it, or at least 3 letters of it: api"
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (kill, ["a"]),
+        (nuke, ["a"]),
+        (merge, ["a"]),
+        (trash, ["empty"]),
+        (drivers, ["trust"]),
+        (trust, []),
+    ],
+)
+def test_every_question_is_skipped_by_the_same_word(module: Any, words: list[str]) -> None:
+    for word in ("-y", "--yes", "-f", "--force"):
+        assert Told(module, *words, word).args.force
+    assert not Told(module, *words).args.force
 
 
 @pytest.mark.parametrize(

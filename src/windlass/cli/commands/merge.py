@@ -9,7 +9,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 
 EXAMPLES = (
     "wl merge api",
@@ -26,7 +26,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--expect", metavar="COMMIT",
         help="refuse if its tip is another commit by now; the whole id, as wl diff names it",
     )  # fmt: skip
-    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(parser)
 
 
 def run(call: Call) -> int:
@@ -34,7 +34,7 @@ def run(call: Call) -> int:
     args = call.args
     agent = args.agent
     if not call.sure:
-        (agent,) = call.full_ids([agent])
+        (agent,) = call.to_be_ended([agent])
         into = f" into {args.into}" if args.into else ""
         call.confirm(f"merge {agent}{into} and end it?")
     done = call.ask("merge", agent=agent, into=args.into, expect=args.expect)

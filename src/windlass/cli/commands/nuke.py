@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 
 EXAMPLES = ("wl nuke api", "wl nuke --force")
 
@@ -13,14 +13,14 @@ EXAMPLES = ("wl nuke api", "wl nuke --force")
 def arguments(parser: ArgumentParser) -> None:
     """Takes the top of a tree."""
     parser.add_argument("agents", nargs="*", metavar="AGENT", help="without one, every agent here")
-    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(parser)
 
 
 def run(call: Call) -> int:
     """Asks, then ends them."""
     agents = call.args.agents
     if not call.sure:
-        agents = call.full_ids(agents)
+        agents = call.to_be_ended(agents)
         what = f"{', '.join(agents)} and everything below" if agents else "every agent here"
         call.confirm(f"end {what}? their work is kept in the trash")
     done = call.ask("end", agents=agents, tree=True, force=call.args.force)

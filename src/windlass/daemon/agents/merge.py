@@ -13,7 +13,7 @@ import msgspec
 from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
-from windlass.core import crew, shapes
+from windlass.core import crew, ids, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import (
@@ -87,6 +87,7 @@ class Merges:
         context = self._context
         scope = lookup.scope(context, caller, request)
         agent = lookup.agent(context, scope, request.get("agent"))
+        ids.require_long(request.get("agent") or agent.id, agent.id)
         live = lookup.live(context, scope)
         if scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
