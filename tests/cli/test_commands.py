@@ -268,6 +268,8 @@ MADE: dict[str, Any] = {
     "waiting": [],
     "included": 0,
     "left_out": [],
+    "changes": None,
+    "submodules": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -588,6 +590,30 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
     home.run(call)
     above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
     assert "fox is paused (5s): agent fox has spent 3.00 of 2.00 USD    wl resume fox\n" in above
+
+
+@pytest.mark.parametrize(
+    ("carried", "said"),
+    [
+        (
+            False,
+            "without your 2 uncommitted files (a, b): commit first, or start it --with-changes",
+        ),
+        (True, "with copies of your 2 uncommitted files (a, b), uncommitted there too"),
+    ],
+)
+def test_who_starts_an_agent_is_told_of_edits_and_submodules_that_it_lacks(
+    carried: bool,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changes = {"files": 2, "names": ["a", "b"], "carried": carried, "problem": ""}
+    made = {**MADE, "changes": changes, "submodules": ["lib"]}
+    call = Told(new, "x", spawn=lambda _: made)
+    new.run(call)
+    out = capsys.readouterr().out
+    assert f"  {said}\n" in out
+    assert "  without its 1 submodule (lib): have workspace.setup run `git submodule" in out
 
 
 FOX: dict[str, Any] = {

@@ -45,7 +45,7 @@ def include(repo: Repository, path: str, patterns: Sequence[str]) -> Included:
         for name in wanted:
             if not _has_room(name, target=path):
                 continue
-            done = _copy(top, name, into=os.path.join(os.fsencode(path), name))
+            done = copy(top, name, into=os.path.join(os.fsencode(path), name))
             (found.copied if done else found.left_out).append(os.fsdecode(name))
     return found
 
@@ -101,13 +101,16 @@ def _is_of_git(name: bytes) -> bool:
 
 def _has_room(name: bytes, *, target: str) -> bool:
     """Makes the folders for a copy; says no where something is there or in the way."""
-    top = os.fsencode(target)
-    return not os.path.lexists(os.path.join(top, name)) and _make_folders(
-        top, os.path.dirname(name)
-    )
+    there = os.path.join(os.fsencode(target), name)
+    return not os.path.lexists(there) and is_free_way(name, target=target)
 
 
-def _copy(top: int, name: bytes, *, into: bytes) -> bool:
+def is_free_way(name: bytes, *, target: str) -> bool:
+    """Makes the folders for a copy; says no where a link or a file is in the way."""
+    return _make_folders(os.fsencode(target), os.path.dirname(name))
+
+
+def copy(top: int, name: bytes, *, into: bytes) -> bool:
     """Copies a file of the checkout; says no where that is not what it was, or is closed to us."""
     try:
         with gitfiles.opened(os.fsdecode(os.path.dirname(name)), top=top) as folder:

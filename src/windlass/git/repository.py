@@ -158,6 +158,14 @@ def resolve(repo: Repository, rev: str) -> str | None:
     return _line(said) if said.code == 0 else None
 
 
+def submodules(repo: Repository, commit: str) -> list[str]:
+    """Names the folders of a commit that are submodules, as far as its .gitmodules says so."""
+    asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
+    said = repo.git(*asked, ok=(0, 1, 128))
+    fields = (field.partition(b"\n")[2] for field in said.out.split(b"\0"))
+    return sorted(os.fsdecode(field) for field in fields if field)
+
+
 def require(repo: Repository, rev: str) -> str:
     """Resolves `rev` or says that it names no commit."""
     oid = resolve(repo, rev)

@@ -42,6 +42,8 @@ class SpawnRequest(AnyRequest):
     max_turns: NotRequired[Whole | None]
     max_usd: NotRequired[float | None]
     max_seconds: NotRequired[float | None]
+    with_changes: NotRequired[bool]
+    """Whether its workspace gets copies of what the person has not committed."""
 
 
 class EndRequest(AnyRequest):
@@ -87,6 +89,17 @@ class ResumeRequest(AgentRequest):
     max_seconds: NotRequired[float | None]
 
 
+class ChangesView(TypedDict):
+    """What the person had not committed when an agent was started: how many files, and a few."""
+
+    files: int
+    names: list[str]
+    carried: bool
+    """Whether the agent's workspace has copies of them."""
+    problem: str
+    """Why they could not be looked at."""
+
+
 class SpawnReply(TypedDict):
     """The agent that was started; `unboxed` says why it has no box, `to_box` what would help."""
 
@@ -113,6 +126,10 @@ class SpawnReply(TypedDict):
     """How many ignored files of the person's checkout its workspace has copies of."""
     left_out: list[str]
     """Those that it has not, a hundred at most: links that lead elsewhere, and closed files."""
+    changes: ChangesView | None
+    """What the person has not committed; None where an agent asked, or none is kept."""
+    submodules: list[str]
+    """The folders of its workspace that are submodules, and empty."""
 
 
 class EndedAgent(TypedDict):

@@ -28,6 +28,7 @@ EXAMPLES = (
     'wl new --manager --parent api "see to the client libraries"',
     'wl new --role reviewer "review agent/api"',
     'wl new --isolation required --network none "port the parser"',
+    'wl new --with-changes "finish what I began"',
     'wl new --print --max-budget 2 --time-limit 1h "bring the changelog up to date"',
     "wl new --driver standin --script plan.json 'play a script'",
     "git diff | wl new --prompt-file review.md",
@@ -54,6 +55,11 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--prompt-file", metavar="FILE", help="read the goal from a file")
     parser.add_argument(
         "--no-worktree", action="store_true", help="work in your own checkout, on your branch"
+    )
+    parser.add_argument(
+        "--with-changes",
+        action="store_true",
+        help="give it copies of your uncommitted files, uncommitted in its workspace too",
     )
     parser.add_argument("--print", action="store_true", help="headless: no terminal, JSON lines")
     parser.add_argument("--allow-tools", metavar="LIST", help="tool patterns, comma separated")
@@ -109,6 +115,7 @@ def run(call: Call) -> int:
         max_turns=args.max_turns,
         max_usd=args.max_budget,
         max_seconds=args.time_limit,
+        with_changes=args.with_changes,
     )
     call.data(made)
     if call.quiet:
@@ -126,6 +133,8 @@ def run(call: Call) -> int:
         *_overridden(call, made),
         *_withheld(made),
         *_included(made),
+        *_changes(made),
+        *_submodules(made),
         *waiting.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
@@ -163,6 +172,30 @@ def _included(made: dict[str, Any]) -> list[str]:
         names = ", ".join(map(printable_line, left[:3]))
         lines.append(f"without {names}{more}: links that lead elsewhere, or closed to you")
     return lines
+
+
+def _changes(made: dict[str, Any]) -> list[str]:
+    """Says which edits of the person's own the agent has, or has not."""
+    changes = made["changes"]
+    if changes is None or not (changes["files"] or changes["problem"]):
+        return []
+    if changes["problem"]:
+        return [f"your uncommitted files could not be looked at: {changes['problem']}"]
+    more = ", ..." if changes["files"] > len(changes["names"]) else ""
+    files = counted(changes["files"], "uncommitted file")
+    named = f"{files} ({', '.join(changes['names'])}{more})"
+    if changes["carried"]:
+        return [f"with copies of your {named}, uncommitted there too"]
+    return [f"without your {named}: commit first, or start it --with-changes"]
+
+
+def _submodules(made: dict[str, Any]) -> list[str]:
+    """Says that folders of submodules are empty, and what fills them."""
+    if not made["submodules"]:
+        return []
+    names = ", ".join(made["submodules"][:3]) + (", ..." if len(made["submodules"]) > 3 else "")
+    lacking = f"without its {counted(len(made['submodules']), 'submodule')} ({names})"
+    return [f"{lacking}: have workspace.setup run `git submodule update --init`"]
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

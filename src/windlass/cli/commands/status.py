@@ -82,7 +82,7 @@ def _uncommitted(call: Call, work: dict[str, Any]) -> None:
         more = ", ..." if len(left) > 3 else ""
         names = ", ".join(map(printable_line, left[:3]))
         files = render.counted(len(left), "file")
-        call.say(f"  {'setup':<10} {files}, unchanged since: {names}{more}")
+        call.say(f"  {'before':<10} {files}, there before it and unchanged: {names}{more}")
 
 
 def _mend(agent: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import limits as agent_limits
+from windlass.daemon.agents import person_changes
 from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel import lookup, repos, role_files, settings
@@ -43,6 +44,7 @@ from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets
+from windlass.git import carried as carry
 from windlass.git import repository, runner, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows
@@ -83,7 +85,7 @@ class Spawns:
             locks=of_one_agent,
             result=self._result,
             stops=of_one_agent,
-            unsaid={"included": 0, "left_out": []},
+            unsaid={"included": 0, "left_out": [], "changes": None, "submodules": []},
         )
 
     def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:
@@ -131,6 +133,7 @@ class Spawns:
         branch = _person_branch(repo, scope, request)
         base, base_from = _base(git, head, parent, branch)
         branches = repos.agent_branches(git)
+        lacks = person_changes.lacking(scope, repo, request, base)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
@@ -189,18 +192,16 @@ class Spawns:
             )
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
-            answer = {
+            return {
+                "uid": agent.uid,
+                "withheld": withheld,
+                "workspace": msgspec.to_builtins(known.at(choice.level).workspace),
                 "unboxed": choice.why,
                 "to_box": choice.fix,
                 "out_of_box": fork.out_of_box,
                 "script": script.text,
                 "waiting": [line.key for line in known.waiting_at(choice.level)],
-            }
-            return {
-                "uid": agent.uid,
-                "withheld": withheld,
-                "workspace": msgspec.to_builtins(known.at(choice.level).workspace),
-                **answer,
+                **lacks,
             }
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
@@ -314,17 +315,23 @@ class Spawns:
         create = partial(workspaces.create, base=agent.base)
         clones.make_workspace(self._context, agent, create)
         found = workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
-        if found.copied or found.left_out:
-            left_out = [printable_line(name) for name in found.left_out[:_MOST_TOLD]]
-            work.keep(included=len(found.copied), left_out=left_out)
+        left_out = found.left_out
+        if carried := work.data.get("carried"):
+            made = carry.carry(carried["from"], agent.workspace, carried["names"])
+            left_out = [*carried["odd"], *made.left_out, *left_out]
+        if found.copied or left_out:
+            told = [printable_line(name) for name in left_out[:_MOST_TOLD]]
+            work.keep(included=len(found.copied), left_out=told)
 
     def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._live(work)
         commands = _settings(work, agent, repo)
-        if not commands.setup or agent.branch is None:
+        if agent.branch is None:
             return
-        project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
-        setup_files.remember(self._context, agent)
+        if commands.setup:
+            project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
+        if commands.setup or "carried" in work.data:
+            setup_files.remember(self._context, agent)
 
     def _session(self, work: RunningIntent) -> None:
         agent, _ = self._live(work)
@@ -358,6 +365,8 @@ class Spawns:
             "waiting": work.data.get("waiting", []),
             "included": work.data.get("included", 0),
             "left_out": work.data.get("left_out", []),
+            "changes": work.data.get("changes"),
+            "submodules": work.data.get("submodules", []),
         }
 
 
