@@ -14,6 +14,7 @@ from argparse import (
     RawDescriptionHelpFormatter,
     _SubParsersAction,
 )
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -96,7 +97,7 @@ def parser_of(entry: CommandEntry, module: Any) -> ArgumentParser:
         prog=f"wl {entry.name}" if entry.name != "home" else "wl",
         description=f"{about}\n{more}".strip(),
         epilog=_examples(getattr(module, "EXAMPLES", ())),
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     module.arguments(parser)
     take_common(parser)
@@ -117,6 +118,24 @@ def take_common(parser: ArgumentParser, default: Any = None) -> None:
     common.add_argument(
         "-C", dest="directory", metavar="DIR", default=default, help="act as if run in DIR"
     )
+
+
+class _Formatter(RawDescriptionHelpFormatter):
+    """Keeps our own line breaks where there is room for them, and else breaks between words."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        kept = super()._fill_text(text, width, indent)
+        if all(len(line) <= width for line in kept.splitlines()):
+            return kept
+        import textwrap  # noqa: PLC0415 - only help needs it
+
+        fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+        return "\n\n".join(
+            "\n".join(fill(line, subsequent_indent="      ") for line in part.splitlines())
+            if "\n  " in part
+            else fill(" ".join(part.split()))
+            for part in text.split("\n\n")
+        )
 
 
 class Parser(ArgumentParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,11 @@ _LEAST = 12
 """What a text that is cut should keep."""
 _GOAL = 120
 """What a goal may take where no terminal says: some are whole files. `--json` has them whole."""
+
+
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
+_WIDE = 100
+"""Places of a terminal where what happened stands in columns."""
 
 
 def table(
@@ -121,6 +127,28 @@ def advice(call: Call, text: str, command: str) -> str:
     if call.terminal:
         line = fit(line, max(_LEAST, columns() - width(command) - 4))
     return f"{line}    {command}"
+
+
+def folded(call: Call, lead: str, text: str, *, indent: int) -> str:
+    """A line that a terminal would break in the middle of a word, broken between words instead.
+
+    What follows stands below, indented. Elsewhere it is one line, for programs. `lead` is kept.
+    """
+    if not call.terminal:
+        return f"{lead}{text}".rstrip()
+    room = max(columns(), indent + _LEAST)
+    left = room - width(_PAINT.sub("", lead))
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".lstrip()
+        # Below, a word stands alone at worst: the terminal breaks what is longer than a line.
+        if width(longer) <= left or (len(lines) > 1 and not lines[-1]):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+            left = room - indent
+    first, *rest = lines
+    return "\n".join([f"{lead}{first}".rstrip(), *(" " * indent + line for line in rest)])
 
 
 def agents(
@@ -237,7 +265,9 @@ def event(call: Call, item: dict[str, Any]) -> str:
     """One event as one line."""
     when = time.strftime("%H:%M:%S", time.localtime(item["at"]))
     who = item["agent"] or "-"
-    return f"{call.paint(when, 'dim')} {who:<20} {item['kind']:<20} {describe(item)}".rstrip()
+    wide = not call.terminal or columns() >= _WIDE
+    lead = f"{who:<20} {item['kind']:<20} " if wide else f"{who} {item['kind']} "
+    return folded(call, f"{call.paint(when, 'dim')} {lead}", describe(item), indent=len(when) + 1)
 
 
 def describe(item: dict[str, Any]) -> str:

@@ -106,6 +106,17 @@ def _matrix(call: Call) -> int:
 
 def _print(call: Call, probe: dict[str, Any]) -> None:
     mark = call.paint("ok", "green") if probe["works"] else call.paint("no", "red")
-    call.say(f"  {mark}  {probe['name']:<17} {printable_line(probe['detail'])}")
+    lead = f"  {mark}  {probe['name']:<17} "
+    call.say(render.folded(call, lead, printable_line(probe["detail"]), indent=6))
     if probe["fix"]:
-        call.say(f"      {probe['fix']}")
+        _fix(call, probe["fix"])
+
+
+def _fix(call: Call, fix: str) -> None:
+    """What helps; on a narrow terminal a command has a line of its own, which can be copied."""
+    said, colon, command = fix.partition(": wl ")
+    if not colon or not call.terminal or render.width(fix) + 6 <= render.columns():
+        call.say(render.folded(call, " " * 6, fix, indent=6))
+        return
+    call.say(render.folded(call, " " * 6, f"{said}:", indent=6))
+    call.say(f"      wl {command}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from importlib import import_module
 
+from windlass.cli import render
 from windlass.cli.call import Call
-from windlass.cli.index import ALL, NAMES, SHORT
+from windlass.cli.index import ALL, NAMES, SHORT, CommandEntry
 from windlass.core.errors import NotFound
 
 EXAMPLES = ("wl help", "wl help --all", "wl help merge")
@@ -29,14 +30,19 @@ def run(call: Call) -> int:
     if call.args.all:
         for entry in ALL:
             other = f"  (also {', '.join(entry.aliases)})" if entry.aliases else ""
-            call.say(f"  {entry.name:<12} {entry.about}{other}")
+            _line(call, entry, other)
     else:
         for purpose, entries in SHORT.items():
             call.say(call.paint(purpose, "bold"))
             for entry in entries:
-                call.say(f"  {entry.name:<12} {entry.about}")
-        call.say("\n`wl help --all` lists every command, `wl COMMAND --help` explains one.")
+                _line(call, entry)
+        more = "`wl help --all` lists every command, `wl COMMAND --help` explains one."
+        call.say("\n" + render.folded(call, "", more, indent=0))
     return 0
+
+
+def _line(call: Call, entry: CommandEntry, other: str = "") -> None:
+    call.say(render.folded(call, f"  {entry.name:<12} ", f"{entry.about}{other}", indent=15))
 
 
 def _explain(call: Call, name: str) -> int:
