@@ -57,7 +57,8 @@ def test_a_merge_that_three_daemons_died_in_halts_its_branch_until_the_person_de
     assert "halted" in ground.wl("doctor").out
     home = ground.wl().ok().out
     assert "needs you" in home
-    assert "a1 has a merge that is halted" in home
+    assert "a1 merge into main is halted" in home
+    assert "wl resume a1" not in home
     assert "wl retry a1" in home
     assert "intent.halted" in {event["kind"] for event in ground.events()}
     ground.wl("pause", "a2").ok()

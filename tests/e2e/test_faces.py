@@ -83,10 +83,10 @@ def test_the_home_screen_knows_no_branch_that_it_did_not_ask_for(ground: Ground)
 
 
 def test_a_question_on_a_terminal_names_the_agent(ground: Ground) -> None:
-    ground.new("api", STAY)
+    ground.new("apiary", STAY)
     ours, theirs = pty.openpty()
     asked = subprocess.Popen(
-        [WL, "kill", "ap"],
+        [WL, "kill", "api"],
         cwd=ground.folder / "repo",
         stdin=theirs,
         stdout=subprocess.PIPE,
@@ -99,9 +99,9 @@ def test_a_question_on_a_terminal_names_the_agent(ground: Ground) -> None:
         os.write(ours, b"y\n")
         _, err = asked.communicate(timeout=60)
     os.close(ours)
-    assert err.startswith("end api?")
+    assert err.startswith("end apiary?")
     assert asked.returncode == 0
-    until(lambda: ground.agents() == [], what="the end of api")
+    until(lambda: ground.agents() == [], what="the end of apiary")
 
 
 def test_a_command_of_an_agent_gets_its_own_options(ground: Ground) -> None:
