@@ -188,12 +188,12 @@ def keep_nested(
     inner = nested_place(repo, place, os.path.dirname(entry.path))
     replaced = partial(msgspec.structs.replace, nested)
     if inner is None or inner.git_dir is None:
-        return replaced(target="elsewhere", target_path=_pointed(path)), left
+        return replaced(target="elsewhere", target_path=place.named(_pointed(path))), left
     if place.git_dir is not None and _inside(inner.git_dir, place.git_dir):
         relative = os.path.relpath(inner.git_dir, place.git_dir)
         return replaced(target="admin", target_path=relative), left
     if _inside(inner.git_dir, place.path):
-        return replaced(target="elsewhere", target_path=inner.git_dir), left
+        return replaced(target="elsewhere", target_path=place.named(inner.git_dir)), left
     target_tar = f"nested/{number}.git.tar"
     left += _keep_tar(
         importer,

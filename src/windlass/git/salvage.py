@@ -24,6 +24,7 @@ from windlass.git import (
     contents,
     gitstate,
     homecoming,
+    later,
     manifest,
     names,
     registered,
@@ -42,6 +43,8 @@ from windlass.git.runner import LONG, Patience, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.arrival import Allowed
     from windlass.git.contents import Tree
     from windlass.git.gitstate import IndexEntries
@@ -68,6 +71,8 @@ def salvage(
     stamp: str,
     meta: dict[str, object],
     branch: str | None = None,
+    known_as: str | None = None,
+    after: Sequence[str] = (),
     ignored_cap: int = 64 << 20,
     ignored_files_cap: int = 10_000,
     allowed: Allowed = EVERYTHING,
@@ -78,7 +83,9 @@ def salvage(
     Raises and changes nothing when anything cannot be kept; a second call with the same agent and
     stamp gives the first one's result. Nothing may be writing to the workspace any more. A clone is
     read through `box`, where there is one; what git cannot read of it, and what is more than is
-    `allowed`, is kept as raw bytes.
+    `allowed`, is kept as raw bytes. One that was moved out of its agent's reach is `known_as`
+    what it was before. What is kept `after` other salvages of the same work is what there is by
+    then, and not what is missing; where these hold all of it, the first of them is given.
     """
     ref = manifest.ref_of(agent, stamp)
     if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
@@ -87,12 +94,19 @@ def salvage(
         return done
     with quarantine(repo) as inside:
         place = workspace_state.locate(repo, path, box=box)
+        if known_as is not None:
+            place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
         work = _look(repo, place, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap))
+        if after:
+            first = manifest.read(repo, after[0])
+            work = msgspec.structs.replace(
+                work, head=None, before={}, tip=work.tip or first.tip, base=work.base or first.base
+            )
         about = Manifest(
             agent=agent,
             stamp=stamp,
             time=_time_of(stamp),
-            path=work.place.path,
+            path=work.place.named(work.place.path),
             kind=work.place.kind,
             folder=work.folder,
             branch=work.branch,
@@ -105,6 +119,9 @@ def salvage(
             meta=meta,
         )
         commit, summary = _keep(repo, inside, work=work, about=about, allowed=allowed)
+        if after and later.adds_nothing(inside, commit, after):
+            ref = manifest.ref_of(first.agent, first.stamp)
+            return Salvaged(ref=ref, commit=after[0], summary=first.summary)
         sync(inside.release(repo))
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))

@@ -191,22 +191,40 @@ def _is_untouched(
 def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> WorkspacePlace | None:
     """Finds the git folder of a nested repository if it lies where it may be read."""
     folder = os.path.join(outer.path, os.fsdecode(path))
+    known_as = outer.named(folder) if outer.known_as else ""
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
-        return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own, box=outer.box)
+        return WorkspacePlace(
+            path=folder,
+            kind="clone",
+            git_dir=own,
+            common_dir=own,
+            box=outer.box,
+            known_as=known_as,
+        )
     pointer = workspace_state.read_small(own)
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
-    target = os.path.realpath(
-        os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
-    )
+    named = os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
+    target = os.path.realpath(outer.found(named))
     # Only a worktree has a part of the repository's own git folder. Whatever else an agent has made
     # of its workspace, what it points to elsewhere is not its own.
     ours = (repo.git_dir + os.sep,) if outer.kind == "worktree" else ()
     if not target.startswith((*ours, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
-        return WorkspacePlace(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
+        return WorkspacePlace(
+            path=folder,
+            kind="worktree",
+            git_dir=target,
+            common_dir=repo.git_dir,
+            known_as=known_as,
+        )
     return WorkspacePlace(
-        path=folder, kind="clone", git_dir=target, common_dir=target, box=outer.box
+        path=folder,
+        kind="clone",
+        git_dir=target,
+        common_dir=target,
+        box=outer.box,
+        known_as=known_as,
     )

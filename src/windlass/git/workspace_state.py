@@ -58,6 +58,21 @@ class WorkspacePlace(msgspec.Struct, frozen=True, kw_only=True):
     """The object folder that a clone was made to borrow from; never what is written in it."""
     box: ReadBox | None = None
     """How git reads it, where that is not safe outside; it shows the clone and its lender."""
+    known_as: str = ""
+    """Where it lay while its agent worked in it, if that is elsewhere: files in it name that."""
+
+    def named(self, path: str) -> str:
+        """Gives a path in the workspace as its agent knew it."""
+        return _exchanged(path, self.path, self.known_as) if self.known_as else path
+
+    def found(self, path: str) -> str:
+        """Gives the place now of a path that its agent wrote down."""
+        return _exchanged(path, self.known_as, self.path) if self.known_as else path
+
+
+def _exchanged(path: str, top: str, other: str) -> str:
+    is_below = path == top or path.startswith(top + os.sep)
+    return other + path.removeprefix(top) if is_below else path
 
 
 def quoted_alternate(path: str) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH108, PTH118, PTH208
+# ruff: noqa: PTH103, PTH104, PTH108, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Workspaces of agents: made, found again after a crash, brought back, removed.
 
@@ -24,6 +24,7 @@ from windlass.git.repository import (
     check_branch_name,
     checkouts,
     delete_ref,
+    is_ancestor,
     null_oid,
     read_ref,
     refs_under,
@@ -34,6 +35,8 @@ from windlass.git.runner import LONG, Dirs, armed, run
 from windlass.git.status import WorkStatus, status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.repository import Repository
 
 __all__ = [
@@ -41,11 +44,14 @@ __all__ = [
     "Workspace",
     "base_ref",
     "create",
+    "delete_refs",
     "diff",
     "ensure",
     "follow",
+    "forget",
     "include",
     "materialise",
+    "move",
     "remove",
     "status",
 ]
@@ -91,6 +97,40 @@ def ensure(
     _stand(repo, path=folder, branch=branch, start=tip, agent=agent, origin=origin)
     base = read_ref(repo, base_ref(agent)) if agent else None
     return Workspace(path=folder, branch=branch, base=base or tip)
+
+
+def move(repo: Repository, *, path: str, to: str) -> None:
+    """Moves a workspace to another place, with all that git knows of it, or completes that.
+
+    Where there is something already, what came to be at `path` meanwhile stays there.
+    """
+    folder, target = worktrees.outside(repo, path), worktrees.outside(repo, to)
+    if os.path.lexists(target):
+        return
+    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    registered.move(repo, folder, target)
+    worktrees.move(repo, folder, target)
+    with contextlib.suppress(FileNotFoundError):  # deleted by hand; git still knows it
+        os.rename(folder, target)
+
+
+def delete_refs(repo: Repository, *, branch: str, agent: str, kept: Sequence[str]) -> bool:
+    """Deletes branch and base ref of an agent; False where the branch is at no commit of `kept`."""
+    ref = f"refs/heads/{branch}"
+    tip = read_ref(repo, ref)
+    if tip is not None:
+        if not any(is_ancestor(repo, tip, commit) for commit in kept):
+            return False
+        delete_ref(repo, ref, old=tip)
+    delete_ref(repo, base_ref(agent))
+    return True
+
+
+def forget(repo: Repository, path: str) -> None:
+    """Has git forget a workspace whose folder is gone, or is of no use to it any more."""
+    folder = worktrees.outside(repo, path)
+    registered.forget(repo, folder)
+    worktrees.forget(repo, folder)
 
 
 def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:

@@ -13,6 +13,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from windlass import whole_file
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
 from windlass.git import workspace_state
@@ -90,19 +91,37 @@ def follow(repo: Repository, path: str) -> None:
         _point(path, admin)
 
 
+def move(repo: Repository, path: str, to: str) -> None:
+    """Has git know the worktree at `path` elsewhere, with those inside it; its files stay."""
+    with workspace_state.locked(repo, _LOCK):
+        for admin, place in _within(repo, path).items():
+            pointer = os.path.join(to + place.removeprefix(path), ".git")
+            content = os.fsencode(pointer) + b"\n"
+            whole_file.replace(os.path.join(admin, "gitdir"), content, mode=0o644)
+
+
 def unregister(repo: Repository, path: str) -> None:
     """Deletes the folder and its admin entry, and those of worktrees inside it."""
     erase(path)  # not under the lock: there may be millions of files, and others wait for it
+    forget(repo, path)
+
+
+def forget(repo: Repository, path: str) -> None:
+    """Deletes the admin entry of a worktree, and those of worktrees inside it."""
     with workspace_state.locked(repo, _LOCK):
-        gone = [
-            admin
-            for admin, place in workspace_state.admins(repo).items()
-            if place == path or place.startswith(path + os.sep)
-        ]
-        for admin in gone:
+        for admin in _within(repo, path):
             erase(admin)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.join(repo.git_dir, "worktrees"))
+
+
+def _within(repo: Repository, path: str) -> dict[str, str]:
+    """Maps the admin folders of the worktree at `path`, and of those inside it, to their places."""
+    return {
+        admin: place
+        for admin, place in workspace_state.admins(repo).items()
+        if place == path or place.startswith(path + os.sep)
+    }
 
 
 def is_ready(admin: str) -> bool:
