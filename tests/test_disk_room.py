@@ -17,6 +17,14 @@ def test_a_full_disk_and_a_full_quota_are_told_from_other_errors() -> None:
     assert not disk_room.is_lacking(ValueError("full"))
 
 
+def test_what_to_do_is_said_of_a_full_disk_and_of_a_closed_folder_and_of_nothing_else() -> None:
+    assert disk_room.hint(OSError(errno.ENOSPC, "full")) == disk_room.HINT
+    for number in (errno.EROFS, errno.EACCES, errno.EPERM):
+        assert disk_room.hint(OSError(number, "closed")) == disk_room.HINT_CLOSED
+    assert disk_room.hint(OSError(errno.EIO, "broken")) == ""
+    assert disk_room.hint(PermissionError("without a number")) == ""
+
+
 def test_what_the_kernel_refuses_for_want_of_room_is_recognised() -> None:
     with (
         pytest.raises(OSError, match="No space left") as refused,

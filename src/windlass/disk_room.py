@@ -1,4 +1,4 @@
-"""Whether a disk is full: programs that fail because of it do not always say so.
+"""Whether a disk takes nothing: full or read-only. Programs that fail by it do not always say so.
 
 Below every layer, because all of them write and may not import each other: standard library only,
 nothing of ours. Git says of a file only that it could not be written, and an import that dies may
@@ -12,6 +12,7 @@ import os
 import shutil
 
 HINT = "free some disk space and try again"
+HINT_CLOSED = "make it writable for you and try again"
 LITTLE = 16 << 20
 """Whoever fails on a disk with less room than this is taken to have failed because of it."""
 
@@ -19,6 +20,14 @@ LITTLE = 16 << 20
 def is_lacking(error: BaseException) -> bool:
     """Whether the system refused something because a disk or a quota is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def hint(error: BaseException) -> str:
+    """What to do about a disk or a folder that took nothing; "" where that was not the reason."""
+    if is_lacking(error):
+        return HINT
+    closed = isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+    return HINT_CLOSED if closed else ""
 
 
 def free(folder: str | os.PathLike[str]) -> int | None:

@@ -137,8 +137,61 @@ def test_a_request_is_sent_again_under_the_same_key(
     assert started == ["daemon"]
     daemon.die()
     monkeypatch.setattr(calls, "_TRIES", 2)
-    with pytest.raises(Unavailable, match="keeps going away"):
+    with pytest.raises(Unavailable, match="keeps going away; nothing was asked of it"):
         calls.ask("agents")
+
+
+def test_a_request_that_is_out_is_asked_after_until_a_daemon_starts(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first daemon dies with it, the next two as they start; the fourth knows it."""
+    answers = iter((None, None, OK + b'{"sent": [1]}'))
+    first = fake(b"")
+
+    def start(*_: object) -> None:
+        first.die()
+        answer = next(answers)
+        if answer is None:
+            raise Unavailable("the daemon died as it started")
+        fake(answer)
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    monkeypatch.setattr(calls, "_BETWEEN_STARTS", 0.0)
+    assert calls.ask("send", text="hello") == {"sent": [1]}
+
+
+def test_what_cannot_be_known_is_said_and_what_was_never_asked_too(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = fake(b"")
+
+    def start(*_: object) -> None:
+        daemon.die()
+        raise Unavailable("the daemon cannot start: no room")
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    monkeypatch.setattr(calls, "_KNOWN_WITHIN", 0.0)
+    with pytest.raises(Unavailable, match=r"not known whether this was done: .*no room") as said:
+        calls.ask("send", text="hello")
+    assert "wl log" in said.value.hint
+    with pytest.raises(Unavailable, match=r"^the daemon cannot start: no room"):
+        calls.ask("send", text="hello")
+
+
+@pytest.mark.parametrize(("answer", "told"), [(b"", client.LetGo), (None, KeyboardInterrupt)])
+def test_who_interrupts_while_a_daemon_is_started_again_lets_go_of_what_is_out(
+    fake: Fakes, monkeypatch: pytest.MonkeyPatch, answer: bytes | None, told: type[BaseException]
+) -> None:
+    if answer is not None:
+        fake(answer)
+
+    def start(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(daemon_start, "start", start)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        calls.ask("send", text="hello")
+    assert raised.type is told
 
 
 def test_starting_notices_at_once_that_a_daemon_has_ended(
@@ -283,8 +336,8 @@ def test_a_daemon_of_another_identity_is_stopped_before_one_is_started(
     done: list[str] = []
     note = {"pid": 1, "version": "0.1.0"} | ({"identity": identity} if identity else {})
     monkeypatch.setattr(daemon_start, "running", lambda: note)
-    monkeypatch.setattr(daemon_start, "stop", lambda: done.append("stop"))
-    monkeypatch.setattr(daemon_start, "start", lambda *_: done.append("start"))
+    monkeypatch.setattr(daemon_start, "_end", lambda: done.append("stop"))
+    monkeypatch.setattr(daemon_start, "_start_unless_it_answers", lambda _: done.append("start"))
     daemon_start.replace(client.VersionMismatch("0.1.0", 1))
     assert done == ["stop", "start"]
 

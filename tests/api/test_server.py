@@ -18,6 +18,7 @@ from windlass.api import client, places
 from windlass.api.server import Server
 from windlass.api.shares import MOST_OF_ONE
 from windlass.api.verbs import Caller, Needs, Verb, Wait
+from windlass.core.agents_json import MOST_VALUES
 from windlass.core.errors import Denied, Internal, NotFound, Unavailable, UserError
 from windlass.core.ids import Uid
 
@@ -247,6 +248,7 @@ def test_a_verb_that_does_not_exist_is_not_found(serving: Serving) -> None:
         b'{"text": "\xff"}',
         b'{"text": "\\ud800"}',
         b'{"text": "x", "more": ' + b"[" * 100_000,
+        b'{"text": "x", "more": [' + b"[]," * MOST_VALUES + b"0]}",
     ],
 )
 def test_a_malformed_request_is_the_callers_fault(

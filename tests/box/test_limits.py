@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 import subprocess
 from pathlib import Path
@@ -60,6 +61,16 @@ time.sleep(1000)
     stage.python(code)
     until(lambda: stage.said() == "held")
     assert stage.sessions.nameless(stage.folder, on=[stage.ground.work]) == 3 * MEBIBYTE
+
+
+@pytest.mark.parametrize("quota", [Quota(), Quota(open_files=1 << 29)])
+def test_no_box_has_all_open_files_that_the_system_allows(ground: Ground, quota: Quota) -> None:
+    """With all of them on their way through sockets, no tmux client of the person's would start."""
+    ground.show(quota=quota)
+    code = "import resource; print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft_inside, hard_inside = map(int, ground.python(code).split())
+    assert soft_inside == hard_inside == max(hard // 2, hard - 4096)
 
 
 def test_open_files_are_counted(ground: Ground) -> None:

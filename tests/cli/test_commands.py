@@ -19,6 +19,7 @@ from windlass.cli.commands import (
     diff,
     doctor,
     drivers,
+    home,
     inbox,
     info,
     interrupt,
@@ -39,7 +40,7 @@ from windlass.cli.commands import (
 )
 from windlass.cli.commands import exec as exec_
 from windlass.cli.commands import list as list_
-from windlass.cli.index import NAMES
+from windlass.cli.index import HOME, NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
 from windlass.core.errors import GitError, NotFound, Unavailable, UserError
@@ -53,7 +54,8 @@ class Told(Call):
         self, module: Any, *words: str, **answers: Callable[[dict[str, Any]], Any]
     ) -> None:
         name = module.__name__.rpartition(".")[2]
-        super().__init__(parser_of(NAMES[name], module).parse_args(words))
+        entry = HOME if module is home else NAMES[name]
+        super().__init__(parser_of(entry, module).parse_args(words))
         self.answers = answers
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
@@ -174,6 +176,16 @@ def test_a_manager_of_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "zz manages nobody\n"
 
 
+def test_a_crew_that_the_store_lost_is_not_called_nobody(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lost = [{"kind": kind} for kind in ("session", "workspace", "folder", "branch")]
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: lost))
+    assert "2 workspaces and sessions that no agent accounts for" in capsys.readouterr().out
+    list_.run(Told(list_, agents=lambda _: [], repair=lambda _: []))
+    assert capsys.readouterr().out.startswith("no agents; ")
+
+
 WORK: dict[str, Any] = {
     "id": "g2",
     "state": "waiting",
@@ -225,6 +237,8 @@ MADE: dict[str, Any] = {
     "role": "worker",
     "withheld": [],
     "waiting": [],
+    "included": 0,
+    "left_out": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -421,6 +435,21 @@ LINES = [
     {**WAITS, "key": "notify.command", "digest": "d2", "personal": True},
     {**WAITS, "key": "workspace.setup", "digest": "d3", "in_boxes": True},
 ]
+
+
+def test_files_of_the_persons_own_that_an_agent_was_given_are_told_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = {**MADE, "included": 2, "left_out": ["a", "b\x1b[2J", "c", "d", "e"]}
+    new.run(Told(new, "x", spawn=lambda _: made))
+    said = capsys.readouterr().out
+    assert "with 2 ignored files of your checkout\n" in said
+    assert "and 2 more: links that lead elsewhere" in said
+    assert "\x1b[2J" not in said
+    new.run(Told(new, "x", spawn=lambda _: MADE))
+    assert "ignored file" not in capsys.readouterr().out
+
+
 SHOWN = {"root": "/r", "config": "/r/c", "waiting": LINES, "accepted": [], "problems": []}
 
 
@@ -456,6 +485,80 @@ def test_what_is_accepted_are_the_lines_that_were_shown(
     said = capsysbinary.readouterr().out.decode()
     assert "\x1b" not in said
     assert "\u202e" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [((), "accept these 2 lines of /r/c? "), (("workspace.setup",), "accept this line of /r/c? ")],
+)
+def test_the_question_says_how_many_lines_are_accepted(
+    words: tuple[str, ...],
+    asked: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    with pytest.raises(UserError, match="nothing was done"):
+        trust.run(Told(trust, *words, trust=lambda _: SHOWN))
+    assert capsysbinary.readouterr().err.decode().startswith(asked)
+
+
+def test_files_that_another_file_lists_are_said_to_come_from_there(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    line = {**WAITS, "key": "workspace.include", "digest": "d4", "value": [".env"]}
+    shown = {**SHOWN, "root": str(tmp_path), "waiting": [line]}
+
+    def said() -> str:
+        trust.run(Told(trust, "-y", trust=lambda _: shown, **{"trust.accept": lambda _: shown}))
+        return capsysbinary.readouterr().out.decode()
+
+    assert ".worktreeinclude" not in said()
+    (tmp_path / ".worktreeinclude").write_text(".env\n")
+    assert "; what .worktreeinclude lists is among it\n" in said()
+
+
+class Interrupted(Terminal):
+    """A terminal on which somebody presses Ctrl-C."""
+
+    def readline(self, *_: object) -> str:  # type: ignore[override]
+        """Never gets a line."""
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("stdin", "raised"), [(Interrupted(), KeyboardInterrupt), (Terminal(""), UserError)]
+)
+def test_who_breaks_off_at_a_question_has_the_next_line_to_themselves(
+    stdin: Terminal,
+    raised: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(raised):
+        Told(nuke).confirm("end it?")
+    assert capsysbinary.readouterr().err == b"end it? [y/N] \n"
+
+
+def test_an_agent_that_is_paused_needs_the_person_and_says_why(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    agent = {
+        "id": "fox", "uid": "u", "repo": "r", "parent": None, "parent_uid": None, "children": 0,
+        "state": "paused", "state_age": 5.0, "goal": "count", "isolation": "box",
+        "network": "host", "evidence": "paused: agent fox has spent 3.00 of 2.00 USD",
+    }  # fmt: skip
+    call = Told(
+        home,
+        agents=lambda _: [agent],
+        questions=lambda _: [],
+        costs=lambda _: {"total": {"usd": 0, "notional_usd": 0}},
+        **{"set-aside": lambda _: []},
+    )
+    home.run(call)
+    above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
+    assert "fox is paused (5s): agent fox has spent 3.00 of 2.00 USD    wl resume fox\n" in above
 
 
 def test_a_value_is_shown_in_full_with_nothing_hidden(
@@ -498,7 +601,9 @@ def test_doctor_says_once_what_stands_in_the_way(
     aside = {"kind": "spawn", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
     halted = {"kind": "merge", "why": "main was not moved", "fix": "wl retry owl"}
     left = [{**aside, "status": "set aside"}, {**halted, "status": "halted"}]
-    call = Told(doctor, doctor=lambda _: report, **{"set-aside": lambda _: left})
+    nobodys = {"kind": "session", "subject": "wl-1-fox", "evidence": "no such", "action": "stop"}
+    also = {"set-aside": lambda _: left, "repair": lambda _: [nobodys]}
+    call = Told(doctor, doctor=lambda _: report, **also)
     assert doctor.run(call) == code
     above, _, below = capsysbinary.readouterr().out.decode().partition("isolation")
     assert above.count("claude (default)") == 1
@@ -509,6 +614,7 @@ def test_doctor_says_once_what_stands_in_the_way(
     assert (
         "halted\n  no  merge             main was not moved\n      wl retry owl\n"
         "set aside\n  no  spawn             the daemon died 3 times in it\n      wl kill fox\n"
+        "orphans\n  no  session           wl-1-fox: no such\n      wl repair\n"
     ) in below
 
 
@@ -527,6 +633,18 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
     assert "person:1, person:2" in refused.value.hint
     with pytest.raises(NotFound, match="nothing of owl is set aside or halted"):
         retry.run(Told(retry, "owl", **{"set-aside": lambda _: several}))
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_who_gives_up_a_merge_is_told_that_the_branch_stays(
+    back: object, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    left = {"id": "person:1", "kind": "merge", "agents": ["fox"], "branch": "main"}
+    done = {"id": "person:1", "kind": "merge", "back": back}
+    words = ("fox", "--back") if back else ("fox",)
+    retry.run(Told(retry, *words, retry=lambda _: done, **{"set-aside": lambda _: [left]}))
+    said = capsysbinary.readouterr().out.decode()
+    assert ("main stays where it is, merged or not: git log main\n" in said) == back
 
 
 def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:
@@ -586,12 +704,12 @@ def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
 ) -> None:
     nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
     empty = {**nothing, "isolation": {"agents": [], "probes": []}}
-    aside: dict[str, Any] = {"set-aside": lambda _: []}
+    aside: dict[str, Any] = {"set-aside": lambda _: [], "repair": lambda _: []}
     call = Told(command, drivers=lambda _: [], doctor=lambda _: empty, **aside)
     command.run(call)
     monkeypatch.setenv("WINDLASS_DRIVER", "standin")
     command.run(call)
-    told = [request["driver"] for verb, request in call.asked if verb != "set-aside"]
+    told = [request["driver"] for verb, request in call.asked if verb in ("doctor", "drivers")]
     assert told == [None, "standin"]
 
 

@@ -11,8 +11,10 @@ import pytest
 from tests.support.replies import ROUTES
 from tests.support.serving import served
 
-from windlass.api import client, identity
+from windlass.api import client, daemon_start, identity
 from windlass.api.verbs import Verb
+from windlass.core.errors import Unavailable
+from windlass.core.schema import SCHEMA
 
 
 def digest_of_requests_and_replies() -> str:
@@ -50,3 +52,30 @@ def test_a_client_of_the_same_version_that_speaks_otherwise_is_not_answered(
         )
         with pytest.raises(client.VersionMismatch):
             place.ask("person", "whoami", {})
+
+
+def test_an_older_client_of_the_same_schema_is_served_and_an_agents_of_any_age(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verb = Verb(dict[str, Any], dict[str, Any], lambda _caller, _request: {}, callers="both")
+    _, _, rest = identity.IDENTITY.partition("+")
+    other = SCHEMA + 1
+
+    def served_to(who: str, theirs: str) -> bool:
+        monkeypatch.setattr(client, "IDENTITY", theirs)
+        try:
+            return bool(place.ask(who, "whoami", {}) == {})
+        except client.VersionMismatch:
+            return False
+
+    with served({"whoami": verb}) as place:
+        assert served_to("person", f"0.0.9+{SCHEMA}.00000000")
+        assert not served_to("person", f"0.0.9+{other}.00000000")
+        assert not served_to("person", f"99.0+{rest}")
+        assert served_to("agent", f"99.0+{SCHEMA}.00000000")
+        assert not served_to("agent", f"99.0+{other}.00000000")
+
+
+def test_an_older_command_never_takes_the_place_of_a_newer_daemon() -> None:
+    with pytest.raises(Unavailable, match="newer"):
+        daemon_start.replace(client.VersionMismatch("99.0", SCHEMA))

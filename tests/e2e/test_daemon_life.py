@@ -126,7 +126,7 @@ def _connected(ground: Ground) -> int:
     if pid is None:
         return 0
     found = psutil.Process(pid).net_connections("unix")
-    return sum(1 for one in found if str(one.laddr).endswith("person.sock")) - 1
+    return sum(1 for one in found if "person.sock" in str(one.laddr)) - 1
 
 
 def test_a_command_right_after_a_stop_gets_a_daemon_of_its_own(ground: Ground) -> None:
@@ -180,9 +180,9 @@ def test_a_daemon_whose_lock_was_moved_away_has_ended_before_the_next_one_begins
     assert pid is not None
     watched = os.pidfd_open(pid)
     (ground.state / "daemon.lock").rename(ground.folder / "moved")
-    second = ground.start("daemon", "run")
+    second = ground.start("daemon", "run")  # or one that the session's holder brings back
     try:
-        until(lambda: ground.daemon_pid() == second.pid, what="the second daemon's lock")
+        until(lambda: ground.daemon_pid() not in (None, pid), what="the second daemon's lock")
         assert _ended(watched)
         assert ground.state_of("a1") == "waiting"
         ground.wl("daemon", "stop").ok()

@@ -72,6 +72,7 @@ def set_up(ask: Asker, ground: Ground) -> None:
     ask("drivers.trust", driver="standin")
     assert ask("doctor")["needed"]
     assert ask("set-aside") == []
+    assert ask("repair", dry_run=True) == []
     ask("hooks.install", where="user", instructions="claude-md", **settings)
     assert any(place["installed"] for place in ask("hooks.status", **settings))
     ask("hooks.uninstall", where="user", **settings)

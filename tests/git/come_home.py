@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from windlass.box import reading
 from windlass.git import homecoming, mirror
 from windlass.git.arrival import EVERYTHING, Allowed
-from windlass.git.homecoming import Admit
+from windlass.git.homecoming import Admit, SendBox
 from windlass.git.repository import Repository
 
 
-def sending(clone: Path, *, allowed: Allowed) -> list[str]:
-    """The box that shows a clone and the mirror beside its folder."""
-    mirror = clone.parent.parent / "mirror"
-    return reading.prefix(
-        readable=(str(mirror), str(clone)),
-        writable=(),
-        files=clone.parent.parent / "filters",
-        network=False,
-        file_size=allowed.added + 1 if allowed.added != EVERYTHING.added else None,
-    )
+def sending(clone: Path, *, allowed: Allowed) -> SendBox:
+    """The box that shows what is lent of a clone, and the mirror beside its folder."""
+
+    def box(lent: str) -> list[str]:
+        return reading.prefix(
+            readable=(str(clone.parent.parent / "mirror"), lent),
+            writable=(),
+            files=clone.parent.parent / "filters",
+            network=False,
+            file_size=allowed.added + 1 if allowed.added != EVERYTHING.added else None,
+        )
+
+    return box
 
 
 def fetch(
@@ -29,7 +31,7 @@ def fetch(
     clone: Path,
     branch: str = "agent/c1",
     *,
-    box: Sequence[str] | None = None,
+    box: SendBox | None = None,
     allowed: Allowed = EVERYTHING,
     admit: Admit = lambda _tip, _size: None,
     timeout: float = 60,

@@ -18,7 +18,6 @@ from tests.git.boxing import box
 from tests.git.come_home import fetch, sending
 from tests.git.conftest import git
 from tests.git.differences import shown
-from tests.support.ground import until
 
 from windlass.core.errors import Conflict, GitError, WindlassError
 from windlass.git import homecoming, mirror, repository, workspace_state, workspaces
@@ -444,7 +443,7 @@ def test_nothing_of_a_clone_is_run_while_it_comes_home(
     else:
         # The box sees where the mark would be made, or nothing could be made there anyway.
         try:
-            fetch(repo, clone, box=box(writable=[tmp_path]))
+            fetch(repo, clone, box=lambda _lent: box(writable=[tmp_path]))
         except GitError:
             assert prepare is lazy_fetch_runs_a_program
     assert marker.exists() is plainly
@@ -502,31 +501,52 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(
 
 
 @pytest.mark.usefixtures("unblocked")
-def test_a_pipe_that_only_git_comes_across_is_given_up_on(repo: Repository, clone: Path) -> None:
+@pytest.mark.parametrize("name", ["the object", "a pack", "an index of a pack"])
+def test_a_pipe_where_git_looks_for_an_object_is_not_waited_for(
+    repo: Repository, clone: Path, name: str
+) -> None:
     before = home_of(repo)
     tip = commit(clone, "work")
-    pipe(clone / ".git/objects" / tip[:2] / tip[2:])
-    with pytest.raises(GitError, match="did not finish within 1 s"):
-        fetch(repo, clone, timeout=1)
+    if name == "the object":
+        pipe(clone / ".git/objects" / tip[:2] / tip[2:])
+    else:
+        git(clone, "repack", "-q", "-a", "-d")
+        suffix = ".pack" if name == "a pack" else ".idx"
+        (pack,) = (clone / ".git/objects/pack").glob(f"*{suffix}")
+        pipe(pack)
+    with pytest.raises(GitError, match="does not come home") as refused:
+        fetch(repo, clone, timeout=20)
+    assert "did not finish" not in refused.value.message
     assert home_of(repo) == before
-    until(lambda: processes_in(clone) == [], what="the end of all that it started")
     assert workspaces.status(repo, str(clone)).exists
     salvage(repo, path=str(clone), agent="c1", stamp="1", meta={}, branch="agent/c1")
 
 
-def processes_in(clone: Path) -> list[str]:
-    """Whatever still runs that names the clone."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if str(clone).encode() in words and b"pack-objects" in words:
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-            if state != "Z":
-                found.append(words.decode(errors="replace"))
-    return found
+@pytest.mark.usefixtures("unblocked")
+def test_pipes_beside_the_objects_keep_no_work_from_coming_home(
+    repo: Repository, clone: Path
+) -> None:
+    tip = commit(clone, "work")
+    objects = clone / ".git/objects"
+    pipe(objects / "pack" / f"pack-{'0' * 40}.idx")
+    pipe(objects / "pack" / f"pack-{'0' * 40}.pack")
+    pipe(objects / "pack/multi-pack-index")
+    pipe(objects / "info/commit-graph")
+    assert fetch(repo, clone, timeout=20) == tip
+
+
+def test_what_is_lent_of_a_clone_is_gone_afterwards(
+    repo: Repository, clone: Path, tmp_path: Path
+) -> None:
+    commit(clone, "work")
+    during: list[list[str]] = []
+
+    def look(_tip: str, _size: int) -> None:
+        during.append(sorted(path.name for path in tmp_path.glob("lent-*/objects/*")))
+
+    fetch(repo, clone, admit=look)
+    assert [names for names in during if names] != []
+    assert list(tmp_path.glob("lent-*")) == []
 
 
 @pytest.mark.usefixtures("unblocked")
@@ -545,8 +565,8 @@ def test_many_refs_are_not_even_asked_for(repo: Repository, clone: Path) -> None
         "\n".join(["# pack-refs with: sorted", *sorted([*packed.splitlines()[1:], *lines])]) + "\n"
     )
     log = clone / "trace"
-    words = [*sending(clone, allowed=EVERYTHING)[:-1], "--setenv", "GIT_TRACE", str(log), "--"]
-    fetch(repo, clone, box=words)
+    usual, traced = sending(clone, allowed=EVERYTHING), ["--setenv", "GIT_TRACE", str(log), "--"]
+    fetch(repo, clone, box=lambda lent: [*usual(lent)[:-1], *traced])
     assert home_of(repo) == tip
     assert workspace_state.read_small(str(log)) is None, "the environment inside is ours alone"
     assert git(repo.root, "for-each-ref", "--count=3", "refs/heads/x*") == ""

@@ -396,3 +396,43 @@ def test_a_disk_without_room_for_the_old_files_either_is_completed_later(
     assert git(repo.root, "rev-parse", "main") == chosen.new
     assert git(repo.root, "status", "--porcelain") == ""
     assert (Path(repo.root) / "a-large.bin").read_text() == "new\n" * 40_000
+
+
+def test_a_tip_from_both_sides_of_a_merge_is_compared_with_what_both_are_together(
+    repo: Repository, ws: Path
+) -> None:
+    """It leaves out what one side did: to the other side nothing of that is different."""
+    root = Path(repo.root)
+    work(ws, "landed.txt")
+    fix = work(root, "fix.txt")
+    plan_of_a1 = plan(repo)
+    merges.apply(repo, plan_of_a1)
+    side = plan_of_a1.tip
+    for kept, left_out in ((side, "fix.txt"), (fix, "landed.txt")):
+        words = ("commit-tree", "-p", fix, "-p", side, "-m", "mine", f"{kept}^{{tree}}")
+        tip = git(root, *words)
+        base = merges.compared_with(repo, tip=tip, target=plan_of_a1.new)
+        assert base is not None
+        assert git(root, "diff", "--name-status", base, tip) == f"D\t{left_out}"
+        git(root, "branch", "-f", "agent/evil", tip)
+        taken = merges.prepare(
+            repo, source="agent/evil", target_branch="main", message="m", author=WHO, time=1
+        )
+        assert git(root, "diff", "--name-status", taken.old, taken.new) == f"D\t{left_out}"
+
+
+def test_a_tip_from_sides_that_conflict_is_compared_with_the_target(
+    repo: Repository, ws: Path
+) -> None:
+    root = Path(repo.root)
+    side, main = work(ws, "same.txt", "theirs\n"), work(root, "same.txt", "ours\n")
+    words = ("commit-tree", "-p", main, "-p", side, "-m", "solved", f"{main}^{{tree}}")
+    target = git(root, *words)
+    tip = git(root, *words[:-2], "mine", f"{side}^{{tree}}")
+    assert merges.compared_with(repo, tip=tip, target=target) == target
+
+
+def test_what_shares_no_history_is_compared_with_nothing(repo: Repository) -> None:
+    alone = git(repo.root, "commit-tree", "-m", "alone", "HEAD^{tree}")
+    head = git(repo.root, "rev-parse", "HEAD")
+    assert merges.compared_with(repo, tip=alone, target=head) is None

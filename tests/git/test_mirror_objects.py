@@ -278,7 +278,7 @@ def test_a_restored_clone_has_its_own_work_in_its_box(
     entry = trash.find(repo, "c1")
     trash.restore(repo, entry, path=str(clone), branch="agent/c1", agent="c1", origin=str(folder))
     assert told() == before
-    trash.empty(repo, [entry])
+    trash.empty(repo, {entry.ref: entry.commit})
     prune(repo)
     assert inside(repo, clone, "show", "stash@{1}:readme.txt") == "first"
     assert "SECRET" not in git(folder, *_ALL)

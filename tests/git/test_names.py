@@ -49,28 +49,6 @@ def test_an_ordinary_name_is_a_path(name: bytes) -> None:
     assert names.is_path(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        b"a\nb",
-        b"\x1b]0;x\x07",
-        b".git ",
-        b"a/.git...",
-        b".git::$INDEX_ALLOCATION",
-        b"git~1",
-        b"GIT~2/x",
-        ".g\u200cit".encode(),
-        "\ufeff.git/config".encode(),
-        b"..",
-    ],
-)
-def test_a_name_that_speaks_to_a_terminal_or_is_a_git_folder_elsewhere_is_not_portable(
-    name: bytes,
-) -> None:
-    assert names.is_portable_path("straße/a b".encode())
-    assert not names.is_portable_path(name)
-
-
 @settings(max_examples=200)
 @given(REFS.map(lambda name: b"refs/" + name))
 def test_what_we_call_a_ref_git_does_too(name: bytes) -> None:

@@ -128,6 +128,24 @@ def test_a_ref_moves_only_from_where_it_was_expected(repo: Repository) -> None:
     assert repository.read_ref(repo, "refs/x/y") is None
 
 
+def test_refs_are_deleted_together_and_the_rest_stays_where_git_refuses_the_first(
+    repo: Repository,
+) -> None:
+    head = git(repo.root, "rev-parse", "HEAD")
+    refs = ("refs/x/first", "refs/x/second")
+    for ref in (*refs, "refs/x/other"):
+        repository.set_ref(repo, ref, head)
+    lock = Path(repo.git_dir) / "refs/x/first.lock"
+    lock.touch()
+    with pytest.raises(GitError, match=r"would not move refs/x/first"):
+        repository.delete_refs(repo, *refs)
+    assert repository.read_refs(repo, *refs) == dict.fromkeys(refs, head)
+    lock.unlink()
+    repository.delete_refs(repo, *refs, "refs/x/never-there")
+    assert repository.refs_under(repo, "refs/x/") == {"refs/x/other": head}
+    repository.delete_refs(repo, *refs)
+
+
 def test_a_ref_that_git_cannot_make_is_no_race(repo: Repository) -> None:
     head = git(repo.root, "rev-parse", "HEAD")
     with pytest.raises(GitError, match="would not move"):

@@ -20,6 +20,14 @@ def fake_git(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
+def test_a_folder_that_cannot_be_entered_is_named(tmp_path: Path) -> None:
+    """Agents close their workspaces, or put files in their place."""
+    place = tmp_path / "file"
+    place.write_text("no folder\n")
+    with pytest.raises(GitError, match=r"cannot be started: .*/file: Not a directory"):
+        runner.run(["--version"], cwd=str(place))
+
+
 def test_a_missing_git_is_a_matter_of_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,3 +129,23 @@ def test_git_that_says_that_there_is_no_room_is_believed(
     with pytest.raises(GitError, match="No space left") as caught:
         runner.run(["worktree", "add"])
     assert caught.value.hint == disk_room.HINT
+
+
+def test_two_calls_share_one_box_and_the_second_is_not_made_where_the_first_fails(
+    repo: Repository, tmp_path: Path
+) -> None:
+    began, file = tmp_path / "began", tmp_path / "settings"
+    box = ("/bin/sh", "-c", f'echo >> {began}; exec "$@"', "box")
+    dirs = Dirs(git_dir=repo.git_dir, box=box)
+    odd = 'it\'s $HOME; "x"'
+    setting = ["config", "--file", str(file), "a.b"]
+    said = runner.run_both([*setting, odd], setting, dirs=dirs)
+    assert said.out.decode() == f"{odd}\n"
+    assert began.read_text() == "\n"
+    with pytest.raises(GitError, match=r"after `git config --file /nonexistent/f a\.b x`"):
+        runner.run_both(
+            ["config", "--file", "/nonexistent/f", "a.b", "x"], [*setting, "changed"], dirs=dirs
+        )
+    assert runner.run(setting, dirs=dirs).out.decode() == f"{odd}\n"
+    plain = Dirs(git_dir=repo.git_dir)
+    assert runner.run_both([*setting, "outside"], setting, dirs=plain).out == b"outside\n"

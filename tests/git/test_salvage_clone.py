@@ -240,7 +240,7 @@ def test_a_boxed_agent_is_restored_as_it_was_into_a_clone(
     assert repository.checkouts(repo)["agent/c1"] == str(boxed)
     assert repository.read_ref(repo, "refs/windlass/base/c1") is not None
     assert git(repo.root, "stash", "list") == ""
-    trash.empty(repo, [entry])
+    trash.empty(repo, {entry.ref: entry.commit})
     git(repo.root, "reflog", "expire", "--expire=now", "--all")
     git(repo.root, "gc", "-q", "--prune=now")
     assert git(boxed, "log", "-1", "--format=%H", "side") == side, "it borrows what we keep"

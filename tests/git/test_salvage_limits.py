@@ -263,7 +263,7 @@ def test_trash_lists_newest_first_and_finds_by_prefix(
         trash.find(repo, "a1-2026")
     with pytest.raises(NotFound):
         trash.find(repo, "zz")
-    trash.empty(repo, listed[:2])
+    trash.empty(repo, {entry.ref: entry.commit for entry in listed[:2]})
     assert [entry.id for entry in trash.entries(repo)] == ["a1-20260101T000000Z"]
 
 

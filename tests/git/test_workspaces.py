@@ -11,8 +11,8 @@ import pytest
 from tests.git.conftest import git, snapshot
 from tests.git.differences import shown
 
-from windlass.core.errors import Conflict, UserError
-from windlass.git import repository, workspace_state, workspaces
+from windlass.core.errors import ConfigError, Conflict, UserError
+from windlass.git import included, repository, workspace_state, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -326,21 +326,71 @@ def test_removing_leaves_nothing_and_can_be_repeated(
 
 def test_include_copies_what_is_ignored_and_asked_for(repo: Repository, ws: Path) -> None:
     root = Path(repo.root)
-    patterns = [".env", "cache/", "readme.txt", "untracked", "*.log"]
+    patterns = [".env", "cache/", "readme.txt", "untracked", "*.log", "a\0b"]
     (root / ".env").write_text("SECRET=1\n")
     (root / ".env").chmod(0o600)
     (root / "untracked").write_text("not ignored\n")
     (root / "cache/deep").mkdir(parents=True)
     (root / "cache/deep/odd\nname").write_text("x\n")
-    (root / "cache/link").symlink_to("/etc/passwd")
+    (root / "cache/bin").symlink_to("deep/../deep")
     (root / "a.log").write_text("theirs\n")
     (ws / "a.log").write_text("the agent's own\n")
-    copied = workspaces.include(repo, str(ws), patterns)
-    assert copied == [".env", "cache/deep/odd\nname", "cache/link"]
+    found = workspaces.include(repo, str(ws), patterns)
+    assert found.copied == [".env", "cache/bin", "cache/deep/odd\nname"]
+    assert found.left_out == []
     assert (ws / ".env").stat().st_mode & 0o777 == 0o600
-    assert (ws / "cache/link").readlink() == Path("/etc/passwd")
+    assert (ws / "cache/bin").readlink() == Path("deep/../deep")
     assert (ws / "a.log").read_text() == "the agent's own\n"
-    assert workspaces.include(repo, str(ws), patterns) == []
+    assert workspaces.include(repo, str(ws), patterns) == ([], [])
+
+
+def test_include_brings_nothing_from_outside_of_the_checkout(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    root, outside = Path(repo.root), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret\n")
+    (root / "cache/deep").mkdir(parents=True)
+    (root / "cache/absolute").symlink_to(outside / "secret")
+    (root / "cache/folder").symlink_to(outside)
+    (root / "cache/climbs").symlink_to("deep/../../../outside/secret")
+    (root / "cache/git").symlink_to("../.git/config")
+    os.mkfifo(root / "cache/pipe")
+    patterns = ["cache/", "../outside/*", f"{outside}/*", "/../outside/secret"]
+    found = workspaces.include(repo, str(ws), patterns)
+    assert found.copied == []
+    assert {"cache/absolute", "cache/folder", "cache/climbs", "cache/git"} <= {*found.left_out}
+    assert [path for path in (ws / "cache").rglob("*") if path.is_symlink()] == []
+
+
+def test_include_brings_no_git_folder(repo: Repository, ws: Path) -> None:
+    root = Path(repo.root)
+    for name in ("empty", "full", "plain"):
+        (root / "cache" / name).mkdir(parents=True)
+        (root / "cache" / name / "file").write_text("x\n")
+    for name in ("empty", "full"):
+        git(root / "cache" / name, "init", "-q")
+    git(root / "cache/full", "add", "file")
+    git(root / "cache/full", "commit", "-q", "-m", "first")
+    (root / "cache/plain/.Git").mkdir()
+    (root / "cache/plain/.Git/config").write_text("[core]\n")
+    found = workspaces.include(repo, str(ws), ["*", ".git", ".git/**", "**/.git/*", "cache/"])
+    assert "cache/plain/file" in found.copied
+    assert [name for name in found.copied if ".git" in name.lower()] == []
+    assert [path for path in (ws / "cache").rglob("*") if path.name.lower() == ".git"] == []
+
+
+@pytest.mark.parametrize("limit", ["MOST_FILES", "MOST_BYTES"])
+def test_include_of_more_than_a_workspace_may_begin_with_is_refused(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    for number in range(3):
+        (Path(repo.root) / f"{number}.log").write_text("xx")
+    monkeypatch.setattr(included, limit, 2)
+    with pytest.raises(ConfigError, match=r"workspace\.include names 3 files") as refused:
+        workspaces.include(repo, str(ws), ["*.log"])
+    assert ".worktreeinclude" in refused.value.hint
+    assert list(ws.glob("*.log")) == []
 
 
 def test_include_never_writes_through_a_linked_folder(
@@ -351,7 +401,7 @@ def test_include_never_writes_through_a_linked_folder(
     (root / "cache/file").write_text("x\n")
     (tmp_path / "outside").mkdir()
     (ws / "cache").symlink_to(tmp_path / "outside")
-    assert workspaces.include(repo, str(ws), ["cache/"]) == []
+    assert workspaces.include(repo, str(ws), ["cache/"]).copied == []
     assert list((tmp_path / "outside").iterdir()) == []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.hooks.conftest import HOOKS, hook, raw_lines, told
+from tests.support.ground import until
 
 ALLOW = ["Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "Bash"]
 
@@ -72,7 +73,7 @@ def bench(place: Path) -> Bench:
 
 @contextlib.contextmanager
 def daemon(bench: Bench, answer: Callable[[bytes], bytes | None]) -> Iterator[list[bytes]]:
-    """Something on the agent's socket; None is no answer at all."""
+    """Something on the agent's socket, once; None is no answer at all."""
     heard: list[bytes] = []
     done = threading.Event()
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -81,6 +82,8 @@ def daemon(bench: Bench, answer: Callable[[bytes], bytes | None]) -> Iterator[li
 
     def serve() -> None:
         client, _ = listening.accept()
+        listening.close()
+        (bench.place / "api").unlink()
         with client:
             data = client.recv(1 << 20)
             heard.append(data)
@@ -176,10 +179,67 @@ def test_a_long_call_is_cut_in_the_record_of_its_denial(bench: Bench) -> None:
 def test_what_is_no_good_answer_is_none(bench: Bench, answer: bytes) -> None:
     with daemon(bench, lambda _: answer):
         assert bench.verdict("Read", file_path="a") == "allow"
-    with contextlib.suppress(FileNotFoundError):
-        (bench.place / "api").unlink()
     with daemon(bench, lambda _: answer):
         assert bench.verdict("Read", file_path="/etc/passwd") == "deny"
+
+
+def test_a_daemon_that_died_is_waited_for_and_asked_again(bench: Bench) -> None:
+    """It was killed before the call, and its successor with the call in its hands."""
+    answer = b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'
+    replies = iter((b"", ok(b"{}", status=b"503 Ends"), ok(answer)))
+    path = bench.place / "api"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(path))
+
+    def come_back() -> None:
+        until(bench.events.exists)  # the hook runs, and has nobody to ask
+        path.unlink()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(str(bench.place / "new"))
+            listening.listen()
+            (bench.place / "new").rename(path)
+            for reply in replies:
+                client, _ = listening.accept()
+                with client:
+                    client.recv(1 << 20)
+                    client.sendall(reply)
+
+    back = threading.Thread(target=come_back)
+    back.start()
+    assert bench.verdict("Unheard") == "allow"
+    back.join()
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Bash", {"command": 'for f in *; do echo "$f" | tee log; done'}),
+        ("Bash", {"command": "cat /etc/passwd && (cd .. && make) > out 2>&1"}),
+        ("WebFetch", {"url": "https://example.com"}),
+        ("mcp__a__b", {}),
+        ("Agent", {"prompt": "help", "isolation": "worktree"}),
+    ],
+)
+def test_alone_in_a_box_it_allows_what_the_box_allows(
+    bench: Bench, tool: str, given: dict[str, Any]
+) -> None:
+    allow = [*ALLOW, "WebFetch", "mcp__a"]
+    bench.policy(boxed=True, allow=allow)
+    assert bench.verdict(tool, **given) == "allow"
+    bench.policy(boxed=True, allow=allow, deny=[tool])
+    assert bench.verdict(tool, **given) == "deny"
+
+
+def test_alone_in_a_box_the_lists_hold(bench: Bench) -> None:
+    bench.policy(boxed=True, allow=["Bash(make:*)", "Read"], deny=["Bash(rm:*)"])
+    for tool, given in (
+        ("Bash", {"command": "make; ls"}),
+        ("Bash", {"command": "rm x"}),
+        ("WebFetch", {"url": "https://example.com"}),
+        ("Read", {"file_path": str(bench.other)}),
+        ("AskUserQuestion", {}),
+    ):
+        assert bench.verdict(tool, **given) == "deny", given
 
 
 def test_a_daemon_that_hangs_is_not_waited_for(bench: Bench) -> None:

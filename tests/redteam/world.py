@@ -111,7 +111,8 @@ class World:
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.cmdline()[-1:] and process.cmdline()[-1].endswith(self.mark + more):
+                words = process.cmdline()
+                if words and words[-1].endswith(self.mark + more):
                     found.append(process)
         return found
 

@@ -115,7 +115,7 @@ def test_a_store_that_cannot_be_copied_is_refused_and_left_as_it_was(path: Path)
     before = old_stores.contents(path)
     backups.folder_of(path).write_text("in the way")
     store = Store(path, clock=Stopped())
-    with pytest.raises(Unavailable, match="cannot be copied first") as caught:
+    with pytest.raises(Unavailable, match="has to be copied") as caught:
         store.open()
     store.close()
     assert str(backups.folder_of(path)) in caught.value.hint

@@ -141,7 +141,9 @@ def test_a_senders_last_minute_is_its_own_and_of_one_repository(store: Store, ad
         add(created_at=at)
     add(created_at=99.0, sender="uid-cat")
     add(created_at=99.0, repo=RepoId("1" * 8))
-    count = store.read(lambda c: mailbox.sent_since(c, "uid-fox", RepoId("0" * 8), 40.0))
+    count = store.read(
+        lambda c: mailbox.sent_since(c, "uid-fox", RepoId("0" * 8), since=40.0, now=100.0)
+    )
     assert count == 2
 
 

@@ -223,14 +223,16 @@ def test_the_file_is_readable_by_its_owner_only(store: Store, path: Path) -> Non
 @pytest.mark.parametrize(
     "damage", [b"this is no database at all\n" * 100, b"SQLite format 3\0junk"]
 )
-def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, damage: bytes) -> None:
+def test_a_file_that_is_no_database_is_kept_aside_and_begun_anew(path: Path, damage: bytes) -> None:
     path.write_bytes(damage)
     store = Store(path, clock=Stopped())
-    with pytest.raises(ConfigError, match="not a usable database") as caught:
-        store.open()
+    store.open()
+    assert store.read(rows.repos) == []
     store.close()
-    assert "kept" in caught.value.hint
-    assert path.read_bytes() == damage
+    assert store.replaced is not None
+    assert store.replaced.copy is None
+    assert store.replaced.kept is not None
+    assert (store.replaced.kept / path.name).read_bytes() == damage
 
 
 def test_a_file_that_the_system_does_not_let_open_is_not_called_damaged(path: Path) -> None:
@@ -256,10 +258,11 @@ def test_a_damaged_page_is_noticed_at_the_start(path: Path) -> None:
         whole[start : start + 64] = b"\xff" * 64
     path.write_bytes(bytes(whole))
     store = Store(path, clock=Stopped())
-    with pytest.raises(ConfigError, match="not a usable database"):
-        store.open()
+    store.open()
     store.close()
-    assert path.read_bytes() == bytes(whole)
+    assert store.replaced is not None
+    assert store.replaced.kept is not None
+    assert (store.replaced.kept / path.name).read_bytes() == bytes(whole)
 
 
 def test_a_database_of_a_newer_windlass_is_refused_and_kept(path: Path) -> None:

@@ -15,12 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
 from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.ports import Clock
 from windlass.core.session_launch import Launch
-from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Facts, Mark, Peer, StopReport
+from windlass.core.sessions import OUTPUT, SCREEN, SPEC, Facts, Mark, Peer, Started, StopReport
 
 _ENDED_BY_TERM = 143
 _BY_SIGNAL = 128
@@ -204,6 +205,15 @@ class FakeSessions:
             if peer.pid in session.pids:
                 spec = json.loads((folder / SPEC).read_text())
                 yield Mark(spec["marker"], session.launch.env.get("WINDLASS_HOME"))
+
+    def started(self, folder: Path) -> Started | None:
+        """What the session in a folder was started as."""
+        spec = folder / SPEC
+        return msgspec.json.decode(spec.read_bytes(), type=Started) if spec.exists() else None
+
+    def shown(self) -> dict[str, Path]:
+        """Every session that was begun and lives."""
+        return {name: one.folder for name, one in self._named.items() if one.alive}
 
     def find_server_again(self, folder: Path) -> bool:  # noqa: ARG002 - it is never lost
         """Returns false: nothing was lost."""

@@ -314,7 +314,12 @@ class Ground:
             return None  # there is none, it has not said yet, or the test has spoiled the file
 
     def leave(self) -> None:
-        """Ends what the test started, and fails if something will not go."""
+        """Ends what the test started, and fails if something will not go.
+
+        First of all nobody is to bring a daemon back: a holder could, between two looks.
+        """
+        if self.state.is_dir():
+            (self.state / "daemon.stopped").touch()
         for _ in range(_ROUNDS):
             left = self.processes()
             if not left:

@@ -59,8 +59,8 @@ def told(what: str, error: Exception) -> WindlassError:
     if isinstance(error, WindlassError):
         return error
     log.error("%s failed", what, exc_info=error)
-    if disk_room.is_lacking(error):
-        return Unavailable(f"{what}: {error}", disk_room.HINT)
+    if hint := disk_room.hint(error):
+        return Unavailable(f"{what}: {error}", hint)
     return Internal(
         f"{what}: {type(error).__name__}: {error}",
         "this is a defect of Windlass; `wl daemon logs` has the details",

@@ -38,6 +38,14 @@ class Dead(Gone):
     """There is a socket and nobody behind it: the daemon was killed."""
 
 
+class CutOff(Gone):
+    """The request was sent, and no whole answer came: it may have been done."""
+
+
+class LetGo(KeyboardInterrupt):
+    """The person interrupted a command after its request was sent: it goes on without them."""
+
+
 def socket_path() -> str:
     """The caller's own socket: an agent's session names its own, everyone else is the person."""
     return os.environ.get("WINDLASS_SOCKET") or places.person_socket()
@@ -58,13 +66,18 @@ def ask(
     """Asks the daemon once; raises what it answered, `Gone` or `VersionMismatch`."""
     body = _encode(request)
     with _connect(path or socket_path(), timeout) as connection:
-        status, payload = _exchange(connection, f"/v1/{verb}", body)
+        try:
+            status, payload = _exchange(connection, f"/v1/{verb}", body)
+        except Gone as gone:
+            raise CutOff(str(gone)) from gone.__cause__
+        except KeyboardInterrupt:
+            raise LetGo from None
     if status != 200:
         raise _refusal(status, payload)
     try:
         return json.loads(payload)
     except ValueError as error:
-        raise Gone("the answer is no JSON") from error
+        raise CutOff("the answer is no JSON") from error
 
 
 def stream(

@@ -1,4 +1,8 @@
-"""Starting, replacing and stopping the daemon from a face. The daemon itself is another program."""
+"""Starting, replacing and stopping the daemon from a face. The daemon itself is another program.
+
+Only the person's processes start it, and for the person their holders: an agent's would give it the
+agent's variables, and a place in the agent's process tree.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from windlass import __version__
-from windlass.api import client, places
-from windlass.api.identity import IDENTITY
+from windlass.api import client, daemon_record, identity, places
 from windlass.core.errors import (
     BY_KIND,
     ConfigError,
     Conflict,
+    Denied,
     Internal,
     Unavailable,
     WindlassError,
@@ -31,6 +35,8 @@ _PATIENCE = 20.0
 _OWN_PATIENCE = 60.0
 """Seconds that a daemon is given which says that it waits for something itself; it waits less."""
 _PROGRAM = (sys.executable, "-P", "-m", "windlass.daemon")
+IN_A_SESSION = "WINDLASS_SESSION"
+"""Set in every process of an agent's session."""
 Tell = Callable[[str], None]
 
 
@@ -39,19 +45,28 @@ def start(tell: Tell = lambda _: None) -> None:
 
     Where the daemon itself has to wait for something first, `tell` is told what.
     """
+    if IN_A_SESSION in os.environ and not answers():
+        raise Unavailable(
+            "no daemon runs, and agents do not start it", "any `wl` of the person starts it"
+        )
     with _alone():
-        places.settle()
-        waits = _Waits(tell)
-        # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
-        _wait(lambda: answers() or running() is None, 5.0, waits)
-        if answers():
-            return
-        stop()
-        inside = "WINDLASS_SESSION" in os.environ
-        try:
-            _start_outside_the_session(waits) if inside else _start_detached(waits)
-        except OSError as error:
-            raise Unavailable(f"the daemon cannot be started: {error}", "try again") from error
+        _start_unless_it_answers(tell)
+
+
+def bring_back() -> None:
+    """Starts a daemon that went away without the person's having stopped it."""
+    with _alone():
+        if not daemon_record.is_stopped() and running() is None:
+            places.settle()
+            _start_detached(_Waits(lambda _: None))
+
+
+def become() -> NoReturn:
+    """Turns this process into the daemon, in the foreground: a program of its own, as always."""
+    places.settle()
+    daemon_record.unmark_stopped()
+    daemon_record.keep_start()
+    os.execv(_PROGRAM[0], _PROGRAM)  # noqa: S606 - our own program, no shell wanted
 
 
 def answers() -> bool:
@@ -85,38 +100,78 @@ def running() -> dict[str, Any] | None:
 
 
 def stop() -> dict[str, Any] | None:
-    """Stops the daemon, if one runs, and waits until its lock is free."""
-    held = running()
-    if held is None:
+    """Stops the daemon for the person: nobody else brings it back. Says which one ran, if any."""
+    if IN_A_SESSION in os.environ:
+        raise Denied("agents do not stop the daemon", "ask the person")
+    if not os.path.isdir(places.home()):
         return None
-    _wait(lambda: bool(running()) or running() is None, 1.0)
-    held = running()
-    if not held:
-        return None
+    daemon_record.mark_stopped()
+    held = _end()
+    with _alone():  # whoever was starting one meanwhile has done so now
+        return _end() or held
+
+
+def _end() -> dict[str, Any] | None:
+    """Ends whoever holds the daemon's lock, until nobody does; says who was the first."""
+    first = None
+    while held := _holder():
+        _terminate(int(held["pid"]))
+        first = first or held
+    return first
+
+
+def _holder() -> dict[str, Any] | None:
+    """Who holds the lock; waits a moment for one that has not said yet who it is."""
+    _wait(lambda: running() != {}, 1.0)
+    return running()
+
+
+def _terminate(pid: int) -> None:
+    """Ends a daemon and returns when it has given up its lock, whoever has it then."""
+
+    def has_let_go() -> bool:
+        return (running() or {}).get("pid") != pid
+
     with contextlib.suppress(ProcessLookupError):
-        os.kill(int(held["pid"]), signal.SIGTERM)
-    if not _wait(lambda: running() is None, 10.0):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(held["pid"]), signal.SIGKILL)
-        if not _wait(lambda: running() is None, 5.0):
-            raise Unavailable(f"the daemon (pid {held['pid']}) would not stop", "end it by hand")
-        # No socket is how followers tell a daemon that was stopped from one that was killed.
-        with contextlib.suppress(OSError):
-            os.unlink(places.person_socket())
-    return held
+        os.kill(pid, signal.SIGTERM)
+    if _wait(has_let_go, 10.0):
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    if not _wait(has_let_go, 5.0):
+        raise Unavailable(f"the daemon (pid {pid}) would not stop", "end it by hand")
+    # No socket is how followers tell a daemon that was stopped from one that was killed.
+    with contextlib.suppress(OSError):
+        os.unlink(places.person_socket())
 
 
 def replace(mismatch: client.VersionMismatch, tell: Tell = lambda _: None) -> None:
-    """Puts a daemon of this version in the place of another; agents do not notice."""
-    if mismatch.schema > SCHEMA:
+    """Puts a daemon of this version in the place of an older one; agents do not notice."""
+    theirs = mismatch.schema, identity.version(mismatch.daemon)
+    if theirs > (SCHEMA, identity.version(__version__)):
         raise Unavailable(
             f"the daemon is a newer Windlass ({mismatch.daemon}) than this one ({__version__})",
             "upgrade this one, or use another WINDLASS_HOME",
         )
-    held = running()
-    if held and held.get("identity") != IDENTITY:  # else another command was faster
-        stop()
-    start(tell)
+    with _alone():  # all of it, or a holder would bring back the one that is replaced
+        held = running()
+        if held and held.get("identity") != identity.IDENTITY:  # else another command was faster
+            _end()
+        _start_unless_it_answers(tell)
+
+
+def _start_unless_it_answers(tell: Tell) -> None:
+    """Does what `start` says; for whoever has made sure that nobody else does so."""
+    places.settle()
+    daemon_record.unmark_stopped()
+    waits = _Waits(tell)
+    # One that holds the lock is starting, ending, or deaf: its socket deleted by some tidy-up.
+    _wait(lambda: answers() or running() is None, 5.0, waits)
+    if answers():
+        return
+    _end()
+    daemon_record.keep_start()
+    _start_detached(waits)
 
 
 class _Killed(Exception):
@@ -143,6 +198,8 @@ def _start_detached(waits: _Waits) -> None:
     """Starts the daemon, once more if it is killed meanwhile: as at any other moment."""
     try:
         _start_child(waits)
+    except OSError as error:
+        raise Unavailable(f"the daemon cannot be started: {error}", "try again") from error
     except _Killed:
         try:
             _start_child(waits)
@@ -205,28 +262,6 @@ def _become_daemon(writing: int, complaints: int) -> None:
         os.write(complaints, f"{error}\n".encode(errors="replace"))
     finally:
         os._exit(127)
-
-
-def _start_outside_the_session(waits: _Waits) -> None:
-    """An agent's holder adopts what its session leaves behind, and ends it with the agent.
-
-    So from inside a session the daemon is started by the tmux server, which is nobody's child.
-    """
-    from shlex import join  # noqa: PLC0415 - only agents need it
-
-    env = without_leaks(os.environ) | {"WINDLASS_HOME": places.home()}
-    settings = [
-        f"{name}={env[name]}" for name in env if name.startswith("WINDLASS_") or name == "PATH"
-    ]
-    line = join(["env", *settings, *_PROGRAM]) + " </dev/null >/dev/null 2>&1 &"
-    tmux = ("tmux", "-S", os.path.join(places.runtime(), "tmux"), "run-shell", "-b", line)
-    child = os.posix_spawnp(tmux[0], tmux, env)
-    _, status = os.waitpid(child, 0)
-    if status != 0 or not _wait(answers, _PATIENCE, waits):
-        raise Unavailable(
-            "the daemon is not there and could not be started from inside this session",
-            "run any `wl` command outside of it",
-        )
 
 
 def _judge(word: dict[str, Any], waits: _Waits) -> None:

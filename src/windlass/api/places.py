@@ -79,9 +79,12 @@ def unusable(error: OSError) -> ConfigError:
     why = "it is no folder" if isinstance(error, FileExistsError) else str(error.strerror)
     if (path := error.filename2 or error.filename) and path != home():
         why += f" ({path})"
+    from windlass import disk_room  # noqa: PLC0415 - on the start-up path of every command
+
+    full = disk_room.HINT if disk_room.is_lacking(error) else ""
     return ConfigError(
         f"{home()} cannot be the state folder: {why}",
-        "set WINDLASS_HOME to a folder that you can write to",
+        full or "set WINDLASS_HOME to a folder that you can write to",
     )
 
 

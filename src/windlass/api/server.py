@@ -30,12 +30,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
-from windlass.api import answers, shares
-from windlass.api.identity import IDENTITY
+from windlass.api import answers, identity, shares
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.api.wire.request import WITHOUT_NUL
-from windlass.core import shapes
+from windlass.core import agents_json, shapes
 from windlass.core.errors import Denied, NotFound, Unavailable, UserError, WindlassError
 
 log = logging.getLogger(__name__)
@@ -94,11 +93,14 @@ class Server:
         """
         if path in self._open:
             return
-        path.unlink(missing_ok=True)
         self._entrances[caller] = entrance = self._entrance(caller)
         door = socket.socket(socket.AF_UNIX)
-        door.bind(str(path))
-        path.chmod(0o600)
+        # At once in its place: no socket at all means that the person stopped the daemon.
+        fresh = path.with_name(f"{path.name}.new")
+        fresh.unlink(missing_ok=True)
+        door.bind(str(fresh))
+        fresh.chmod(0o600)
+        fresh.rename(path)
         listening = await asyncio.get_running_loop().create_unix_server(
             partial(_Arrival, self._meet if caller.agent is None else entrance.admit),
             sock=door,
@@ -148,10 +150,16 @@ class Server:
             path.unlink(missing_ok=True)
             listening.close()
 
-    async def stop(self) -> None:
-        """Closes every socket and lets requests that are under way finish."""
-        for path in list(self._open):
-            await self.close(path)
+    async def stop(self, *, comes_back: bool = False) -> None:
+        """Closes every socket and lets requests that are under way finish.
+
+        The files of the agents' sockets stay where another daemon follows: their hooks wait for it.
+        """
+        for path, (listening, caller) in list(self._open.items()):
+            if comes_back and caller.agent is not None:
+                listening.close()
+            else:
+                await self.close(path)
         for waiting in (*self._waiting, *self._strangers):
             waiting.cancel()
         for connection in [
@@ -163,9 +171,10 @@ class Server:
 
     async def _verb(self, request: Request) -> Response:
         theirs = request.headers.get("windlass-version")
-        if theirs is not None and theirs != IDENTITY:
-            return answers.json_reply({"version": __version__, "schema": self._schema}, status=426)
         caller: Caller = request.scope["windlass.caller"]
+        is_agent = caller.agent is not None
+        if theirs is not None and not identity.understands(theirs, is_agent=is_agent):
+            return answers.json_reply({"version": __version__, "schema": self._schema}, status=426)
         share: Share = request.scope["windlass.share"]
         try:
             verb = self._verbs.get(request.path_params["verb"])
@@ -371,6 +380,7 @@ async def _encoded(answer: Awaitable[Any]) -> bytes:
 def _decode(body: bytes, kind: Any) -> Any:
     """Keys that are not of the verb are passed over: a newer client may say more."""
     try:
+        agents_json.require_few_values(body)
         return shapes.decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = str(error).replace(_WITHOUT_NUL, "a name without a NUL, which none can have")

@@ -30,6 +30,10 @@ _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 _SHELL_MADE = ("PWD", "OLDPWD", "SHLVL", "_", "A__z")
 """What the shell and bubblewrap on the way here put into the environment by themselves."""
 _MOST_CLIENTS = 250
+_FOR_OTHERS = 4096
+"""Open files of the system's own limit that no box has. The kernel counts the files that are on
+their way through sockets for all processes of a user together, and refuses to send one to whoever
+has a lower limit than that is by now: every tmux client sends its terminal."""
 _BY_KEY = (signals.SIGTSTP, signals.SIGTTIN, signals.SIGTTOU)
 
 
@@ -136,6 +140,8 @@ def _limit(limits: dict[str, int]) -> None:
     for name, most in limits.items():
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
+        if name == "RLIMIT_NOFILE" and hard != resource.RLIM_INFINITY:
+            hard = max(hard // 2, hard - _FOR_OTHERS)
         fits = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (fits, fits))
 

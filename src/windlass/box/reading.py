@@ -43,10 +43,7 @@ def prefix(
     program = bwrap.find()
     if program is None:
         raise ConfigError("bubblewrap is not installed", "install the package bubblewrap")
-    allowed = files / "reading.bpf"
-    if not allowed.exists():
-        files.mkdir(mode=0o700, parents=True, exist_ok=True)
-        whole_file.replace(allowed, seccomp.program())
+    allowed = _filter(files)
     blocks = "unlimited" if file_size is None else str(-(-file_size >> 9))
     limits = (str(MEMORY >> 10), blocks, str(SECONDS))
     options = bwrap.reading(tuple(readable), tuple(writable), network=network)
@@ -54,3 +51,16 @@ def prefix(
         *("/bin/sh", "-c", _LIMITED, "windlass-read", *limits, str(allowed)),
         *(program, *options, "--"),
     ]
+
+
+def _filter(files: Path) -> Path:
+    """The file with the system call filter of this release, whichever release wrote one before."""
+    path, wanted = files / "reading.bpf", seccomp.program()
+    try:
+        is_there = path.read_bytes() == wanted
+    except FileNotFoundError:
+        is_there = False
+    if not is_there:
+        files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        whole_file.replace(path, wanted)
+    return path

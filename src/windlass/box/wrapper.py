@@ -34,6 +34,7 @@ _FIRST_PORT = 1024
 _LOOPBACK = "127.0.0.1"
 _NEVER_PROXIED = "localhost,127.0.0.1,::1"
 _ARGUMENTS_FD = "8"
+_ANY = 1 << 30
 _LONGEST_SOCKET = 98
 """The system allows 107; while it is made, it has a longer name."""
 
@@ -192,7 +193,8 @@ def _variables(doors: list[tuple[str, int | str, str]]) -> dict[str, str]:
 def _limits(quota: Quota) -> dict[str, int]:
     wanted = {
         "RLIMIT_CORE": 0,
-        "RLIMIT_NOFILE": quota.open_files,
+        # Also where it is not limited: not all that the system allows, which `inside` knows.
+        "RLIMIT_NOFILE": quota.open_files or _ANY,
         "RLIMIT_FSIZE": quota.file_size,
         "RLIMIT_NPROC": quota.processes,
     }

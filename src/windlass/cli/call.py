@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from windlass.api import calls
+from windlass.api import calls, client
 from windlass.cli import output
 from windlass.core import texts
 from windlass.core.errors import UserError
@@ -29,13 +29,23 @@ class Call:
     def ask(self, verb: str, **request: Any) -> Any:
         """Asks the daemon, starting it if need be."""
         if not self.verbose:
-            return calls.ask(verb, tell=self.remark, **request)
+            return self._ask(verb, request)
         began = time.monotonic()
         try:
-            return calls.ask(verb, tell=self.remark, **request)
+            return self._ask(verb, request)
         finally:
             took = (time.monotonic() - began) * 1000
             output.write_error(f"wl: asked {verb}, {took:.0f} ms\n")
+
+    def _ask(self, verb: str, request: dict[str, Any]) -> Any:
+        try:
+            return calls.ask(verb, tell=self.remark, **request)
+        except client.LetGo:
+            from windlass.cli import interrupted  # noqa: PLC0415 - only who interrupts needs it
+
+            if not self.json and (goes_on := interrupted.told(verb)) is not None:
+                output.write_error(f"wl: {goes_on}\n")  # also to who wants to be told little
+            raise
 
     def say(self, text: str = "") -> None:
         """Prints a line for people."""
@@ -85,7 +95,13 @@ class Call:
         if not sys.stdin.isatty():
             raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
         output.write_error(f"{question} [y/N] ")
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        typed = ""
+        try:
+            typed = sys.stdin.readline()
+        finally:
+            if not typed.endswith("\n"):  # Ctrl-C and Ctrl-D leave the line as it is
+                output.write_error("\n")
+        if typed.strip().lower() not in ("y", "yes"):
             raise UserError("nothing was done", "answer y, or add --force")
 
 

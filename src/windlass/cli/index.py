@@ -75,6 +75,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("path", "print the folder of an agent's workspace"),
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("reassign", "give an agent another manager"),
+    CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("retry", "try once more what was set aside or halted, or take it back"),
     CommandEntry("trash", "list, show, restore and empty salvaged work"),

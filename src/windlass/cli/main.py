@@ -62,7 +62,7 @@ def _run(words: list[str]) -> int:
         return completion_words.complete(rest)
     entry = NAMES.get(_SHORTHANDS.get(name, name))
     if entry is None:
-        raise _unknown(name)
+        raise UserError(f"no command {name!r}", near(name))
     return _command(entry, [*front, *rest])
 
 
@@ -136,12 +136,12 @@ def _examples(lines: tuple[str, ...]) -> str:
     return "examples:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
 
-def _unknown(name: str) -> UserError:
+def near(name: str) -> str:
+    """What to say to who misspelt a command."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     close = get_close_matches(name, NAMES, n=1)
-    hint = f"did you mean `wl {close[0]}`?" if close else "`wl help --all` lists every command"
-    return UserError(f"no command {name!r}", hint)
+    return f"did you mean `wl {close[0]}`?" if close else "`wl help --all` lists every command"
 
 
 def _complain(error: WindlassError, words: list[str]) -> None:

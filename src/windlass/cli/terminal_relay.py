@@ -20,6 +20,8 @@ import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from windlass.cli import file_pipes
+from windlass.cli.file_pipes import FilePipes
 from windlass.core.errors import UserError
 from windlass.core.terminal_filter import TerminalFilter
 
@@ -54,14 +56,17 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def run_boxed(argv: Sequence[str], env: Mapping[str, str], *, raw: bool) -> int:
-    """Runs a box to its end; nothing in it ever has the person's terminal, filtered or not."""
+    """Runs a box to its end; nothing in it ever has the person's terminal, or a file of theirs."""
     show = bytes if raw else TerminalFilter().feed
-    if os.isatty(1):
-        return _on_own_terminal(argv, env, show)
-    return _without_terminal(argv, env, show)
+    with file_pipes.instead_of_files() as pipes:
+        if os.isatty(1):
+            return _on_own_terminal(argv, env, show, pipes)
+        return _without_terminal(argv, env, show, pipes)
 
 
-def _on_own_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) -> int:
+def _on_own_terminal(
+    argv: Sequence[str], env: Mapping[str, str], show: Show, pipes: FilePipes | None = None
+) -> int:
     ours, its = os.openpty()
     _resize(ours)
     kept = {number: os.dup(number) for number in (0, 2) if not os.isatty(number)}
@@ -70,8 +75,12 @@ def _on_own_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) ->
         os.login_tty(its)
         for number, stream in kept.items():
             os.dup2(stream, number)
+        if pipes is not None:
+            pipes.attach()
 
     pid = _start(argv, env, attach)
+    if pipes is not None:
+        pipes.begin()
     for number in (its, *kept.values()):
         os.close(number)
     program = _Program(pid, ours, ours)
@@ -99,7 +108,9 @@ def _with_errors_filtered(argv: Sequence[str], env: Mapping[str, str], show: Sho
     return _ended(program)
 
 
-def _without_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) -> int:
+def _without_terminal(
+    argv: Sequence[str], env: Mapping[str, str], show: Show, pipes: FilePipes
+) -> int:
     """Runs a program that prints elsewhere, in a session of its own, which has no terminal."""
     said, saying = os.pipe()
     hearing, hears = os.pipe()
@@ -110,8 +121,10 @@ def _without_terminal(argv: Sequence[str], env: Mapping[str, str], show: Show) -
             os.dup2(hearing, 0)
         if os.isatty(2):
             os.dup2(saying, 2)
+        pipes.attach()
 
     program = _Program(_start(argv, env, attach), said, hears)
+    pipes.begin()
     for number in (saying, hearing):
         os.close(number)
     with _signals(lambda number: os.kill(program.pid, number)) as woken:

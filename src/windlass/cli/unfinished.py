@@ -1,4 +1,4 @@
-"""What no daemon survived, and waits for the person: set aside, or halted."""
+"""What waits for the person: set aside or halted because no daemon survived it, or orphaned."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def listed(call: Call) -> list[dict[str, Any]]:
         return []
     intents: list[dict[str, Any]] = call.ask("set-aside")
     return intents
+
+
+def orphans(call: Call) -> list[dict[str, Any]]:
+    """What lives and no agent accounts for; agents are not told of it."""
+    if os.environ.get("WINDLASS_SOCKET"):
+        return []
+    found: list[dict[str, Any]] = call.ask("repair", dry_run=True)
+    return found
 
 
 def handle(intent: dict[str, Any]) -> str:

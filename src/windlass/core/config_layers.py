@@ -48,10 +48,15 @@ class Usable(NamedTuple):
         """Returns what agents of a level are to have."""
         return self.in_box if level == "box" and self.in_box is not None else self.config
 
+    @property
+    def acceptable(self) -> list[Line]:
+        """What waits for the person's word: not what no word could put in force."""
+        return [line for line in self.waiting if not line.personal]
+
     def waiting_at(self, level: Level) -> list[Line]:
-        """What is not in force for agents of a level."""
+        """What of that is not in force for agents of a level."""
         boxed = level == "box"
-        return [line for line in self.waiting if not (boxed and line.counts_in_boxes)]
+        return [line for line in self.acceptable if not (boxed and line.counts_in_boxes)]
 
     def whole(self) -> Config:
         """Returns it where nothing is wrong with it; raises what is."""

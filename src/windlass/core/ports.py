@@ -9,7 +9,7 @@ from typing import Protocol
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.session_launch import Launch
-from windlass.core.sessions import CommandResult, Facts, Mark, Peer, StopReport
+from windlass.core.sessions import CommandResult, Facts, Mark, Peer, Started, StopReport
 
 
 class WallClock(Protocol):
@@ -157,6 +157,12 @@ class Sessions(Protocol):
 
     def find_server_again(self, folder: Path) -> bool:
         """Returns whether the terminal that a living session is in could be reached again."""
+
+    def started(self, folder: Path) -> Started | None:
+        """Returns what a folder's session was started as; None where none was."""
+
+    def shown(self) -> Mapping[str, Path]:
+        """Returns every session that the terminal has, by its name, with its folder."""
 
     def newest_tool(self, folder: Path) -> str | None:
         """Returns the process that the program of a session started last, if one runs."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from windlass.core.session_launch import Mode
+
 SPEC = "spec.json"
 """Written right before the start: what the session is started with."""
 OUTPUT = "output"
@@ -28,6 +30,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     holder_pid: int | None = None
     child_pid: int | None = None
     reason: str = ""
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session was started as: its name, the marker of its processes, and how."""
+
+    name: str
+    marker: str
+    mode: Mode = "live"
 
 
 class StopReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass import __version__
-from windlass.api import places
+from windlass.api import answers, daemon_record, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
@@ -43,7 +43,9 @@ from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
+from windlass.daemon.launch import environment
 from windlass.daemon.person.status_files import StatusFiles
+from windlass.daemon.repair.reconciliation import reconcile
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
 from windlass.daemon.spend.disk import Disk
@@ -93,11 +95,14 @@ class Daemon:
         self._woken_again: dict[Uid, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.stopping = asyncio.Event()
+        self.failure: WindlassError | None = None
+        """Why it ends by itself, where that is not in good order."""
 
-    async def start(self) -> None:
+    async def start(self, *, is_behind: bool = False) -> None:
         """Reads what happened meanwhile, answers, then goes on with what was begun.
 
-        In this order no answer depends on whether a daemon ran all the time.
+        In this order no answer depends on whether a daemon ran all the time. What is open in a
+        store that is behind what lives may be done by now, and is set aside instead.
         """
         store, pools = self._context.store, self._context.pools
         await self._in_thread(lambda: repos.clear_leftovers(self._context))
@@ -108,6 +113,8 @@ class Daemon:
         await self._in_thread(self._services.intents.say_what_stops)
         await self._in_thread(self._watcher.look_at_all)
         await self._server.listen(Path(places.person_socket()), Caller(None))
+        if is_behind:
+            await self._in_thread(self._services.intents.doubt_open)
         self._begin(self._go_on())
         watcher = Watcher(self._tmux, in_thread=partial(pools.run, "wait"))
         self._begin(watcher.run(self._sessions_changed))
@@ -130,7 +137,8 @@ class Daemon:
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
             Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
-            Timer("whether the lock is in its place", 1.0, self._stop_without_lock),
+            Timer("a copy of the database each day", 60.0, context.store.copy_daily),
+            Timer("lock and database in their places", 1.0, self._stop_without_files),
         )
 
     async def stop(self) -> None:
@@ -139,18 +147,28 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.stop()
+        await self._server.stop(comes_back=not daemon_record.is_stopped())
         for uid in list(self._wakes):
             self._deafen(uid)
         self._services.listeners.close()
         self._services.delivery.close()
         self._services.reports.close()
         self._context.pools.close()
-        self._services.intents.close()
+        if self.failure is None:
+            self._services.intents.close()
         self._leave_no_empty_server()  # on the loop, which has nothing else to do any more
 
-    def _stop_without_lock(self) -> None:
-        """Ends a daemon that nobody finds any more: commands could neither stop nor replace it."""
+    def _stop_without_files(self) -> None:
+        """Ends a daemon that nobody finds any more, or whose database is lost.
+
+        Commands could neither stop nor replace the one, and the other can record nothing.
+        """
+        try:
+            self._context.store.require_file()
+        except WindlassError as error:
+            log.error("%s: this daemon ends", error.message)  # noqa: TRY400 - told, not traced
+            self.failure = error
+            self._loop.call_soon_threadsafe(self.stopping.set)
         if not self._lock.is_in_place():
             log.error(
                 "the lock of this daemon was moved away: it ends, the next command starts one"
@@ -276,13 +294,11 @@ def run() -> int:
         _ready({"kind": error.kind, "message": error.message, "hint": error.hint})
         sys.stderr.write(f"windlass daemon: {error.message}\n{error.hint}\n")
         return error.exit_code
-    except Exception as error:
-        log.exception("cannot start")
-        defect = f"{type(error).__name__}: {error}"
-        hint = "this is a defect of Windlass; `wl daemon logs` has the details"
-        _ready({"kind": "internal", "message": defect, "hint": hint})
-        sys.stderr.write(f"windlass daemon: {defect}\n{hint}\n")
-        return 1
+    except Exception as error:  # noqa: BLE001 - told to who starts it, a defect also to the log
+        told = answers.told("the start", error)
+        _ready({"kind": told.kind, "message": told.message, "hint": told.hint})
+        sys.stderr.write(f"windlass daemon: {told.message}\n{told.hint}\n")
+        return told.exit_code
     finally:
         lock.release()
     return 0
@@ -296,14 +312,14 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     store.open()
     ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
     lock.tell(waits=None)
-    git_lock.record(store, ended)
+    environment.point_wl(home)
     runtime = Path(places.runtime())
     seed = os.environ.get("WINDLASS_SEED")
     tmux = Tmux(runtime / "tmux")
     context = Context(
         store=store,
         folders=Folders(home, runtime),
-        sessions=TmuxSessions(tmux),
+        sessions=TmuxSessions(tmux, home=home),
         commands=processes,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
@@ -311,9 +327,11 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
         env=without_leaks(os.environ),
     )
     daemon = Daemon(context, tmux, loop, lock=lock)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, daemon.stopping.set)
-    await daemon.start()
+    is_behind = reconcile(context)  # before any event is added: it goes by their numbers
+    git_lock.record(store, ended)
+    loop.add_signal_handler(signal.SIGTERM, daemon.stopping.set)
+    loop.add_signal_handler(signal.SIGINT, _interrupted, daemon)
+    await daemon.start(is_behind=is_behind)
     log.info("windlass %s answers, pid %d", __version__, os.getpid())
     _ready({"pid": os.getpid()})
     await daemon.stopping.wait()
@@ -322,7 +340,16 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     store.leave()
     # A step that is still under way is finished by the next daemon; waiting could take minutes.
     logging.shutdown()
-    os._exit(0)
+    os._exit(daemon.failure.exit_code if daemon.failure is not None else 0)
+
+
+def _interrupted(daemon: Daemon) -> None:
+    """Ends a daemon in the foreground: who presses Ctrl-C there wants none to come back."""
+    try:
+        daemon_record.mark_stopped()
+    except WindlassError as error:
+        log.error("it may be brought back: %s", error.message)  # noqa: TRY400 - as above
+    daemon.stopping.set()
 
 
 def _ready(word: dict[str, Any]) -> None:

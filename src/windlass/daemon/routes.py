@@ -7,6 +7,7 @@ from windlass.daemon.agents import routes as agents
 from windlass.daemon.mail import routes as mail
 from windlass.daemon.person import routes as person
 from windlass.daemon.policy import routes as policy
+from windlass.daemon.repair import routes as repair
 from windlass.daemon.services import Services
 from windlass.daemon.setup import routes as setup
 from windlass.daemon.spend import routes as spend
@@ -42,6 +43,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             reassignments=services.reassignments,
             interrupts=services.interrupts,
             notes=services.notes,
+            empty_trash=services.empty_trash,
         ),
         views.routes(context, services.agent_views, services.fetcher),
         person.routes(
@@ -50,7 +52,8 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             questions=services.questions,
             armed=services.listeners.armed,
         ),
-        setup.routes(context),
+        setup.routes(context, intents, services.configuration),
+        repair.routes(services.repairs),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -12,6 +12,7 @@ from windlass.daemon.agents.reassign import Reassignments
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.agents.trash import EmptyTrash
 from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -24,6 +25,8 @@ from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
+from windlass.daemon.repair.repairs import Repairs
+from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.spend.limit_pauses import LimitPauses
@@ -67,6 +70,7 @@ class Services:
         self.reassignments = Reassignments(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
         self.notes = Notes(context)
+        self.empty_trash = EmptyTrash(context)
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
@@ -75,6 +79,8 @@ class Services:
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
         self.agent_views = AgentViews(context, self.fetcher)
+        self.configuration = Configuration(context)
+        self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.intents.add(
             (
                 self.spawns.operation(),
@@ -86,6 +92,8 @@ class Services:
                 self.reassignments.operation(),
                 self.interrupts.operation(),
                 self.notes.operation(),
+                self.empty_trash.operation(),
+                self.configuration.operation(),
                 self.sends.operation(),
                 self.acknowledgements.operation(),
                 self.questions.operation(),

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core import agents_json
 from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError
 
@@ -108,7 +109,7 @@ def read_made_by_agent(path: Path) -> dict[str, Any]:
         if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
             return {}
         try:
-            known = msgspec.json.decode(file.read(_LARGEST))
+            known = agents_json.decode(file.read(_LARGEST))
         except (OSError, ValueError, RecursionError):
             return {}
     return known if isinstance(known, dict) else {}

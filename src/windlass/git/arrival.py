@@ -34,6 +34,7 @@ _HINT = "commit less at once, or raise the limit"
 _AT_ONCE = {"core.fsync": "loose-object", "core.fsyncMethod": "batch"}
 _FEW = 100
 _SMALL = 1 << 20
+"""Of fewer objects, and of fewer bytes in them, no pack is kept."""
 # An index or a graph of the agent's own could leave out what it likes.
 _ITS_OWN_WORD = {"core.commitGraph": "false", "core.multiPackIndex": "false"}
 
@@ -53,7 +54,7 @@ EVERYTHING = Allowed()
 
 
 Limit = Literal["added", "unfolded", "blob", "object"]
-"""What is too large: by which of those it is; or one object, which git has to have in memory."""
+"""Which limit is exceeded: one of `Allowed`, or how large an object git can hold in memory."""
 
 
 class TooLarge(GitError):
@@ -122,10 +123,10 @@ def _take_in(inside: Quarantine, pack: IO[bytes], timeout: float) -> None:
 
 
 def settle(inside: Quarantine, found: Measured) -> None:
-    """Gives what has come the form in which it stays, and has the disk have it.
+    """Writes what has come to the disk: much as the pack that it is, little as single objects.
 
-    What is little becomes single objects, as when git fetches: the person's own git packs those
-    when there are many. One pack each time would soon be too many.
+    That is what git does when it fetches: the person's own git packs single objects when there are
+    many. One pack for each fetch would soon be too many.
     """
     if found.number >= _FEW or found.unfolded >= _SMALL:
         sync(inside.packs())

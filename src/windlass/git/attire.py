@@ -41,13 +41,20 @@ _LIMIT = 1 << 20
 
 def files(repo: Repository, *, origin: str) -> dict[str, bytes]:
     """Gives the files of a clone's git folder that say how its person works."""
+    return {
+        **rules(repo, origin=origin),
+        "info/exclude": _joined(
+            user_excludes(repo)["core.excludesFile"], os.path.join(repo.git_dir, "info/exclude")
+        ),
+    }
+
+
+def rules(repo: Repository, *, origin: str) -> dict[str, bytes]:
+    """Gives those of them that say what files mean, and not what is ignored."""
     settings = user_settings(cwd=repo.root)
     chosen = settings.get("core.attributesfile") or _in_config_home("attributes")
     return {
         "config": _config(repo, settings, origin=origin),
-        "info/exclude": _joined(
-            user_excludes(repo)["core.excludesFile"], os.path.join(repo.git_dir, "info/exclude")
-        ),
         "info/attributes": _joined(
             _expanded(chosen), os.path.join(repo.git_dir, "info/attributes")
         ),

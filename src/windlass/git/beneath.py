@@ -1,4 +1,3 @@
-# Reason: names that agents make are bytes, which pathlib cannot hold.
 """Writes below a folder of ours by names that agents made, and nowhere else.
 
 Every folder on the way is opened by a descriptor, part by part, and none of them may be a link: so
@@ -57,9 +56,9 @@ def opened(top: str, folder: bytes) -> Iterator[int]:
         for part in filter(None, folder.split(b"/")):
             if part in (b".", b".."):
                 raise _no_name(folder)
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, dir_fd=here)
             try:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=here)
                 below = os.open(part, open_flags.FOLDER, dir_fd=here)
             except OSError as error:
                 raise _refused(folder, error) from error

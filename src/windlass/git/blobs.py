@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from windlass.core.errors import GitError
 from windlass.git.runner import LONG, Patience, run, start
@@ -54,6 +54,13 @@ def kinds(dirs: Dirs, oids: Iterable[str]) -> dict[str, str]:
     return {oid: kind for oid, kind in pairs if kind not in ("missing", "ambiguous")}
 
 
+class Writer(Protocol):
+    """What takes bytes: an open file, or who looks at them first."""
+
+    def write(self, data: bytes, /) -> int:
+        """Takes what comes next."""
+
+
 class Blobs:
     """A `git cat-file --batch` that is asked for one blob at a time."""
 
@@ -75,7 +82,7 @@ class Blobs:
                     pipe.close()
         self._git.wait()
 
-    def copy(self, oid: str, into: IO[bytes]) -> None:
+    def copy(self, oid: str, into: Writer) -> None:
         """Writes a blob's content to an open file."""
         asking, answering = self._git.stdin, self._git.stdout
         if asking is None or answering is None:

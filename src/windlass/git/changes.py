@@ -18,7 +18,7 @@ import msgspec
 from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.repository import require
-from windlass.git.runner import Dirs, Patience, armed, limited, run
+from windlass.git.runner import Dirs, Patience, armed, limited, run, run_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,8 +140,8 @@ def _staged(repo: Repository, path: str, *, tip: str, box: ReadBox | None) -> It
             dirs = _with_new_objects(repo, place, stack.enter_context(views.indexed(repo, place)))
         if is_there:
             # What the tip has is compared, also where it is ignored.
-            dirs = views.at_commit(repo, place, dirs, tip)
-            _stage_all(views.with_excludes(repo, dirs))
+            dirs, first = views.at_commit(repo, place, dirs, tip)
+            _stage_all(views.with_excludes(repo, dirs), first)
         yield msgspec.structs.replace(dirs, work_tree=None)
 
 
@@ -154,10 +154,11 @@ def _with_new_objects(repo: Repository, place: WorkspacePlace, dirs: Dirs) -> Di
     return msgspec.structs.replace(armed(dirs), new_objects=new, objects=known)
 
 
-def _stage_all(dirs: Dirs) -> None:
+def _stage_all(dirs: Dirs, first: list[str]) -> None:
     # Not `add -A`: it stops at a nested repository without commits. Here each path is named, and
     # gitlinks stay as they are.
-    listed = run(
+    listed = run_both(
+        first,
         ["ls-files", "-v", "-z", "--cached", "--others", "--exclude-standard"],
         dirs=dirs,
         timeout=Patience().left,

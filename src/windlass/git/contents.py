@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles
+from windlass.git import gitfiles, holes
 from windlass.git.descent import LEASED, Descent, is_exchanged
 from windlass.git.manifest import Dropped
 from windlass.git.walk import WalkEntry
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.survey import Survey
 
+MOST_HOLES = 2 << 30
+"""Bytes in holes of all files together, which are read and packed like any: some ten seconds. They
+cost an agent nothing, and without an end to them there is none to its ending."""
 _CHUNK = 1 << 20
 _TRIES = 5
 _GITLINK = b"160000"
@@ -53,7 +56,8 @@ def keep_files(
 ) -> collections.Counter[str]:
     """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs.
 
-    Adds to what the survey dropped the files that another process keeps us from reading.
+    Adds to what the survey dropped the files that another process keeps us from reading, and those
+    with holes where there are too many.
     """
     with _top(root) as top, Descent(top) as descent:
         return _keep_files(importer, inside, descent, survey=survey, before=before, tracked=tracked)
@@ -83,9 +87,14 @@ def _keep_files(
     tracked: set[bytes],
 ) -> collections.Counter[str]:
     algorithm = _algorithm(inside)
+    room = MOST_HOLES
     hashed = {}
     for entry in survey.files:
         try:
+            if (hollow := _holes(descent, entry)) > room:
+                survey.dropped.append(_hollow(entry))
+                continue
+            room -= hollow
             oid = _hash(descent, entry, algorithm)
         except BlockingIOError:
             survey.dropped.append(_leased(entry))
@@ -114,6 +123,24 @@ def _keep_files(
             _sort(entry.path, survey=survey, known=entry.path in before or entry.path in tracked)
         ] += 1
     return counts
+
+
+def _holes(descent: Descent, entry: WalkEntry) -> int:
+    """The bytes of a file that are in holes."""
+    if entry.kind == "link" or entry.info.st_size <= _CHUNK:
+        return 0
+    try:
+        with _opened(descent, entry.path) as file:
+            return holes.size(file.fileno())
+    except OSError as error:
+        if is_exchanged(error):
+            return 0
+        raise
+
+
+def _hollow(entry: WalkEntry) -> Dropped:
+    reason = f"a file with holes, of which all together have more than {MOST_HOLES >> 30} GiB"
+    return Dropped(path=os.fsdecode(entry.path), reason=reason, size=entry.info.st_size)
 
 
 def _leased(entry: WalkEntry) -> Dropped:
@@ -155,8 +182,11 @@ def _hash(descent: Descent, entry: WalkEntry, algorithm: str) -> str | None:
     try:
         if entry.kind == "link":
             return _blob_id(algorithm, _link_text(descent, entry.path))
-        with _opened(descent, entry.path) as file:
-            return _stream_id(algorithm, file)
+        handle = _handle(descent, entry.path)
+        try:
+            return _stream_id(algorithm, handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         if is_exchanged(error):
             return None
@@ -167,10 +197,12 @@ def _blob_id(algorithm: str, content: bytes) -> str:
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _stream_id(algorithm: str, file: IO[bytes]) -> str:
-    size = os.fstat(file.fileno()).st_size
+def _stream_id(algorithm: str, handle: int) -> str:
+    size = os.fstat(handle).st_size
     digest = hashlib.new(algorithm, b"blob %d\0" % size)
-    while chunk := file.read(_CHUNK):
+    # Most files are small: a buffer of the usual size for each would cost more than they do.
+    piece = min(size + 1, _CHUNK)
+    while chunk := os.read(handle, piece):
         digest.update(chunk)
     return digest.hexdigest()
 
@@ -182,8 +214,12 @@ def _link_text(descent: Descent, path: bytes) -> bytes:
 
 def _opened(descent: Descent, path: bytes) -> IO[bytes]:
     """Opens a regular file for reading, never a link, pipe or device."""
+    return os.fdopen(_handle(descent, path), "rb")
+
+
+def _handle(descent: Descent, path: bytes) -> int:
     try:
-        return os.fdopen(descent.file(path.split(b"/")), "rb")
+        return descent.file(path.split(b"/"))
     except PermissionError as error:
         raise GitError(
             f"cannot read {printable_line(os.fsdecode(path))}, so it cannot be kept",

@@ -27,6 +27,7 @@ _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
 _PACKED_REFS = 64 << 20
 _INDEX = 1 << 30
 _DEPTH = 64
+_TRIES = 3
 
 
 def read_head(git_dir: str) -> tuple[str | None, str | None]:
@@ -74,7 +75,8 @@ def lend_objects(git_dir: str, into: str) -> None:
             top = stack.enter_context(opened(os.path.join(git_dir, "objects")))
         except (FileNotFoundError, NotADirectoryError):
             return
-        for name in os.listdir(top):
+        # Packs last: git packs an object first, and then takes it away where it lay alone.
+        for name in sorted(os.listdir(top)):
             wanted = _PACK if name == "pack" else _LOOSE
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
                 _lend_folder(top, name, wanted=wanted, into=os.path.join(into, name))
@@ -87,27 +89,33 @@ def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> 
         return
     try:
         os.mkdir(into)
-        for file in os.listdir(folder):
-            if wanted.fullmatch(file):
-                _lend(folder, file, os.path.join(into, file))
+        # Where a file has gone since, another may have come that holds the same.
+        for _ in range(_TRIES):
+            files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
+            lent = [_lend(folder, file, os.path.join(into, file)) for file in files]
+            if all(lent):
+                return
     finally:
         os.close(folder)
 
 
-def _lend(folder: int, name: str, target: str) -> None:
-    """Links first and looks then: what is linked can no longer be exchanged."""
+def _lend(folder: int, name: str, target: str) -> bool:
+    """Links first and looks then: what is linked can no longer be exchanged; False: it is gone."""
     try:
         os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        return
+        return False
+    except FileExistsError:
+        return True
     except OSError:
         _copy(folder, name, target)
-        return
+        return True
     info = os.lstat(target)
     if not stat.S_ISREG(info.st_mode):
         os.unlink(target)
     elif not info.st_mode & stat.S_IRUSR:
         os.chmod(target, stat.S_IMODE(info.st_mode) | 0o600)  # noqa: PTH101 - it is ours now
+    return True
 
 
 def _copy(folder: int, name: str, target: str) -> None:

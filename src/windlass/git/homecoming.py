@@ -1,12 +1,13 @@
-# ruff: noqa: PTH118
+# ruff: noqa: PTH118, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Brings a clone's work into the main repository without obeying anything in the clone.
 
 A clone's configuration, alternates, links and pointers are agent-written: fetching from it can
 pull another repository's objects into ours. So nothing but its object files is read, and its one
-ref. While its agent lives, `fetch` has git read them in a box that shows the clone and its mirror,
-and no more. At its end, `bring` has them linked, plain files only, into a folder of our own, and
-reads them in a box too, where there is one. Either way `arrival` checks and measures what comes.
+ref. They are linked, plain files only, into a folder of our own, so that no pipe among them holds
+anybody up. While its agent lives, `fetch` has git read them in a box that shows that folder and the
+mirror, and no more; at its end `bring` does, where there is a box. `arrival` checks and measures
+what comes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,8 +45,6 @@ from windlass.git.runner import LONG, QUICK, Dirs, Patience, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
     from windlass.git.workspace_state import WorkspacePlace
@@ -59,6 +60,10 @@ _SPARE = 64 << 20
 Signature = tuple[tuple[int, ...], ...]
 Admit = Callable[[str, int], None]
 """Is told which tip comes, and how many bytes that adds; raises where it may not."""
+SendBox = Callable[[str], Sequence[str]]
+"""Gives the words that start a program in a box: it shows the folder named and the mirror."""
+LENT_PREFIX = "lent-"
+"""How folders of linked objects begin; they lie beside the mirror."""
 
 
 def signature(path: str, branch: str) -> Signature:
@@ -80,25 +85,22 @@ def fetch(
     *,
     path: str,
     branch: str,
-    box: Sequence[str],
+    box: SendBox,
     allowed: Allowed,
     admit: Admit,
     timeout: float = 300.0,
 ) -> str | None:
     """Brings a clone's branch into the main repository's branch of that name, whatever that was.
 
-    `box` starts a program in a box that shows nothing but the clone and its mirror, and ends it
-    when it writes more than is `allowed`. Gives the new tip; None when there is nothing new. Every
-    object is checked before it is kept, and `admit` asked before any is; the branch moves last.
+    `box` starts a program in a box that shows nothing but what is lent of the clone and its mirror,
+    and ends it when it writes more than is `allowed`. Gives the new tip; None when there is nothing
+    new. Every object is checked before it is kept, and `admit` asked before any is; the branch
+    moves last.
     """
     ref = f"refs/heads/{branch}"
     folder = workspace_state.canonical(path)
     git_dir = os.path.join(folder, ".git")
-    seen = Dirs(
-        git_dir=_origin(repo, folder),
-        objects=workspace_state.quoted_alternate(os.path.join(git_dir, "objects")),
-        box=tuple(box),
-    )
+    origin = _origin(repo, folder)
     for _ in range(_TRIES):
         worktrees.refuse_elsewhere(repo, branch, path=folder)
         tip = _tip_of(git_dir, ref)
@@ -106,8 +108,8 @@ def fetch(
         had = refs.get(ref)
         if tip is None or tip == had:
             return None
-        with quarantine(repo) as inside:
-            walk_of = _walk_of([tip], _known(repo, seen.git_dir, refs))
+        with quarantine(repo) as inside, _lent(git_dir, origin=origin, box=box) as seen:
+            walk_of = _walk_of([tip], _known(repo, origin, refs))
             try:
                 found = arrival.receive(
                     inside, seen=seen, walk=walk_of, allowed=allowed, timeout=timeout
@@ -132,6 +134,23 @@ def fetch(
                 continue
         return tip
     raise Conflict(f"{printable_line(branch)} keeps moving", "try again")
+
+
+@contextlib.contextmanager
+def _lent(git_dir: str, *, origin: str, box: SendBox) -> Iterator[Dirs]:
+    """Lends a box that shows a clone's object files beside its mirror, and nothing but files.
+
+    The folder lies where the clones do, so that files can be linked; a box of an agent's shows the
+    mirror, and not what is beside it.
+    """
+    folder = tempfile.mkdtemp(prefix=LENT_PREFIX, dir=os.path.dirname(origin))
+    try:
+        lent = os.path.join(folder, "objects")
+        gitfiles.lend_objects(git_dir, lent)
+        objects = workspace_state.quoted_alternate(lent)
+        yield Dirs(git_dir=origin, objects=objects, box=tuple(box(lent)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _origin(repo: Repository, folder: str) -> str:
@@ -226,6 +245,12 @@ def bring(
     """
     if place.git_dir is None:
         return Brought(set(), [])
+    try:
+        shared = _shared(repo, place, wanted)
+    except GitError as error:
+        return _left(place, wanted, error)
+    if shared == wanted:
+        return Brought(shared, [])
     most = 2 * _size(place.git_dir) + _SPARE
     allowed = msgspec.structs.replace(allowed, added=min(allowed.added, most))
     with views.indexed(repo, place) as bare:
@@ -233,15 +258,16 @@ def bring(
         alone = msgspec.structs.replace(bare, work_tree=None)
         seen = workspace_state.of_clone(place, views.with_objects(place, alone))
         try:
-            shared = _shared(repo, place, wanted)
-            if shared == wanted:
-                return Brought(shared, [])
             rest = _carry(repo, inside, seen=seen, wanted=wanted - shared, allowed=allowed)
-            return rest._replace(came=rest.came | shared)
         except GitError as error:
-            log.warning("the objects of %s stay as they are: %s", place.path, error.message)
-            why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
-            return Brought(set(), sorted(wanted), raw=why)
+            return _left(place, wanted, error)
+    return rest._replace(came=rest.came | shared)
+
+
+def _left(place: WorkspacePlace, wanted: set[str], error: GitError) -> Brought:
+    log.warning("the objects of %s stay as they are: %s", place.path, error.message)
+    why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
+    return Brought(set(), sorted(wanted), raw=why)
 
 
 def _size(git_dir: str) -> int:

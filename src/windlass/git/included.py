@@ -1,28 +1,68 @@
-# ruff: noqa: PTH102, PTH115, PTH118, PTH120, PTH211
+# ruff: noqa: PTH102, PTH117, PTH118, PTH119, PTH120, PTH211
 # Reason: names that agents make are bytes, which pathlib cannot hold.
-"""Brings ignored files along into a new workspace."""
+"""Brings ignored files of the person's checkout along into a new workspace, and nothing else of it.
+
+A repository names them by patterns, which are anybody's: no pattern leads to what lies outside of
+the checkout, to a git folder in it, or to more than a workspace is meant to begin with.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from windlass.git import open_flags, workspace_state
+from windlass.core.errors import ConfigError
+from windlass.git import gitfiles, open_flags, workspace_state
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs, run, user_path
 
+MOST_FILES = 200_000
+MOST_BYTES = 4 << 30
+_CHUNK = 1 << 20
 
-def include(repo: Repository, path: str, patterns: Sequence[str]) -> list[str]:
+
+class Included(NamedTuple):
+    """What was copied, and what was left out: links that lead elsewhere, and what is closed."""
+
+    copied: list[str]
+    left_out: list[str]
+
+
+def include(repo: Repository, path: str, patterns: Sequence[str]) -> Included:
     """Copies what git ignores *and* one of the patterns matches from the main checkout.
 
-    Nothing is overwritten, links stay links, and nothing is written through a linked folder.
+    Nothing is overwritten and nothing is written through a linked folder. Links stay links if they
+    lead to something beside them. Refuses what is more than a workspace may begin with.
     """
+    found = Included([], [])
     if not patterns:
-        return []
-    wanted = _wanted(repo, patterns)
-    return [os.fsdecode(name) for name in wanted if _copy(name, source=repo.root, target=path)]
+        return found
+    with gitfiles.opened(os.path.realpath(repo.root)) as top:
+        wanted = _wanted(repo, patterns)
+        _refuse_much(top, wanted)
+        for name in wanted:
+            if not _has_room(name, target=path):
+                continue
+            done = _copy(top, name, into=os.path.join(os.fsencode(path), name))
+            (found.copied if done else found.left_out).append(os.fsdecode(name))
+    return found
+
+
+def _refuse_much(top: int, wanted: Sequence[bytes]) -> None:
+    size = 0
+    for name in wanted:
+        try:
+            size += os.stat(name, dir_fd=top, follow_symlinks=False).st_size
+        except OSError:
+            continue  # it is gone again, or closed to us
+    if len(wanted) > MOST_FILES or size > MOST_BYTES:
+        raise ConfigError(
+            f"workspace.include names {len(wanted)} files of your checkout with {size >> 20} MiB"
+            f" together; {MOST_FILES} files and {MOST_BYTES >> 20} MiB are the most",
+            "name less there or in .worktreeinclude, and have workspace.setup make the rest",
+        )
 
 
 def user_excludes(repo: Repository) -> dict[str, str]:
@@ -38,8 +78,9 @@ def user_excludes(repo: Repository) -> dict[str, str]:
 
 def _wanted(repo: Repository, patterns: Sequence[str]) -> list[bytes]:
     dirs = Dirs(git_dir=repo.git_dir, work_tree=repo.root)
-    matching = [f"--exclude={pattern}" for pattern in patterns]
-    listed = run(["ls-files", "-z", "-o", "-i", *matching], dirs=dirs).out
+    # No name has a NUL in it, and no word of a command can have one.
+    matching = [f"--exclude={pattern}" for pattern in patterns if "\0" not in pattern]
+    listed = run(["ls-files", "-z", "-o", "-i", *matching], dirs=dirs).out if matching else b""
     if not listed:
         return []
     ignored = run(
@@ -49,26 +90,52 @@ def _wanted(repo: Repository, patterns: Sequence[str]) -> list[bytes]:
         config=user_excludes(repo),
         ok=(0, 1),
     ).out
-    return sorted(name for name in ignored.split(b"\0") if name and not name.endswith(b"/"))
+    names = (name for name in ignored.split(b"\0") if name and not name.endswith(b"/"))
+    return sorted(name for name in names if not _is_of_git(name))
 
 
-def _copy(name: bytes, *, source: str, target: str) -> bool:
-    origin = os.path.join(os.fsencode(source), name)
-    copy = os.path.join(os.fsencode(target), name)
-    if os.path.lexists(copy) or not _make_folders(os.fsencode(target), os.path.dirname(name)):
+def _is_of_git(name: bytes) -> bool:
+    """Says whether it lies in a git folder, also where names are compared without case."""
+    return b".git" in name.lower().split(b"/")
+
+
+def _has_room(name: bytes, *, target: str) -> bool:
+    """Makes the folders for a copy; says no where something is there or in the way."""
+    top = os.fsencode(target)
+    return not os.path.lexists(os.path.join(top, name)) and _make_folders(
+        top, os.path.dirname(name)
+    )
+
+
+def _copy(top: int, name: bytes, *, into: bytes) -> bool:
+    """Copies a file of the checkout; says no where that is not what it was, or is closed to us."""
+    try:
+        with gitfiles.opened(os.fsdecode(os.path.dirname(name)), top=top) as folder:
+            file = os.path.basename(name)
+            if stat.S_ISLNK(os.stat(file, dir_fd=folder, follow_symlinks=False).st_mode):
+                return _copy_link(name, os.readlink(file, dir_fd=folder), into=into)
+            handle = os.open(file, open_flags.PLAIN, dir_fd=folder)
+    except OSError:
         return False
-    info = os.lstat(origin)
-    if stat.S_ISLNK(info.st_mode):
-        os.symlink(os.readlink(origin), copy)
-        return True
-    if not stat.S_ISREG(info.st_mode):
+    with os.fdopen(handle, "rb") as old:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            return False
+        with os.fdopen(os.open(into, open_flags.NEW, 0o600), "wb") as new:
+            left = info.st_size  # somebody may go on writing to it
+            while left > 0 and (chunk := old.read(min(left, _CHUNK))):
+                new.write(chunk)
+                left -= len(chunk)
+            os.fchmod(new.fileno(), stat.S_IMODE(info.st_mode))
+    return True
+
+
+def _copy_link(name: bytes, leads_to: bytes, *, into: bytes) -> bool:
+    """Makes the same link, if it leads to something in the same tree."""
+    inside = os.path.normpath(os.path.join(os.path.dirname(name), leads_to))
+    if os.path.isabs(leads_to) or inside.split(b"/")[0] == b".." or _is_of_git(inside):
         return False
-    with (
-        os.fdopen(os.open(origin, open_flags.PLAIN), "rb") as old,
-        os.fdopen(os.open(copy, open_flags.NEW, 0o600), "wb") as new,
-    ):
-        shutil.copyfileobj(old, new, 1 << 20)
-        os.fchmod(new.fileno(), stat.S_IMODE(info.st_mode))
+    os.symlink(leads_to, into)
     return True
 
 

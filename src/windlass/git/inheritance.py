@@ -1,4 +1,4 @@
-"""What every git that this process starts has of it: a lock, held until it ends, and a mark.
+"""What every git that this process starts inherits: a lock, held until it ends, and a mark.
 
 A daemon that is killed leaves its git at work. The next one knows by the lock whether any is left,
 and by the mark which. What git starts itself inherits both. A git in a box has neither: it dies

@@ -19,11 +19,15 @@ from windlass.git.repository import (
     ahead_behind,
     checkouts,
     is_ancestor,
+    merge_bases,
     read_ref,
     require,
     set_ref,
 )
 from windlass.git.runner import LONG, armed, failed, run
+
+_MOST_BASES = 16
+_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,38 @@ def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
         behind=behind,
         files=listed.out.count(b"\0"),
     )
+
+
+def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
+    """Gives the commit from which a merge into a target takes the way to a tip; None for none.
+
+    Mostly it is where the two parted. An agent can have its tip come from both sides of a merge
+    that the target has in its past, and have left out what one of them did: then both are best
+    ancestors, and a merge compares with what they are together, made here the same way.
+    """
+    best = merge_bases(repo, tip, target)
+    if not best:
+        return None
+    together, *others = best
+    if len(others) > _MOST_BASES:
+        return target
+    for other in others:
+        try:
+            tree, conflicts = _merge_trees(repo, ours=together, theirs=other)
+        except GitError:  # they share no history
+            return target
+        if conflicts:
+            # What is the same in tip and target no merge changes: this shows too much at worst.
+            return target
+        together = _commit(
+            repo,
+            tree=tree,
+            parents=(together, other),
+            message="what a merge compares with\n",
+            author=_NOBODY,
+            time=0,
+        )
+    return together
 
 
 def _merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_DOTGIT = re.compile(rb"(\.git|git~\d+)([ .]*(:.*)?)", re.IGNORECASE | re.DOTALL)
-"""Also as Windows reads it: with dots or blanks behind it, by its short name, as a stream."""
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _REF_PART = re.compile(rb"(?!\.)(?!.*\.\.)(?!.*@\{)[^\x00-\x20\x7f~^:?*\[\\/]+(?<!\.lock)")
+_NO_PATH = re.compile(rb"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
+"""A name that is empty, means its own folder or the one above, or is git's; by `is_dotgit`."""
 LONGEST = 4096
 """Bytes of a path, as the system allows."""
 
@@ -27,24 +25,7 @@ def is_path(name: bytes) -> bool:
 
     By its letters alone: that none of its folders is a link is for whoever opens them.
     """
-    parts = name.split(b"/")
-    return (
-        len(name) <= LONGEST
-        and b"\0" not in name
-        and not {b"", b".", b".."}.intersection(parts)
-        and not any(map(is_dotgit, parts))
-    )
-
-
-def is_portable_path(name: bytes) -> bool:
-    """Says the same for every file system, and that nothing in it speaks to a terminal."""
-    safe = is_path(name) and _CONTROL.search(name) is None
-    return safe and not any(map(_is_dotgit_somewhere, name.split(b"/")))
-
-
-def _is_dotgit_somewhere(part: bytes) -> bool:
-    plain = _IGNORED_BY_HFS.sub("", part.decode("utf-8", errors="surrogateescape"))
-    return _DOTGIT.fullmatch(plain.encode("utf-8", errors="surrogateescape")) is not None
+    return len(name) <= LONGEST and _NO_PATH.search(name) is None
 
 
 def is_ref(name: bytes) -> bool:

@@ -14,8 +14,8 @@ from windlass.git.runner import LOOK, MOST, Dirs, TooMuchSaid, limited, run
 
 MOST_PATHS = 1_000_000
 """Files and folders that one commit may have, to be looked at."""
+# With folders (`-t`): a tree of nothing but empty ones takes as long to walk.
 _WALK = ("ls-tree", "-r", "-t", "-z", "--full-tree")
-# Folders too: those that are empty take as long, and would not be told.
 
 
 class TooManyPaths(GitError):
@@ -29,7 +29,10 @@ class TooManyPaths(GitError):
 
 
 def require_few(dirs: Dirs, commit: str) -> None:
-    """Refuses a commit, by its id, that has too many paths; one that has not is counted once."""
+    """Refuses a commit that has too many paths; one that has few is remembered by its id.
+
+    Git reads the commit outside of a box; `count` reads it in the box of `dirs`, if there is one.
+    """
     _counted(dirs.git_dir, dirs.objects, commit)
 
 
@@ -54,7 +57,7 @@ def count(dirs: Dirs, commit: str) -> int:
 
 
 def listed(dirs: Dirs, commit: str, *, within: float) -> bytes:
-    """Gives what `ls-tree` says of all files and folders of a commit that has not too many."""
+    """Lists a commit's files and folders as `ls-tree` does; raises `TooManyPaths` for too many."""
     try:
         said = run([*_WALK, commit], dirs=dirs, timeout=within, most=MOST).out
     except TooMuchSaid as error:

@@ -15,6 +15,7 @@ from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
+from windlass.git.holes import HoleWriter
 from windlass.git.manifest import RESTORED
 from windlass.git.repository import checkouts, read_ref, set_refs
 from windlass.git.runner import LONG, Dirs, Patience, armed, run
@@ -183,7 +184,9 @@ class PutBack:
             beneath.new_link(top, path, text.getvalue())
             return
         with beneath.new_file(top, path) as file:
-            blobs.copy(oid, file)
+            writer = HoleWriter(file)
+            blobs.copy(oid, writer)
+            writer.finish()
             os.fchmod(file.fileno(), self._permissions(path, mode))
 
     def _try(self, name: bytes, put: Callable[[str, bytes], None]) -> None:

@@ -192,12 +192,15 @@ def branch_exists(repo: Repository, branch: str) -> bool:
 
 def read_ref(repo: Repository, ref: str) -> str | None:
     """Gives what a full ref name holds, itself and nothing that merely looks like it."""
-    said = repo.git("for-each-ref", "--format=%(refname)%00%(objectname)", ref)
-    for line in said.out.splitlines():
-        name, _, oid = line.partition(b"\0")
-        if os.fsdecode(name) == ref:
-            return oid.decode()
-    return None
+    return read_refs(repo, ref).get(ref)
+
+
+def read_refs(repo: Repository, *refs: str) -> dict[str, str]:
+    """Gives the same of several full names at once; one that there is not is left out."""
+    said = repo.git("for-each-ref", "--format=%(refname)%00%(objectname)", *refs)
+    lines = (line.partition(b"\0") for line in said.out.splitlines())
+    found = {os.fsdecode(name): oid.decode() for name, _, oid in lines}
+    return {ref: found[ref] for ref in refs if ref in found}
 
 
 def refs_under(repo: Repository, prefix: str) -> dict[str, str]:
@@ -233,10 +236,9 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
     return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
 
 
-def merge_base(repo: Repository, a: str, b: str) -> str | None:
-    """Gives the best common ancestor; None for unrelated histories."""
-    said = repo.git("merge-base", a, b, ok=(0, 1))
-    return _line(said) or None
+def merge_bases(repo: Repository, a: str, b: str) -> list[str]:
+    """Gives the best common ancestors; none for unrelated histories."""
+    return repo.git("merge-base", "--all", a, b, ok=(0, 1)).out.decode().split()
 
 
 def ahead_behind(repo: Repository, a: str, b: str) -> tuple[int, int]:
@@ -343,6 +345,18 @@ def delete_ref(repo: Repository, ref: str, *, old: str | None = None) -> None:
     said = repo.git("update-ref", "-d", ref, old or now, ok=(0, 1, 128))
     if said.code != 0 and read_ref(repo, ref) is not None:
         _refuse(repo, ref, old=old, said=said)
+
+
+def delete_refs(repo: Repository, *refs: str) -> None:
+    """Deletes refs, all at once where git takes that; missing ones are fine."""
+    for ref in refs:
+        _require_ref(ref)
+    now = read_refs(repo, *refs)
+    words = b"".join(os.fsencode(f"delete {ref}\0{oid}\0") for ref, oid in now.items())
+    if now and repo.git(*_UPDATE, stdin=words, ok=(0, 1, 128)).code != 0:
+        # One by one, in their order: it says which of them git would not delete, and why.
+        for ref in refs:
+            delete_ref(repo, ref)
 
 
 def _refuse(repo: Repository, ref: str, *, old: str | None, said: GitResult) -> None:

@@ -39,6 +39,9 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
     parents: list[str]
     loose: dict[str, str]
     """Trees, blobs and tags that git's own files name, by id."""
+    asked: frozenset[str]
+    kinds: dict[str, str]
+    """What was asked for to choose, and what of it there is, with its type."""
 
 
 def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
@@ -126,12 +129,13 @@ def _own_refs(repo: Repository, refs: dict[str, str]) -> dict[str, str]:
 
 def choose(inside: Quarantine, *, first: list[str], others: set[str]) -> Roots:
     """Picks the parents: `first` in order, then those of `others` that they do not contain."""
-    kinds = inside.known([*first, *others])
+    asked = frozenset([*first, *others])
+    kinds = inside.known(asked)
     leading = [oid for oid in dict.fromkeys(first) if kinds.get(oid) == "commit"]
     rest = sorted(oid for oid in others if kinds.get(oid) == "commit" and oid not in leading)
     loose = {oid: kind for oid, kind in kinds.items() if kind != "commit"}
     heads = _heads(inside, rest, leading) if rest else []
-    return Roots(parents=[*leading, *heads], loose=loose)
+    return Roots(parents=[*leading, *heads], loose=loose, asked=asked, kinds=kinds)
 
 
 def _heads(inside: Quarantine, commits: list[str], known: list[str]) -> list[str]:

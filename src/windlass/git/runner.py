@@ -14,6 +14,7 @@ import errno
 import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -40,13 +41,14 @@ LONG = 1800.0
 LOOK = 30.0
 """Seconds for questions about what an agent wrote, who can have git take for ever with each."""
 MOST = 128 << 20
-"""Bytes of an answer from inside a box, which an agent can make as long as it likes."""
+"""Bytes of an answer about what an agent wrote, which it can make as long as it likes."""
 _MEMORY = 2 << 30
 _SECONDS = 600
 _LIMITED = 'ulimit -v $1; ulimit -t $2; ulimit -c 0; shift 2; exec "$@"'
+_LIMITS = ("/bin/sh", "-c", _LIMITED, "windlass-git", str(_MEMORY >> 10), str(_SECONDS))
 
-_IN_A_BOX: dict[str, str] = {
-    # There the address space is limited, and git would map whole packs.
+_WITH_LITTLE_MEMORY: dict[str, str] = {
+    # Where the address space is limited: git would map whole packs.
     "core.packedGitWindowSize": "16m",
     "core.packedGitLimit": "256m",
     "core.bigFileThreshold": "16m",
@@ -100,7 +102,9 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     until: float | None = None
     """When every call has to be over, on the machine's own clock: for what an agent can stretch."""
     box: tuple[str, ...] = ()
-    """What git is started through: a box, for what is safe only inside one, or limits."""
+    """The words that start git in a box, for what is safe only inside one."""
+    limited: bool = False
+    """Whether git has only so much memory and time outside of a box, as `limited` says."""
 
 
 class ReadBox(Protocol):
@@ -156,8 +160,8 @@ def environment(
         "GIT_COMMITTER_EMAIL": "windlass@localhost",
     }
     settings = {**_SWITCHES, **(dirs.config if dirs else {}), **config}
-    if dirs is not None and dirs.box:
-        settings = {**_IN_A_BOX, **settings}
+    if _is_confined(dirs):
+        settings = {**_WITH_LITTLE_MEMORY, **settings}
     env["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings.items()):
         env[f"GIT_CONFIG_KEY_{number}"] = key
@@ -182,9 +186,11 @@ def limited(dirs: Dirs) -> Dirs:
 
     In a box it has no more than that either; this is for what has to be done outside.
     """
-    limits = (str(_MEMORY >> 10), str(_SECONDS))
-    words = ("/bin/sh", "-c", _LIMITED, "windlass-git", *limits)
-    return msgspec.structs.replace(dirs, box=words)
+    return msgspec.structs.replace(dirs, limited=True)
+
+
+def _is_confined(dirs: Dirs | None) -> bool:
+    return dirs is not None and (bool(dirs.box) or dirs.limited)
 
 
 def boxed(box: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -193,7 +199,11 @@ def boxed(box: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 
 def _argv(args: Sequence[StrOrBytesPath], dirs: Dirs | None, env: Mapping[str, str]) -> list[bytes]:
-    words = boxed(dirs.box, env) if dirs is not None and dirs.box else ["git"]
+    words = ["git"]
+    if dirs is not None and dirs.box:
+        words = boxed(dirs.box, env)
+    elif dirs is not None and dirs.limited:
+        words = [*_LIMITS, "git"]
     return [os.fsencode(word) for word in (*words, *args)]
 
 
@@ -222,7 +232,7 @@ def run(
 
     The descriptors in `keep` stay open in git, so that a lock on them outlives a killed daemon.
     What is too large for memory comes from `source` and goes to `sink`, both real files. Of an
-    answer no more than `most` bytes are read: there is a limit anyway where git runs in a box.
+    answer no more than `most` bytes are read: `MOST` where git runs in a box or with limits.
     """
     process = _started(
         args,
@@ -236,7 +246,7 @@ def run(
     )
     timeout = _time_left(dirs, timeout)
     if most is None:
-        most = MOST if dirs is not None and dirs.box else sys.maxsize
+        most = MOST if _is_confined(dirs) else sys.maxsize
     with process:
         try:
             out, err = pipes.converse(process, stdin, timeout=timeout, most=most)
@@ -256,6 +266,29 @@ def run(
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
     return result
+
+
+def run_both(
+    first: Sequence[str], args: Sequence[StrOrBytesPath], *, dirs: Dirs, timeout: float = QUICK
+) -> GitResult:
+    """Runs git twice and gives what the second says, which is not asked where the first fails.
+
+    The first says nothing. In a box both are run in the same one, because each takes long to make;
+    each call has so much time, or in a box both together twice as much.
+    """
+    if not dirs.box:
+        run(first, dirs=dirs, timeout=timeout)
+        return run(args, dirs=dirs, timeout=timeout)
+    before = shlex.join([*boxed((), environment(dirs, config={}, extra={})), *first])
+    # What `run` adds to the box is the second call as a whole: its program, and its words.
+    words = ("/bin/sh", "-c", f'{before} && exec "$0" "$@"')
+    together = msgspec.structs.replace(dirs, box=(*dirs.box, *words))
+    try:
+        return run(args, dirs=together, timeout=2 * timeout)
+    except TooMuchSaid:
+        raise
+    except GitError as error:
+        raise GitError(f"after `{spell(first)}`: {error.message}", error.hint) from error
 
 
 def _time_left(dirs: Dirs | None, timeout: float) -> float:
@@ -316,6 +349,12 @@ def _started(
         )
     except FileNotFoundError as error:
         _missing(error, cwd=cwd)
+    except (PermissionError, NotADirectoryError) as error:
+        raise GitError(
+            f"git cannot be started: {printable_line(os.fsdecode(error.filename))}:"
+            f" {error.strerror}",
+            "the user that runs Windlass must be able to enter that; mend it, then try again",
+        ) from error
 
 
 def spell(args: Sequence[StrOrBytesPath]) -> str:
@@ -342,7 +381,8 @@ def failed(
         )
     if os.strerror(errno.ENOSPC) in output:
         return GitError(said, disk_room.HINT)
-    return GitError(said, "see what git said above; `git fsck` checks the repository")
+    above = "see what git said above" if output.strip() else "git did not say why"
+    return GitError(said, f"{above}; `git fsck` checks the repository")
 
 
 def _missing(error: FileNotFoundError, *, cwd: str | None) -> NoReturn:

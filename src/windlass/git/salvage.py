@@ -12,6 +12,7 @@ quarantine and referenced last: it is whole or it is not there.
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import os
 import time
 from typing import TYPE_CHECKING
@@ -38,8 +39,8 @@ from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped, Manifest, Summary
 from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import Importer, quarantine, sync
-from windlass.git.repository import null_oid, read_ref, set_ref
-from windlass.git.runner import LONG, Patience, run
+from windlass.git.repository import null_oid, read_ref, read_refs, set_ref
+from windlass.git.runner import LONG, Patience, limited, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
     from windlass.git.runner import Dirs, ReadBox
     from windlass.git.workspace_state import WorkspacePlace
+
+
+log = logging.getLogger(__name__)
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,19 +92,26 @@ def salvage(
     then, and not what is missing; where these hold all of it, the first of them is given.
     """
     ref = manifest.ref_of(agent, stamp)
-    if run(["check-ref-format", ref], ok=(0, 1)).code != 0:
+    if not names.is_ref(os.fsencode(ref)):
         raise UserError(f"{printable_line(ref)} is no ref name", "use letters, digits, `-` and `_`")
-    if (done := _already(repo, ref)) is not None:
-        return done
+    asked = [ref, f"refs/windlass/base/{agent}", *([f"refs/heads/{branch}"] if branch else [])]
+    known = read_refs(repo, *asked)
+    if ref in known:
+        return _done(repo, ref, known[ref])
     with quarantine(repo) as inside:
         place = workspace_state.locate(repo, path, box=box)
         if known_as is not None:
             place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
-        work = _look(repo, place, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap))
+        caps = (ignored_cap, ignored_files_cap)
+        work = _look(repo, place, agent=agent, branch=branch, known=known, caps=caps)
         if after:
-            first = manifest.read(repo, after[0])
+            earlier = manifest.read(repo, after[0])
             work = msgspec.structs.replace(
-                work, head=None, before={}, tip=work.tip or first.tip, base=work.base or first.base
+                work,
+                head=None,
+                before={},
+                tip=work.tip or earlier.tip,
+                base=work.base or earlier.base,
             )
         about = Manifest(
             agent=agent,
@@ -120,23 +131,20 @@ def salvage(
         )
         commit, summary = _keep(repo, inside, work=work, about=about, allowed=allowed)
         if after and later.adds_nothing(inside, commit, after):
-            ref = manifest.ref_of(first.agent, first.stamp)
-            return Salvaged(ref=ref, commit=after[0], summary=first.summary)
+            ref = manifest.ref_of(earlier.agent, earlier.stamp)
+            return Salvaged(ref=ref, commit=after[0], summary=earlier.summary)
         sync(inside.release(repo))
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))
     except Conflict:
         # Another call with the same stamp was faster, and has kept the same.
-        if (done := _already(repo, ref)) is None:
+        if (first := read_ref(repo, ref)) is None:
             raise
-        return done
+        return _done(repo, ref, first)
     return Salvaged(ref=ref, commit=commit, summary=summary)
 
 
-def _already(repo: Repository, ref: str) -> Salvaged | None:
-    commit = read_ref(repo, ref)
-    if commit is None:
-        return None
+def _done(repo: Repository, ref: str, commit: str) -> Salvaged:
     return Salvaged(ref=ref, commit=commit, summary=manifest.read(repo, commit).summary)
 
 
@@ -176,13 +184,18 @@ def _look(
     *,
     agent: str,
     branch: str | None,
+    known: dict[str, str],
     caps: tuple[int, int],
 ) -> _Work:
+    """Looks at all of a workspace; `known` holds the refs of its agent, and of `branch`."""
     refs = roots.private_refs(repo, place)
-    base = read_ref(repo, f"refs/windlass/base/{agent}")
+    base = known.get(f"refs/windlass/base/{agent}")
     folder = workspace_state.is_folder(place.path)
     name = branch or _own_branch(repo, place)
-    tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
+    if branch:
+        tip = known.get(f"refs/heads/{branch}")
+    else:
+        tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
     with views.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
         dirs = view.dirs
         start = view.head or (tip if place.kind == "plain" else None)
@@ -198,7 +211,7 @@ def _look(
         seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
-        before = _files_of(dirs, start)
+        before = _files_of(repo, place, dirs, start)
     return _Work(
         place=place,
         folder=folder,
@@ -215,13 +228,13 @@ def _look(
     )
 
 
-def _files_of(dirs: Dirs, commit: str | None) -> Tree:
+def _files_of(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Tree:
     """Lists what a commit has; of one that unfolds to more than can be listed, nothing.
 
     Then the files are kept by themselves, and not by what is different in them.
     """
     try:
-        listed = gitstate.read_tree(dirs, commit)
+        listed = _listed(repo, place, dirs, commit)
     except TooManyPaths:
         return {}
     except GitError:
@@ -229,6 +242,19 @@ def _files_of(dirs: Dirs, commit: str | None) -> Tree:
             raise
         return {}
     return listed if all(map(names.is_path, listed)) else {}
+
+
+def _listed(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Tree:
+    """Lists it at home, if it has come there: it takes no box to read what was checked before."""
+    if dirs.box and workspace_state.narrows(place):
+        home = limited(workspace_state.of_clone(place, repo.dirs))
+        try:
+            return gitstate.read_tree(home, commit)
+        except TooManyPaths:
+            raise
+        except GitError:
+            log.debug("%s is not at home, or not whole", commit)
+    return gitstate.read_tree(dirs, commit)
 
 
 def _is_whole(dirs: Dirs, oid: str | None) -> bool:
@@ -264,7 +290,7 @@ def _keep(
     repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest, allowed: Allowed
 ) -> tuple[str, Summary]:
     chosen, came, raw = _roots(repo, inside, work=work, allowed=allowed)
-    work, about = _at_home(repo, inside, work, about)
+    work, about = _at_home(repo, inside, work, about, chosen=chosen)
     with Importer(inside) as importer:
         counts = _keep_trees(inside, importer, work, came)
         dropped = [*work.survey.dropped, *work.index.dropped]
@@ -311,10 +337,11 @@ def _keep(
 
 
 def _at_home(
-    repo: Repository, inside: Quarantine, work: _Work, about: Manifest
+    repo: Repository, inside: Quarantine, work: _Work, about: Manifest, *, chosen: roots.Roots
 ) -> tuple[_Work, Manifest]:
     """Names only commits that are here: where a clone's did not come, what we knew of it before."""
-    known = inside.known(oid for oid in (work.head, work.tip) if oid)
+    unasked = [oid for oid in (work.head, work.tip) if oid and oid not in chosen.asked]
+    known = {**chosen.kinds, **inside.known(unasked)}
     if work.head not in known:
         work = msgspec.structs.replace(work, head=None, before={})
     if work.tip not in known:

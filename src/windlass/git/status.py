@@ -12,7 +12,7 @@ import msgspec
 from windlass.core.errors import GitError
 from windlass.git import path_count, views, workspace_state
 from windlass.git.path_count import TooManyPaths
-from windlass.git.runner import Dirs, Patience, ReadBox, run
+from windlass.git.runner import LOOK, Dirs, ReadBox, run, run_both
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 
@@ -63,10 +63,10 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
             _require_few(repo, place, dirs, head)
         lists = _Lists()
         lists.read_staged(dirs, head=head)
-        seen = dirs
+        seen, first = dirs, None
         if place.box is not None and place.lender is not None:
-            seen = views.at_commit(repo, place, dirs, head)
-        lists.read_status(views.with_excludes(repo, seen))
+            seen, first = views.at_commit(repo, place, dirs, head)
+        lists.read_status(views.with_excludes(repo, seen), first)
         nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored)
     return WorkStatus(
         exists=True,
@@ -120,11 +120,16 @@ class _Lists:
         for letter, name in zip(fields[::2], fields[1::2], strict=False):
             (self.conflicted if letter == b"U" else self.staged).append(os.fsdecode(name))
 
-    def read_status(self, dirs: Dirs) -> None:
-        """Reads the differences between index and files, and the files that the index lacks."""
-        said = run(
-            ["status", *_SHAPE, "--ignore-submodules=all"], dirs=dirs, timeout=Patience().left
-        )
+    def read_status(self, dirs: Dirs, first: list[str] | None) -> None:
+        """Reads the differences between index and files, and the files that the index lacks.
+
+        The index is made by what git is called with first, if there is such a call.
+        """
+        asked = ["status", *_SHAPE, "--ignore-submodules=all"]
+        if first is not None:
+            said = run_both(first, asked, dirs=dirs, timeout=LOOK)
+        else:
+            said = run(asked, dirs=dirs, timeout=LOOK)
         told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
         for record in filter(None, said.out.split(b"\0")):
             match record[:1]:

@@ -24,7 +24,7 @@ from windlass.git.repository import Commit, commits_between, delete_ref, refs_un
 from windlass.git.restore import Restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from windlass.git.repository import Repository
     from windlass.git.runner import ReadBox
@@ -187,7 +187,10 @@ def take_back(repo: Repository, entry: TrashEntry, *, path: str, branch: str, ag
     restores.take_back(repo, commit=entry.commit, path=path, branch=branch, agent=agent)
 
 
-def empty(repo: Repository, chosen: Iterable[TrashEntry]) -> None:
-    """Forgets salvages for good; git's own garbage collection frees the space."""
-    for entry in chosen:
-        delete_ref(repo, entry.ref, old=entry.commit)
+def empty(repo: Repository, commits: Mapping[str, str]) -> None:
+    """Forgets the salvages of these refs for good, if they are still at these commits.
+
+    Git's own garbage collection frees the space.
+    """
+    for ref, commit in commits.items():
+        delete_ref(repo, ref, old=commit)

@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.git import attire, gitfiles, registered, workspace_state
 from windlass.git.included import user_excludes
-from windlass.git.runner import Dirs, Patience, armed, run
+from windlass.git.runner import Dirs, armed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ _UNBORN = "ref: refs/heads/windlass-unborn\n"
 _EXCLUDES = "info/excludes-of-the-person"
 _REFS = 256 << 20
 _EVERY_CHANGE = {"core.trustctime": "true", "core.checkStat": "default"}
-"""An agent sets a file's size and time as it likes, but not when the file was changed."""
+"""Has git compare the one time of a file that an agent cannot set: when it was last changed."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +64,8 @@ def viewed(
 def with_objects(place: WorkspacePlace, dirs: Dirs) -> Dirs:
     """Has git see a clone's own objects too: the plain files among them, linked where it looks.
 
-    Whoever opens a pipe waits, also in a box. Of a clone that has lost its git folder there is
-    what it borrowed.
+    Only plain ones, because git waits for ever at a pipe, in a box too. Of a clone that has lost
+    its git folder, git sees what it borrowed.
     """
     if place.kind == "plain" and place.lender is not None and workspace_state.narrows(place):
         return msgspec.structs.replace(dirs, objects=workspace_state.quoted_alternate(place.lender))
@@ -78,9 +78,9 @@ def with_objects(place: WorkspacePlace, dirs: Dirs) -> Dirs:
 
 @contextlib.contextmanager
 def glanced(repo: Repository, place: WorkspacePlace) -> Iterator[View]:
-    """Lends the same for questions that read no object but HEAD's own.
+    """Lends what `viewed` lends, for questions that read no object but those of HEAD's commit.
 
-    Those are mostly at home already, and then none of a clone's has to be looked at.
+    That commit has mostly come home already, and then the objects of a clone are not lent.
     """
     ref, head = workspace_state.head_of(repo, place)
     if head is None:
@@ -94,7 +94,7 @@ def glanced(repo: Repository, place: WorkspacePlace) -> Iterator[View]:
 
 @contextlib.contextmanager
 def indexed(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
-    """Lends the same without HEAD and objects, which is enough to ask what is ignored."""
+    """Lends what `viewed` lends but HEAD and objects: enough to ask what git ignores."""
     with workspace_state.scratch(repo) as folder:
         tree = place.path if workspace_state.is_folder(place.path) else folder
         if place.box is not None:
@@ -121,11 +121,14 @@ def proven(repo: Repository, place: WorkspacePlace) -> Iterator[Dirs]:
         yield dirs
 
 
-def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Dirs:
+def at_commit(
+    repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None
+) -> tuple[Dirs, list[str]]:
     """Has git see the files beside an index that is as a commit, or empty.
 
-    What an agent wrote into its own index, that files are unchanged say, is not believed where the
-    one is known that its clone was made with: of that, only what has changed since is read.
+    Gives the folders, and what git is to be called with first, in them: see `run_both`.
+    An agent can write into its index that changed files are unchanged. So where the index is known
+    that its clone was made with, git begins with that, and reads the files that changed since.
     """
     index = os.path.join(dirs.git_dir, "index")
     config = dirs.config
@@ -135,13 +138,8 @@ def at_commit(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str |
             gitfiles.copy_file(private, registered.first_index(place.path), into=index)
         config = {**config, **_EVERY_CHANGE}
     dirs = msgspec.structs.replace(dirs, index=index, config=config)
-    run(
-        ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))],
-        # It reads files too: those that have changed since the index was last written are marked.
-        dirs=dirs,
-        timeout=Patience().left,
-    )
-    return dirs
+    # It reads files too: those that have changed since the index was last written are marked.
+    return dirs, ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))]
 
 
 def with_excludes(repo: Repository, dirs: Dirs) -> Dirs:
@@ -160,7 +158,7 @@ def _furnished(repo: Repository, place: WorkspacePlace, folder: str, tree: str) 
         raise AssertionError("a view without a box needs no folder of its own")
     for name in ("refs", "objects", "info"):
         os.mkdir(os.path.join(folder, name))
-    worn = attire.files(repo, origin="")
+    worn = attire.rules(repo, origin="")
     _write(os.path.join(folder, "config"), worn["config"])
     _write(os.path.join(folder, "info/attributes"), worn["info/attributes"])
     own = workspace_state.read_person(os.path.join(repo.git_dir, "info/exclude"), limit=1 << 20)

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH208
+# Reason: a folder that is open has no path to give to pathlib.
 """Walks a folder that an agent wrote, folder by open folder, following nothing.
 
 Owns what is there. What is worth keeping of it is `salvage`'s to say.
@@ -74,7 +76,7 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
                 elif len(root) + len(entry.path) > _LONGEST:
                     yield entry._replace(kind="beyond")
                 else:
-                    yield entry._replace(empty=not _listed(descent, entry.path))
+                    yield entry._replace(empty=_is_empty(descent, entry.path))
                     pending.append(entry.path)
 
 
@@ -88,15 +90,25 @@ def _children(descent: Descent, folder: bytes) -> list[WalkEntry]:
 
 
 def _listed(descent: Descent, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
+    here = _entered(descent, folder)
+    return listed(here) if here is not None else []
+
+
+def _is_empty(descent: Descent, folder: bytes) -> bool:
+    """Says whether nothing is in a folder, without asking what each thing in it is."""
+    here = _entered(descent, folder)
+    return here is None or not os.listdir(here)
+
+
+def _entered(descent: Descent, folder: bytes) -> int | None:
     try:
-        here = descent.open(folder.split(b"/") if folder else ())
+        return descent.open(folder.split(b"/") if folder else ())
     except PermissionError as error:
         raise _closed(folder, error) from error
     except OSError as error:
         if is_exchanged(error):
-            return []
+            return None
         raise
-    return listed(here)
 
 
 def listed(folder: int) -> list[tuple[bytes, os.stat_result]]:

@@ -100,7 +100,7 @@ def of_clone(place: WorkspacePlace, dirs: Dirs) -> Dirs:
 
 
 def narrows(place: WorkspacePlace) -> bool:
-    """Whether it is a clone of which is known what its agent can see."""
+    """Says whether a clone's lender is there, and with it is known what its agent can see."""
     return place.lender is not None and is_folder(place.lender)
 
 
@@ -177,8 +177,8 @@ def head_of(
 ) -> tuple[str | None, str | None]:
     """Gives the ref that HEAD follows (None: detached) and HEAD's commit (None: unborn).
 
-    A commit counts that the main repository has (for a clone: the mirror), or one of the object
-    folders given.
+    HEAD's commit has to be in the main repository (of a clone: in the mirror) or in `objects`;
+    elsewhere it counts as unborn.
     """
     if place.git_dir is None:
         return None, None

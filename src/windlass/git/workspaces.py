@@ -23,8 +23,7 @@ from windlass.git.repository import (
     branch_exists,
     check_branch_name,
     checkouts,
-    delete_ref,
-    is_ancestor,
+    delete_refs,
     null_oid,
     read_ref,
     refs_under,
@@ -44,12 +43,12 @@ __all__ = [
     "Workspace",
     "base_ref",
     "create",
-    "delete_refs",
     "diff",
     "ensure",
     "follow",
     "forget",
     "include",
+    "is_kept",
     "materialise",
     "move",
     "remove",
@@ -114,21 +113,17 @@ def move(repo: Repository, *, path: str, to: str) -> None:
         os.rename(folder, target)
 
 
-def delete_refs(repo: Repository, *, branch: str, agent: str, kept: Sequence[str]) -> bool:
-    """Deletes branch and base ref of an agent; False where the branch is at no commit of `kept`."""
+def is_kept(repo: Repository, branch: str, kept: Sequence[str]) -> bool:
+    """Says whether all that is on a branch is in one of these salvages."""
     ref = f"refs/heads/{branch}"
-    tip = read_ref(repo, ref)
-    if tip is not None:
-        if not any(is_ancestor(repo, tip, commit) for commit in kept):
-            return False
-        delete_ref(repo, ref, old=tip)
-    delete_ref(repo, base_ref(agent))
-    return True
+    said = repo.git("rev-list", "-n1", ref, "--not", *kept, ok=(0, 128))
+    return not said.out if said.code == 0 else read_ref(repo, ref) is None
 
 
-def forget(repo: Repository, path: str) -> None:
-    """Has git forget a workspace whose folder is gone, or is of no use to it any more."""
+def forget(repo: Repository, *, path: str, branch: str, agent: str) -> None:
+    """Deletes branch, base ref and what git knows of a workspace; its folder stays as it is."""
     folder = worktrees.outside(repo, path)
+    delete_refs(repo, f"refs/heads/{branch}", base_ref(agent))
     registered.forget(repo, folder)
     worktrees.forget(repo, folder)
 
@@ -139,8 +134,7 @@ def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:
     The refs first: deleting them can be refused, and then the workspace is still whole.
     """
     folder = worktrees.outside(repo, path)
-    delete_ref(repo, f"refs/heads/{branch}")
-    delete_ref(repo, base_ref(agent))
+    delete_refs(repo, f"refs/heads/{branch}", base_ref(agent))
     if registered.branch_of(repo, folder) is not None:
         clones.uproot(repo, folder)
     worktrees.unregister(repo, folder)

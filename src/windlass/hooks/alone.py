@@ -2,11 +2,13 @@
 
 Allowed are file tools inside of the agent's places, shell lines that are plain and match an allowed
 prefix, and tools that touch nothing but the session; what is on the deny list, and everything else,
-is denied. The daemon's own rules (`core.policy`) allow all of this and more: never less.
+is denied. In a box, which is the limit there, every shell line and every tool is allowed that the
+allow list has by name. The daemon's own rules (`core.policy`) allow all of this and more: never
+less.
 
 The policy file is JSON: `roots` and `closed` (places the agent may and may not touch; the deepest
-one around a path counts), `allow`, `deny`, `yolo`, and perhaps `folded` (whether case means nothing
-in names of files).
+one around a path counts), `allow`, `deny`, `yolo`, and perhaps `boxed` and `folded` (whether case
+means nothing in names of files).
 """
 
 import json
@@ -62,6 +64,8 @@ _GIT = frozenset(
 _PATHS = ("file_path", "notebook_path", "path")
 _OPTION_SIGNS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
+_BRACKET_OR_GAP = re.compile(r"[()\s]")
+_LONGEST_LINE = 128 << 10
 _WILD = re.compile(r"[*?\[\]{}]")
 
 
@@ -104,7 +108,7 @@ def _policy(path: str) -> "dict[str, Any]":
         for name in ("roots", "closed", "allow", "deny"):
             if not all(isinstance(item, str) for item in policy[name] + []):
                 raise TypeError
-        return {**policy, "yolo": policy["yolo"] is True}
+        return {**policy, "yolo": policy["yolo"] is True, "boxed": policy.get("boxed") is True}
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         raise _Denied("and its policy file cannot be read") from None
 
@@ -123,7 +127,9 @@ def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
         )
     if policy["yolo"]:
         return
-    if tool_input.get("isolation") or tool_input.get("dangerouslyDisableSandbox"):
+    if not policy["boxed"] and (
+        tool_input.get("isolation") or tool_input.get("dangerouslyDisableSandbox")
+    ):
         raise _Denied("nothing leaves its workspace or its sandbox")
     if tool in SESSION_TOOLS:
         return
@@ -131,10 +137,29 @@ def _check(call: "dict[str, Any]", policy: "dict[str, Any]") -> None:
         for path in _paths(tool, tool_input, cwd):
             _require_inside(path, policy)
         return
+    if policy["boxed"] and _is_allowed_in_a_box(tool, tool_input, policy["allow"]):
+        return
     if tool == "Bash":
         _check_line(tool_input.get("command"), cwd, policy)
         return
     raise _Denied(f"{tool} has to wait for it; try again in a moment")
+
+
+def _is_allowed_in_a_box(tool: str, tool_input: "dict[str, Any]", allow: list[str]) -> bool:
+    """Whether a pattern means a tool whatever it is given, and the call says what the tool needs.
+
+    Files are another matter: what is ours in the agent's own folder is there in the box as well.
+    """
+    if tool in FILE_TOOLS:
+        return False
+    if tool == "Bash":
+        line = tool_input.get("command")
+        if not isinstance(line, str) or not line.strip() or len(line) > _LONGEST_LINE:
+            return False
+    if tool == "WebFetch" and not isinstance(tool_input.get("url"), str):
+        return False
+    bare = (each.strip() for each in allow if not _BRACKET_OR_GAP.search(each.strip()))
+    return any(_names(name, tool) for name in bare)
 
 
 def _paths(tool: str, tool_input: "dict[str, Any]", cwd: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 Records a call first, so that the daemon knows of it even if the hook is killed; a request for
 permission only where it stays one, and a dialog opens. Asks the daemon, which has ten seconds, and
-prints its answer as it is; without one it decides alone (see `alone`). A denial is recorded once
-more, with who decided. Whatever goes wrong, the answer is a denial. Only built-in modules as long
-as the daemon answers.
+prints its answer as it is; one that died has as long to come back, and is asked again. Without an
+answer it decides alone (see `alone`): at once where there is no socket, because the person stopped
+the daemon. A denial is recorded once more, with who decided. Whatever goes wrong, the answer is a
+denial. Only built-in modules as long as the daemon answers.
 """
 
 import time
@@ -17,7 +18,11 @@ else:
     import recording
 
 PATIENCE = 10.0
-"""Seconds that a daemon that took the call may think: a busy machine is no reason to deny."""
+"""Seconds that a daemon may think, or be away: neither a busy machine is a reason to deny, nor one
+whose daemon was just killed. A session's holder brings it back (`sessions/daemon_watch.py`)."""
+_BETWEEN_TRIES = 0.05
+_AWAY = 500
+"""The status of a daemon that ends or has no room, and stands for one that is not there."""
 _KEPT_OF_A_CALL = 1 << 16
 
 
@@ -79,12 +84,19 @@ def _decide(body: bytes, api: str, policy_file: str) -> tuple[bytes, bytes, bool
 
 
 def _ask(path: str, body: bytes) -> bytes | None:
-    """Asks the daemon; None unless a whole answer comes in time."""
-    try:
-        status, answer = posting.post(path, b"decide", body, end=time.monotonic() + PATIENCE)
-    except OSError:
-        return None
-    return answer if status == 200 and answer.startswith(b"{") else None
+    """Asks the daemon until it answers; None if that does not happen in time."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            status, answer = posting.post(path, b"decide", body, end=end)
+        except (FileNotFoundError, TimeoutError):
+            return None
+        except OSError:
+            status = _AWAY
+        if status < _AWAY:
+            return answer if status == 200 and answer.startswith(b"{") else None
+        time.sleep(_BETWEEN_TRIES)
+    return None
 
 
 def _denial_event(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> bytes:

@@ -9,9 +9,9 @@ Files in the session's folder: `holder.json` who holds, `exit` how it ended, and
 sessions `stdin` (a FIFO), `output`, `stderr`. While `stopping` exists the holder outlives its
 child until everything below it has ended, so that nothing escapes from under it meanwhile.
 
-Where the spec asks for one it also runs a receiver of hooks and, for a box, a proxy, both found by
-their paths: the holder is what lives exactly as long as the session. What hooks say and what a box
-may reach is none of its business.
+Where the spec asks for one it also runs a receiver of hooks, a watch over the daemon and, for a
+box, a proxy, all found by their paths: the holder is what lives exactly as long as the session.
+What hooks say, what a daemon needs and what a box may reach is none of its business.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def main(path: str) -> int:
     try:
         receiver = _listen(spec)
         proxy = _let_out(spec, receiver)
+        watch = _watch(spec)
         child = _start(spec)
     except (OSError, ImportError) as error:
         reason = f"cannot start {spec['argv'][0]}: {error}"
@@ -89,6 +90,8 @@ def main(path: str) -> int:
         receiver.serve()
     if proxy is not None:
         proxy.serve()
+    if watch is not None:
+        watch.serve()
     code = _hold(folder, child)
     if receiver is not None:
         receiver.settle(LAST_EVENTS)
@@ -137,6 +140,14 @@ def _let_out(spec: dict[str, Any], receiver: Any) -> Any:
         return None
     also = () if receiver is None else (f"127.0.0.1:{receiver.port}",)
     return _load(wanted["program"]).Proxy(wanted, also)
+
+
+def _watch(spec: dict[str, Any]) -> Any:
+    """Makes ready to watch over the daemon, if the session has one."""
+    wanted = spec.get("daemon")
+    if wanted is None:
+        return None
+    return _load(wanted["program"]).Watch(wanted, _json.make_scanner(_Scan))  # type: ignore[arg-type]
 
 
 def _load(program: str) -> Any:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from windlass.core import shapes
+from windlass.core.sessions import SPEC, Started
 from windlass.sessions.census import Identity, identify
 
 HOLDER = "holder.json"
@@ -60,6 +61,11 @@ def read_holder(folder: Path) -> Holder | None:
 def read_exit(folder: Path) -> Exit | None:
     """Reads how the program ended; None while it runs, or when nobody could write it down."""
     return _read(folder / EXIT, Exit)
+
+
+def read_started(folder: Path) -> Started | None:
+    """Reads what a session was started as; None where none was."""
+    return _read(folder / SPEC, Started)
 
 
 def _read(path: Path, kind: type[_T]) -> _T | None:

@@ -29,20 +29,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from windlass.core.session_launch import Launch, ReceiverSpec
-    from windlass.core.sessions import Mark, Peer
+    from windlass.core.sessions import Mark, Peer, Started
 
 HOLDER_PROGRAM = Path(__file__).with_name("holder.py")
 RECEIVE_PROGRAM = Path(__file__).parents[1] / "hooks" / "receive.py"
-"""By path, as the holder loads it: nothing of ours is imported into a session's process."""
+WATCH_PROGRAM = Path(__file__).with_name("daemon_watch.py")
+"""By path, as the holder loads them: nothing of ours is imported into a session's process."""
 _BY_SIGNAL = 128
 _SCREEN_LAGS = 0.5
 
 
 class TmuxSessions:
-    """Starts sessions on one tmux server and says what became of them."""
+    """Starts sessions on one tmux server and says what became of them.
 
-    def __init__(self, tmux: Tmux) -> None:
+    Where a state folder is given, sessions watch over its daemon and have it be started again.
+    """
+
+    def __init__(self, tmux: Tmux, *, home: Path | None = None) -> None:
         self.tmux = tmux
+        self._home = home
 
     @property
     def terminal(self) -> Tmux:
@@ -98,6 +103,19 @@ class TmuxSessions:
             child_pid=child,
             reason=_why(folder, ended) if ended else "",
         )
+
+    def started(self, folder: Path) -> Started | None:
+        """Returns what a folder's session was started as, by its spec."""
+        return record.read_started(folder)
+
+    def shown(self) -> dict[str, Path]:
+        """Returns every session that tmux has and that was begun here, with its folder."""
+        tags = {}
+        with contextlib.suppress(Unavailable):
+            for name in self.tmux.sessions():
+                with contextlib.suppress(NotFound):  # it ended just now
+                    tags[name] = self.tmux.tag(name)
+        return {name: Path(tag) for name, tag in tags.items() if tag}
 
     def find_server_again(self, folder: Path) -> bool:
         """Has the tmux server that a living session is in make its socket anew; True if it did.
@@ -195,6 +213,7 @@ class TmuxSessions:
             "marker": marker,
             "receiver": None if launch.receiver is None else _receiver(launch.receiver),
             "proxy": None if launch.proxy is None else msgspec.to_builtins(launch.proxy),
+            "daemon": None if self._home is None else self._watch(self._home),
             "secrets": launch.secrets,
             "stdin": launch.stdin,
         }
@@ -205,6 +224,10 @@ class TmuxSessions:
             # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
             json.dump(spec, file)
         new.replace(folder / SPEC)
+
+    def _watch(self, home: Path) -> dict[str, str]:
+        socket = str(self.tmux.socket)
+        return {"program": str(WATCH_PROGRAM), "home": str(home), "tmux": socket}
 
 
 def _why(folder: Path, ended: record.Exit) -> str:

@@ -46,6 +46,9 @@ _CALL_TIMEOUT = 30.0
 _GONE = ("no server running", "error connecting to", "lost server", "server exited")
 _MISSING = ("can't find", "no current target", "no such session", "session not found")
 
+_RAISE = 'ulimit -Sn "$(ulimit -Hn)" 2>/dev/null; exec "$@"'
+_RAISED = ("/bin/sh", "-c", _RAISE, "windlass-tmux")
+
 _buffers = itertools.count()
 
 
@@ -58,6 +61,15 @@ def server_environment() -> dict[str, str]:
     env.setdefault("SHELL", "/bin/sh")
     env["TERM"] = "xterm-256color"
     return env
+
+
+def client_argv(*words: str) -> list[str]:
+    """Returns the command of a client of the daemon's, which gets through whatever agents do.
+
+    A client sends its streams to the server. The kernel refuses that where more files are on their
+    way through sockets than the client may have open, and counts those of all agents, boxed or not.
+    """
+    return [*_RAISED, "tmux", *words]
 
 
 class Tmux:
@@ -247,9 +259,12 @@ class Tmux:
     def _run(self, words: list[str], *, stdin: bytes = b"", start: bool = False) -> str:
         how = ["-f", str(CONFIG)] if start else ["-N"]
         argv = ["tmux", "-u", "-S", str(self.socket), *how, *words]
+        if not shutil.which("tmux"):
+            raise ConfigError("tmux is not installed", _install_line())
         try:
             done = subprocess.run(
-                argv,
+                # Sessions inherit what the server is started with, and agents end with it.
+                argv if start else client_argv(*argv[1:]),
                 input=stdin,
                 capture_output=True,
                 cwd="/",
@@ -257,8 +272,6 @@ class Tmux:
                 timeout=_CALL_TIMEOUT,
                 check=False,
             )
-        except FileNotFoundError:
-            raise ConfigError("tmux is not installed", _install_line()) from None
         except subprocess.TimeoutExpired:
             raise Unavailable(
                 f"the tmux server at {self.socket} does not answer",

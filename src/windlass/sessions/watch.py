@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from windlass.sessions.tmux import server_environment
+from windlass.sessions.tmux import client_argv, server_environment
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -86,7 +86,7 @@ class Watcher:
     async def _wait(self, on_change: Callable[[], Awaitable[None]]) -> bool:
         """Calls back once it waits, then waits for the next change; False if that failed."""
         client = await asyncio.create_subprocess_exec(
-            *("tmux", "-N", "-S", str(self._tmux.socket), *_STEPS),
+            *client_argv("-N", "-S", str(self._tmux.socket), *_STEPS),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

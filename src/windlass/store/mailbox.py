@@ -170,10 +170,17 @@ def waiting_for_person(connection: sa.Connection, repo: RepoId | None) -> list[M
     return inbox(connection, repo=repo, recipient=messages.USER, states=messages.OPEN)
 
 
-def sent_since(connection: sa.Connection, sender: str, repo: RepoId, since: float) -> int:
-    """How many messages somebody sent since a moment."""
+def sent_since(
+    connection: sa.Connection, sender: str, repo: RepoId, *, since: float, now: float
+) -> int:
+    """How many messages somebody sent since a moment.
+
+    What is of later than now was sent before the clock was set back.
+    """
     query = sa.select(sa.func.count()).select_from(t.messages)
-    query = query.where(_C.sender == sender, _C.repo == repo, _C.created_at > since)
+    query = query.where(
+        _C.sender == sender, _C.repo == repo, _C.created_at > since, _C.created_at <= now
+    )
     return int(connection.execute(query).scalar() or 0)
 
 

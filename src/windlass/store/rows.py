@@ -88,6 +88,15 @@ _REMOVED = "#forgotten-"
 """Behind the git folder of a repository that was removed: the folder is free to be added again."""
 
 
+def _as_added(connection: sa.Connection, table: sa.Table, else_by: sa.Column[Any]) -> Any:
+    """The order in which rows were added, which no change of the clock makes another.
+
+    SQLite counts them, whatever their key is; elsewhere the time has to do.
+    """
+    is_counted = connection.dialect.name == "sqlite"
+    return sa.literal_column(f"{table.name}.rowid") if is_counted else else_by
+
+
 def repos(connection: sa.Connection) -> list[Repo]:
     """Lists the known repositories, oldest first."""
     known = t.repos.c.git_dir.not_like(f"%{_REMOVED}%")
@@ -109,12 +118,26 @@ def remove_repo(writing: Writing, repo: Repo) -> None:
     writing.connection.execute(sa.update(t.repos).where(condition).values(git_dir=git_dir))
 
 
+def add_repo(writing: Writing, repo: Repo) -> None:
+    """Writes a repository."""
+    records.add(writing, t.repos, repo)
+
+
+def keep_repo(writing: Writing, repo: Repo) -> None:
+    """Has a repository be known, where it is; also one that is known elsewhere, or was removed."""
+    place = {"root": repo.root, "git_dir": repo.git_dir}
+    known = sa.update(t.repos).where(t.repos.c.id == repo.id).values(place)
+    if not writing.connection.execute(known).rowcount:
+        add_repo(writing, repo)
+
+
 def agents(
     connection: sa.Connection, *, repo: RepoId | None = None, ended: bool = False
 ) -> list[Agent]:
     """Lists the live agents, or the ended ones, of one repository or of all."""
     wanted = t.agents.c.ended_at.is_not(None) if ended else t.agents.c.ended_at.is_(None)
-    query = sa.select(t.agents).where(wanted).order_by(t.agents.c.created_at, t.agents.c.id)
+    order = _as_added(connection, t.agents, t.agents.c.created_at)
+    query = sa.select(t.agents).where(wanted).order_by(order, t.agents.c.id)
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
     return records.every(Agent, connection, query)
@@ -264,9 +287,8 @@ def intent(connection: sa.Connection, key: str) -> Intent | None:
 
 def open_intents(connection: sa.Connection) -> list[Intent]:
     """What was begun and not finished, oldest first."""
-    query = (
-        sa.select(t.intents).where(t.intents.c.status == "open").order_by(t.intents.c.created_at)
-    )
+    order = _as_added(connection, t.intents, t.intents.c.created_at)
+    query = sa.select(t.intents).where(t.intents.c.status == "open").order_by(order)
     return records.every(Intent, connection, query)
 
 
@@ -274,7 +296,8 @@ def set_aside(connection: sa.Connection) -> list[Intent]:
     """What was begun and is finished by nobody unless the person wants it: set aside, or halted."""
     c = t.intents.c
     left = c.status.in_(("set aside", "halted"))
-    query = sa.select(t.intents).where(left).order_by(c.created_at)
+    order = _as_added(connection, t.intents, c.created_at)
+    query = sa.select(t.intents).where(left).order_by(order)
     return records.every(Intent, connection, query)
 
 
@@ -287,7 +310,7 @@ def undoable(
         sa.select(t.intents)
         .where(c.repo == repo, c.kind.in_(list(kinds)), c.status == "done", c.undone_by.is_(None))
         .where(c.caller.is_(None) if caller is None else c.caller == caller)
-        .order_by(c.updated_at.desc())
+        .order_by(_as_added(connection, t.intents, c.updated_at).desc())
         .limit(200)
     )
     return records.every(Intent, connection, query)
@@ -303,14 +326,24 @@ def change_intent(writing: Writing, key: str, **columns: Any) -> Intent:
     return records.change(writing, t.intents, Intent, {"id": key}, columns)
 
 
-def count_events(connection: sa.Connection, *, agent: Uid, kind: str, since: float) -> int:
-    """How many events of one kind an agent has had since a moment, among its last few thousand."""
+def count_events(
+    connection: sa.Connection, *, agent: Uid, kind: str, since: float, now: float
+) -> int:
+    """How many events of one kind an agent has had since a moment, among its last few thousand.
+
+    What is of later than now was before the clock was set back.
+    """
     c = t.events.c
     last = sa.select(c.kind, c.at).where(c.agent == agent).order_by(c.id.desc()).limit(5000)
     newest = last.subquery()
     query = sa.select(sa.func.count()).select_from(newest)
-    query = query.where(newest.c.kind == kind, newest.c.at > since)
+    query = query.where(newest.c.kind == kind, newest.c.at > since, newest.c.at <= now)
     return int(connection.execute(query).scalar() or 0)
+
+
+def newest_event(connection: sa.Connection) -> int:
+    """The number of the last event in the log; 0 where there is none."""
+    return int(connection.execute(sa.select(sa.func.max(t.events.c.id))).scalar() or 0)
 
 
 def forget_tries(writing: Writing, keys: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windlass.core import agents_json
 from windlass.core.claude import transcript
 from windlass.core.dialect import TranscriptLine
 
@@ -137,3 +138,12 @@ def test_lines_of_any_shape_are_read(value: Any, kind: str) -> None:
 
 def test_a_line_as_deep_as_it_is_long_is_passed_over() -> None:
     assert transcript.read([b"[" * 100_000], 0) == [TranscriptLine(100_001)]
+
+
+def test_a_line_of_more_values_than_anybody_writes_says_nothing() -> None:
+    """To make lists of it would keep everybody else waiting."""
+    brackets = b'"more": [' + b"[]," * agents_json.MOST_VALUES + b"0], "
+    line = json.dumps(assistant()).encode().replace(b'"', brackets + b'"', 1)
+    assert json.loads(line)["type"] == "assistant"
+    assert transcript.read([line], 0) == [TranscriptLine(len(line) + 1)]
+    assert not transcript.is_message(line)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windlass.core.agents_json import MOST_VALUES
 from windlass.core.claude import usage
 from windlass.core.usage import CountedMessage, Usage
 
@@ -80,6 +81,7 @@ def test_what_the_cli_says_itself_costs_nothing() -> None:
         b'{"type":"user","message":{"id":"m","usage":{"input_tokens":5}}}',
         b'{"type":"assistant","message":["usage"]}',
         b"[" * 100_000 + b'"usage"',
+        LINE[:-1] + b',"more":[' + b"[]," * MOST_VALUES + b"0]}",
     ],
 )
 def test_a_line_that_makes_no_sense_says_nothing(line: bytes) -> None:

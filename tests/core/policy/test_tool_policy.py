@@ -438,19 +438,22 @@ SHELL_CALLS = st.builds(
 
 
 @settings(deadline=None, max_examples=500)
-@given(asked=st.tuples(CALLS, POLICIES) | st.tuples(SHELL_CALLS, SHELLS))
-@example(asked=(ToolCall(tool="Read", input={"file_path": ""}, cwd=WS), Policy(allow=("Read",))))
+@given(asked=st.tuples(CALLS, POLICIES) | st.tuples(SHELL_CALLS, SHELLS), boxed=st.booleans())
+@example(
+    asked=(ToolCall(tool="Read", input={"file_path": ""}, cwd=WS), Policy(allow=("Read",))),
+    boxed=False,
+)
 def test_alone_the_hook_never_allows_what_the_daemon_would_not(
-    asked: tuple[ToolCall, Policy], tmp_path_factory: pytest.TempPathFactory
+    asked: tuple[ToolCall, Policy], tmp_path_factory: pytest.TempPathFactory, *, boxed: bool
 ) -> None:
     one, rules = asked
     file = tmp_path_factory.getbasetemp() / "policy.json"
     told = {"roots": [WS], "closed": [], "allow": rules.allow, "deny": rules.deny}
-    file.write_text(json.dumps({**told, "yolo": rules.yolo}))
+    file.write_text(json.dumps({**told, "yolo": rules.yolo, "boxed": boxed}))
     event = {"hook_event_name": "PermissionRequest", "tool_name": one.tool, "cwd": one.cwd}
     said = json.loads(_ALONE.decide({**event, "tool_input": one.input}, str(file)))
     if said["hookSpecificOutput"]["decision"]["behavior"] == "allow":
-        reach = Reach(inside, home="/nowhere/home")
+        reach = Reach(inside, home="/nowhere/home", boxed=boxed)
         assert tool_policy.decide(one, rules, inside=reach).verdict == "allow"
 
 

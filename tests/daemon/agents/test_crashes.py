@@ -16,7 +16,7 @@ from tests.support.contexts import NoSockets
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
-from windlass.core.errors import Unavailable
+from windlass.core.errors import NotFound, Unavailable
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.services import Services
@@ -191,3 +191,48 @@ def test_an_undo_that_failed_stays_taken_back_and_can_be_tried_again(
     (again,) = workshop.ask("undo")["restored"]
     assert again["uid"] == fox.uid
     assert (Path(fox.workspace) / "hello.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("point", ["delete.after", "finish.after"])
+def test_trash_is_emptied_once_and_of_what_there_was_when_it_was_asked(
+    workshop: Workshop, point: str
+) -> None:
+    new(workshop)
+    workshop.ask("end", agents=["fox"])
+    (entry,) = workshop.ask("trash")
+    die(workshop, f"empty-trash.{point}", "trash.empty")
+    workshop.ask("spawn", **{**FOX, "name": "owl"})
+    workshop.ask("end", agents=["owl"])
+    assert go_on(workshop).result == {"emptied": [entry["id"]]}
+    assert workshop.ask("trash.empty", key="k") == {"emptied": [entry["id"]]}
+    assert [kept["agent"] for kept in workshop.ask("trash")] == ["owl"]
+    events = workshop.context.store.read(rows.events)
+    assert [event.kind for event in events].count("trash.emptied") == 1
+
+
+@pytest.mark.parametrize(("point", "user"), [("write.after", False), ("finish.after", True)])
+def test_what_a_dead_daemon_changed_in_the_configuration_is_told_as_done(
+    workshop: Workshop, point: str, *, user: bool
+) -> None:
+    """A value that is taken away a second time is not there, which is what was asked for."""
+    key = "permissions.worker.allow"
+    said = {"config_key": key, "user": user}
+    for word in ("Bash(make:*)", "Bash(npm:*)"):
+        workshop.ask("config.add", value=word, **said)
+    die(workshop, f"config.{point}", "config.remove", value="Bash(make:*)", **said)
+    assert go_on(workshop).status == "done"
+    again = workshop.ask("config.remove", key="k", value="Bash(make:*)", **said)
+    assert again["settings"][key]["value"] == ["Bash(npm:*)"]
+    assert again["waiting"] == []
+    with pytest.raises(NotFound, match="is not in"):
+        workshop.ask("config.remove", value="Bash(make:*)", **said)
+
+
+def test_the_persons_own_configuration_is_changed_outside_of_any_repository(
+    workshop: Workshop,
+) -> None:
+    said = {"cwd": "/", "config_key": "max_agents", "user": True}
+    assert workshop.ask("config.set", value="7", **said)["settings"]["max_agents"]["value"] == 7
+    assert workshop.ask("config.remove", **said)["settings"]["max_agents"]["origin"] == "default"
+    changes = [e for e in workshop.context.store.read(rows.events) if e.kind == "intent.done"]
+    assert [event.repo for event in changes] == [None, None]

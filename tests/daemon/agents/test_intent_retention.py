@@ -93,7 +93,7 @@ def test_an_ending_stays_for_as_long_as_the_trash_holds_what_it_ended(
     salvage.salvage(git, path=str(root), agent="fox", stamp="20260101T000000", meta={})
     (entry,) = trash.entries(git)
     if not there:
-        trash.empty(git, [entry])
+        trash.empty(git, {entry.ref: entry.commit})
     put(context, "end", "end", days=31, closed=[fox.uid], trash={fox.uid: {"id": entry.id}})
     put(context, "unknown", "end", days=31, repo=RepoId("00000000"), closed=[], trash={})
     IntentRetention(context).sweep()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -160,3 +162,22 @@ def test_who_takes_a_conversation_out_of_a_box_is_told_so(
     workshop.converse(workshop.agent(fox["uid"]), "g")
     made = workshop.ask("spawn", name="owl", isolation=level, fork="fox", **kind)
     assert made["out_of_box"] == said
+
+
+def test_an_ending_starts_git_only_so_often(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each start takes some milliseconds, for which whoever types `wl kill` waits."""
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    workspace = Path(workshop.agent(made["uid"]).workspace)
+    git(workspace, "commit", "-q", "--allow-empty", "-m", "work")
+    (workspace / "draft.txt").write_text("not yet\n")
+    calls = tmp_path / "calls"
+    (tmp_path / "git").write_text(
+        f'#!/bin/sh\necho "$*" >> {calls}\nexec {shutil.which("git")} "$@"\n'
+    )
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    workshop.ask("end", agents=["fox"])
+    started = calls.read_text().splitlines()
+    assert len(started) <= 15, started

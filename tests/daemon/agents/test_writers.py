@@ -18,7 +18,7 @@ from tests.daemon.agents.test_merge_targets import commit, spawn
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Unavailable, WindlassError
+from windlass.core.errors import Conflict, WindlassError
 from windlass.daemon.kernel import requests
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes
@@ -168,26 +168,32 @@ def test_nothing_else_is_done_with_the_agent_whose_branch_is_merged_into(
     assert True not in free
 
 
-@pytest.mark.parametrize("verb", ["merge", "merge-check"])
-def test_a_merge_waits_for_what_is_done_with_its_target_and_then_says_so(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, verb: str
+def test_a_merge_waits_for_what_is_done_with_its_target_and_then_names_it(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lead = lead_and_hand(workshop)
-    monkeypatch.setattr(requests, "PATIENCE", 0.2)
-    monkeypatch.setattr("windlass.daemon.agents.merge.PATIENCE", 0.2, raising=False)
-    held, over = threading.Event(), threading.Event()
+    commit(spawn(workshop, "other", by=lead), "other.txt")
+    original, held, over = merges.apply, threading.Event(), threading.Event()
 
-    def hold() -> None:
-        with workshop.context.locks.holding([lead.uid]):
-            held.set()
-            over.wait()
+    def stretched(*words: Any, **more: Any) -> Any:
+        held.set()
+        over.wait(60)
+        return original(*words, **more)
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    try:
-        with pytest.raises(Unavailable, match="done with lead"):
-            workshop.ask(verb, agent="hand")
-    finally:
-        over.set()
-        thread.join()
+    monkeypatch.setattr(merges, "apply", stretched)
+    with ThreadPoolExecutor(1) as pool:
+        merging = pool.submit(workshop.ask, "merge", agent="hand")
+        assert held.wait(60)
+        monkeypatch.setattr(requests, "PATIENCE", 0.2)
+        monkeypatch.setattr("windlass.daemon.agents.merge.PATIENCE", 0.2)
+        try:
+            with pytest.raises(Conflict, match="lead is busy: merge of hand is under way") as told:
+                workshop.ask("merge", agent="other")
+            checked = workshop.ask("merge-check", agent="other")
+        finally:
+            over.set()
+        merging.result(60)
+    assert (told.value.exit_code, "wl log lead" in told.value.hint) == (1, True)
+    assert [problem[:32] for problem in checked["problems"]] == ["lead is busy: merge of hand is u"]
+    monkeypatch.undo()
+    workshop.ask("merge", agent="other")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -129,6 +130,18 @@ def test_git_of_an_earlier_daemon_is_waited_for_and_named(leave: Leave, script: 
     assert f"(pid {left.pid})" in what
 
 
+def test_git_is_waited_for_also_where_nobody_can_be_told_of_it(leave: Leave) -> None:
+    """On a full disk the note that says what is waited for cannot be written."""
+    left = leave(ITSELF)
+
+    def say(_: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert GitLock(left.lock, processes, Slow(100, left.let_go)).take(say) == []
+    assert not left.lives()
+    assert inheritance.of_child(boxed=False).files
+
+
 @pytest.mark.parametrize("script", [ITSELF, A_CHILD, DEAF])
 def test_git_that_does_not_end_is_ended_and_told(leave: Leave, script: str) -> None:
     left = leave(script)
@@ -160,10 +173,10 @@ def test_who_holds_the_lock_without_being_git_of_ours_is_left_alone(tmp_path: Pa
     assert "fuser" in refused.value.hint
 
 
-def test_git_in_a_box_has_neither_lock_nor_mark(
+def test_every_git_has_lock_and_mark_but_one_in_a_box(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It dies with the daemon, and an agent that got hold of the lock could keep it for ever."""
+    """That dies with the daemon, and an agent that got hold of the lock could keep it for ever."""
     program = tmp_path / "bin" / "git"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\nenv; ls -l /proc/self/fd\n")
@@ -174,5 +187,7 @@ def test_git_in_a_box_has_neither_lock_nor_mark(
     plain = runner.run(["anything"], dirs=Dirs(git_dir=str(tmp_path))).out.decode()
     boxed = Dirs(git_dir=str(tmp_path), box=("/usr/bin/env",))
     inside = runner.run(["anything"], dirs=boxed).out.decode()
-    assert plain.count("git.lock") == 2
+    limited = runner.limited(Dirs(git_dir=str(tmp_path)))
+    outside = runner.run(["anything"], dirs=limited).out.decode()
+    assert plain.count("git.lock") == outside.count("git.lock") == 2
     assert "git.lock" not in inside

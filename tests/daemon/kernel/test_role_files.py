@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import whole_rows
@@ -15,7 +16,9 @@ from windlass.core.ids import RoleName, Uid
 from windlass.core.roles import Role
 from windlass.daemon.kernel import role_files, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import instructions
+from windlass.daemon.setup import routes as setup
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.views import roles as views
 from windlass.store import rows
@@ -138,26 +141,30 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_hides_no_other(
 
 
 def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, shop: Path) -> None:
-    verbs, person = Configuration(context), Caller(None)
+    configuration = Configuration(context)
+    verbs = setup.routes(context, Intents(context, [configuration.operation()]), configuration)
 
-    def request(key: str, value: str | None = None, *, user: bool = False) -> dict[str, object]:
-        given = {} if value is None else {"value": value}
-        return {"cwd": str(shop), "config_key": key, "user": user, **given}
+    def ask(
+        verb: str, key: str | None = None, value: str | None = None, *, user: bool = False
+    ) -> Any:
+        given = {"config_key": key, "value": value}
+        said = {name: word for name, word in given.items() if word is not None}
+        return verbs[verb].answer(Caller(None), {"cwd": str(shop), "user": user, **said})
 
-    verbs.set(person, request("roles.reviewer.model", "small"))  # type: ignore[arg-type]
-    verbs.add(person, request("permissions.reviewer.allow", "Read"))  # type: ignore[arg-type]
-    listed = verbs.view(person, {"cwd": str(shop)})["settings"]
+    ask("config.set", "roles.reviewer.model", "small")
+    ask("config.add", "permissions.reviewer.allow", "Read")
+    listed = ask("config")["settings"]
     assert listed["roles.reviewer.model"]["value"] == "small"
     assert listed["permissions.reviewer.allow"]["value"] == ["Read"]
     assert "roles.reviewer.driver" not in listed
-    verbs.set(person, request("roles.reviewer.spawns", "true", user=True))  # type: ignore[arg-type]
+    ask("config.set", "roles.reviewer.spawns", "true", user=True)
     assert found(context, shop)[0].spawns
-    verbs.set(person, request("roles.reviewer.spawns", "false"))  # type: ignore[arg-type]
+    ask("config.set", "roles.reviewer.spawns", "false")
     assert not found(context, shop)[0].spawns
-    verbs.remove(person, request("roles.reviewer.spawns"))  # type: ignore[arg-type]
+    ask("config.remove", "roles.reviewer.spawns")
     assert found(context, shop)[0].spawns
-    verbs.remove(person, request("roles.reviewer.spawns", user=True))  # type: ignore[arg-type]
-    verbs.set(person, request("roles.reviewer.spawns", "true"))  # type: ignore[arg-type]
+    ask("config.remove", "roles.reviewer.spawns", user=True)
+    ask("config.set", "roles.reviewer.spawns", "true")
     assert found(context, shop)[0].spawns, "who types it has seen it"
 
 

@@ -17,7 +17,7 @@ from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 from tests.support.ground import until
 
-from windlass.core.errors import Conflict, Unavailable, UserError
+from windlass.core.errors import Conflict, UserError
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -272,15 +272,16 @@ def test_who_waits_for_what_else_is_done_with_an_agent_is_told_so_and_nothing_wa
     daemon, held, on = Daemon(context), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with context.locks.holding([FOX]):
+        with context.locks.holding([FOX], holder=lambda: "resume of fox"):
             held.set()
             assert on.wait(10)
 
     other = threads.submit(hold)
     assert held.wait(10)
-    with pytest.raises(Unavailable, match="something else has been done with fox") as refused:
+    with pytest.raises(Conflict, match="fox is busy: resume of fox is under way") as refused:
         daemon.perform("paint", patience=0.01)
-    assert refused.value.exit_code == 6
+    assert refused.value.exit_code == 1
+    assert "wl log fox" in refused.value.hint
     assert daemon.done == []
     assert daemon.intent().status == "failed"
     # What was begun already waits as long as it takes: nobody else would finish it.

@@ -6,6 +6,7 @@ Real git and real boxes, with the services of a daemon in the test's own process
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +236,30 @@ def test_the_limit_is_a_tenth_of_that_of_the_disk_unless_it_is_set(
     box: BoxSettings, most: int
 ) -> None:
     assert config.home_mb(Config(box=box)) == most
+
+
+def test_a_fetch_that_takes_long_holds_up_no_other_agent_and_no_list(workshop: Workshop) -> None:
+    """Whatever keeps git busy in one clone: here its lock is held, as a fetch holds it."""
+    fox = boxed(workshop)
+    made = workshop.ask("spawn", goal="g", name="owl", driver="standin", isolation="box")
+    owl = workshop.agent(made["uid"])
+    for agent in (fox, owl):
+        git(Path(agent.workspace), "commit", "-q", "--allow-empty", "-m", "more")
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with workshop.services.fetcher.halted(fox):
+            held.set()
+            over.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(10)
+    try:
+        workshop.services.fetcher.fetch(owl)
+        assert "more" in git(workshop.repo, "log", "-1", "agent/owl")
+        assert [shown["id"] for shown in workshop.ask("agents")] == ["fox", "owl"]
+        assert not over.is_set()
+    finally:
+        over.set()
+        holder.join()

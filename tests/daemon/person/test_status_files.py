@@ -171,6 +171,18 @@ def test_a_configuration_that_cannot_be_read_writes_nothing(
     assert desk.status.exists()
 
 
+def test_a_configuration_that_is_a_link_is_read_again_when_what_it_leads_to_changes(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (desk.context.folders.home / "config.toml").symlink_to(tmp_path / "dotfiles.toml")
+    desk.configure(BOTH)
+    desk.files.refresh()
+    assert desk.status.exists()
+    desk.configure("")
+    desk.files.refresh()
+    assert not desk.status.exists()
+
+
 def test_only_roots_are_listed_and_those_below_them_counted(desk: Desk) -> None:
     desk.configure(BOTH)
     desk.node.write_bytes(BLOCK)

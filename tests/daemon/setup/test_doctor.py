@@ -35,6 +35,16 @@ def test_a_misspelt_role_is_named_with_what_was_meant(context: Context, shop: Pa
     assert ".windlass/roles/wroker.md" in probe["fix"]
 
 
+def test_what_can_be_used_of_a_wrong_configuration_is_looked_at(
+    context: Context, shop: Path
+) -> None:
+    (context.folders.home / settings.USER_FILE).write_text("driver = 'standin'\n")
+    (shop / settings.PROJECT_FILE).write_text("max_agents = 'many'\n")
+    report = doctor.examine(context, str(shop), None, driver=None)
+    assert not report["ok"]
+    assert report["driver"] == "standin"
+
+
 def test_permissions_of_a_role_that_is_not_there_are_named(context: Context, shop: Path) -> None:
     probe = configuration(context, shop, "[permissions.manger]\nallow = ['Bash(make:*)']\n")
     assert "[permissions.manger]" in probe["detail"]

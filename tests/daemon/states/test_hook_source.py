@@ -10,6 +10,7 @@ from tests.daemon.states.first_session import begins
 from tests.support.agents import an_agent
 from tests.support.contexts import REPO
 
+from windlass.core import agents_json
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import USER
 from windlass.daemon.kernel.context import Context
@@ -66,6 +67,20 @@ def test_a_moment_that_is_no_number_of_this_world_is_garbage_and_the_next_line_i
     assert read_all(context) == ["Read"]
     (garbage,) = context.store.read(lambda c: rows.events(c, kind="hook.garbage"))
     assert garbage.data["lines"] == len(forged)
+
+
+def test_a_line_of_more_values_than_anybody_writes_is_garbage_and_the_next_is_read(
+    context: Context,
+) -> None:
+    """To make lists of it would keep everybody else waiting: 8 MiB of brackets took seconds."""
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    brackets = '"more": [' + "[]," * agents_json.MOST_VALUES + "0], "
+    path.write_text(line("Edit").replace('"hook', brackets + '"hook', 1) + line("Read"))
+    assert read_all(context) == ["Read"]
+    (garbage,) = context.store.read(lambda c: rows.events(c, kind="hook.garbage"))
+    assert garbage.data["lines"] == 1
 
 
 def dialog(text: str) -> str:

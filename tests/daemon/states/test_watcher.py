@@ -160,9 +160,11 @@ def test_an_output_line_without_end_is_passed_over_once_and_told_once(
     os.truncate(path, 120_000_000)
     read: list[int] = []
     pread = os.pread
+    output = os.open(path, os.O_RDONLY)
 
     def counted(descriptor: int, size: int, offset: int) -> bytes:
-        read.append(size)
+        if os.path.sameopenfile(descriptor, output):  # the store reads its own files as well
+            read.append(size)
         return pread(descriptor, size, offset)
 
     monkeypatch.setattr(os, "pread", counted)
@@ -185,6 +187,7 @@ def test_an_output_line_without_end_is_passed_over_once_and_told_once(
     assert told.data == {"file": "output", "offset": 0, "longest": line_reader.LONGEST_LINE}
     assert len(context.store.read(lambda c: rows.events(c, kind="turn.ended", limit=9))) == 1
     assert not context.store.read(lambda c: rows.events(c, kind="output.garbage", limit=9))
+    os.close(output)
 
 
 def test_lines_that_are_no_output_are_told_together(context: Context) -> None:

@@ -50,6 +50,22 @@ def test_what_a_vanished_workspace_had_committed_is_its_difference(
     assert names == ["hello.txt"]
 
 
+@pytest.mark.usefixtures("fox")
+def test_another_repository_has_nobody_and_outside_of_any_everybody_is_shown(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    def shown(folder: Path) -> list[list[str]]:
+        status = workshop.ask("status", cwd=str(folder))["agents"]
+        listed = workshop.ask("agents", cwd=str(folder))
+        return [[agent["id"] for agent in some] for some in (status, listed)]
+
+    other = tmp_path / "other"
+    other.mkdir()
+    assert shown(other) == [["fox"], ["fox"]]
+    git(other, "init", "-q")
+    assert shown(other) == [[], []]
+
+
 def test_a_branch_that_is_gone_is_told_from_one_without_commits(
     workshop: Workshop, fox: Agent
 ) -> None:

@@ -109,6 +109,10 @@ class SpawnReply(TypedDict):
     """What the repository's file of its role asks for, and only the person gives."""
     waiting: list[str]
     """The keys of the repository's configuration that were not in force for it."""
+    included: int
+    """How many ignored files of the person's checkout its workspace has copies of."""
+    left_out: list[str]
+    """Those that it has not, a hundred at most: links that lead elsewhere, and closed files."""
 
 
 class EndedAgent(TypedDict):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from contextlib import suppress
 
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound, UserError
@@ -36,10 +38,19 @@ def run(call: Call) -> int:
     if not sys.stdin.isatty():
         raise UserError("attach needs a terminal", f"wl look {attachment['id']} prints the screen")
     argv = attachment["attach"]
+    _raise_limit()
     code = _join(argv)
     if _is_over(argv):
         _tell_what_is_left(call, attachment["id"])
     return code
+
+
+def _raise_limit() -> None:
+    """Lets the client send its terminal, however many files agents have on their way (kernel)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(OSError, ValueError):  # macOS allows less than it says, and counts nothing
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _join(argv: list[str]) -> int:

@@ -27,7 +27,8 @@ def run(call: Call) -> int:
         return _matrix(call)
     report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
     left = unfinished.listed(call)
-    call.data({**report, "set_aside": left})
+    orphans = unfinished.orphans(call)
+    call.data({**report, "set_aside": left, "orphans": orphans})
     for probe in report["needed"]:
         _print(call, probe)
     call.say(call.paint("agent CLIs", "bold"))
@@ -43,6 +44,7 @@ def run(call: Call) -> int:
         _print(call, probe)
     for status in ("halted", "set aside"):
         _unfinished(call, status, [intent for intent in left if intent["status"] == status])
+    _orphans(call, orphans)
     call.say(f"state in {report['home']}, sockets in {report['sockets']}")
     return 0 if report["ok"] else 3
 
@@ -53,6 +55,16 @@ def _unfinished(call: Call, status: str, intents: list[dict[str, Any]]) -> None:
         call.say(call.paint(status, "bold"))
     for intent in intents:
         _print(call, {**intent, "name": intent["kind"], "works": False, "detail": intent["why"]})
+
+
+def _orphans(call: Call, orphans: list[dict[str, Any]]) -> None:
+    """What lives and no agent accounts for, and what helps."""
+    if orphans:
+        call.say(call.paint("orphans", "bold"))
+    for orphan in orphans:
+        fix = "wl repair" if orphan["action"] != "none" else ""
+        detail = f"{orphan['subject']}: {orphan['evidence']}"
+        _print(call, {"name": orphan["kind"], "works": False, "detail": detail, "fix": fix})
 
 
 _LEVELS = {

@@ -5,7 +5,8 @@ agent's name, runs it as yourself. The command ends when the agent does, before 
 kept; one with --outside goes on, so use that for your editor. What it prints on a terminal is
 filtered: text, colours and moving the cursor pass, what would reach your clipboard, title, modes or
 keyboard does not. Programs that fill the screen need --raw, which filters nothing. In a box it
-never has your own terminal: it has one of its own, or where it prints elsewhere, none.
+never has your own terminal: it has one of its own, or where it prints elsewhere, none. Of files
+that you give it it has the content, and not the files.
 """
 
 from __future__ import annotations

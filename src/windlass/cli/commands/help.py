@@ -40,11 +40,11 @@ def run(call: Call) -> int:
 
 
 def _explain(call: Call, name: str) -> int:
-    from windlass.cli.main import parser_of  # noqa: PLC0415 - main imports commands, not the other way
+    from windlass.cli.main import near, parser_of  # noqa: PLC0415 - main imports commands, not the other way
 
     entry = NAMES.get(name)
     if entry is None:
-        raise NotFound(f"no command {name!r}", "`wl help --all` lists every command")
+        raise NotFound(f"no command {name!r}", near(name))
     text = parser_of(entry, import_module(entry.module)).format_help().rstrip()
     about = {"name": entry.name, "about": entry.about, "aliases": entry.aliases}
     call.data(about | {"help": text})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from windlass.cli import render
+from windlass.cli import render, unfinished
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
@@ -27,7 +27,7 @@ def run(call: Call) -> int:
     if call.json:
         return 0
     if not listed:
-        call.tell(_nobody(call.args.manager))
+        call.tell(_nobody(call))
         return 0
     several = len({agent["repo"] for agent in listed}) > 1
     roots = {repo["id"]: repo["root"] for repo in call.ask("repos")} if several else {}
@@ -40,7 +40,14 @@ def run(call: Call) -> int:
     return 0
 
 
-def _nobody(manager: str | None) -> str:
-    if manager is not None:
-        return f"{manager} manages nobody"
+def _nobody(call: Call) -> str:
+    if call.args.manager is not None:
+        return f"{call.args.manager} manages nobody"
+    kinds = [orphan["kind"] for orphan in unfinished.orphans(call)]
+    left = kinds.count("workspace") + kinds.count("session")
+    if left:
+        return (
+            f"no agents here, but {left} workspaces and sessions that no agent accounts for:"
+            " wl doctor names them, wl repair takes them in"
+        )
     return 'no agents; wl new "what to do" starts one'

@@ -17,8 +17,10 @@ from typing import Any
 from windlass.api import calls
 from windlass.cli import limits, waiting
 from windlass.cli.call import Call, piped, read_text
+from windlass.cli.render import counted
 from windlass.core.errors import UserError
 from windlass.core.ids import with_article
+from windlass.core.printable import printable_line
 
 EXAMPLES = (
     'wl new "add a --json flag to the export command"',
@@ -123,6 +125,7 @@ def run(call: Call) -> int:
         *_out_of_box(made),
         *_overridden(call, made),
         *_withheld(made),
+        *_included(made),
         *waiting.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
@@ -148,6 +151,18 @@ def _withheld(made: dict[str, Any]) -> list[str]:
         f" wl config set --global roles.{made['role']}.{trait} {str(trait != 'readonly').lower()}"
         for trait in made["withheld"]
     ]
+
+
+def _included(made: dict[str, Any]) -> list[str]:
+    """Says how many files of the person's own the agent was given, and what it was not."""
+    lines = []
+    if made["included"]:
+        lines.append(f"with {counted(made['included'], 'ignored file')} of your checkout")
+    if left := made["left_out"]:
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        names = ", ".join(map(printable_line, left[:3]))
+        lines.append(f"without {names}{more}: links that lead elsewhere, or closed to you")
+    return lines
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

@@ -30,6 +30,8 @@ def run(call: Call) -> int:
     name = ", ".join(intent["agents"]) or intent["id"]
     how = "is given up, and what could be taken back was" if done["back"] else "is done"
     call.tell(f"{done['kind']} of {name} {how}")
+    if done["back"] and (branch := intent.get("branch")):
+        call.tell(f"{branch} stays where it is, merged or not: git log {branch}")
     return 0
 
 

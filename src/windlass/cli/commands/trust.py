@@ -9,6 +9,7 @@ asked or changed.
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -27,6 +28,9 @@ EXAMPLES = (
     "wl trust --revoke isolation",
     "wl trust --json",
 )
+
+
+_INCLUDED = ".worktreeinclude"
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -58,7 +62,7 @@ def run(call: Call) -> int:
         return 0
     _show(call, known, lines)
     if not call.args.force:
-        count = f"this {'line' if len(digests) == 1 else f'these {len(digests)} lines'}"
+        count = "this line" if len(digests) == 1 else f"these {len(digests)} lines"
         call.confirm(f"accept {count} of {printable_line(known['config'])}?")
     done = call.ask("trust.accept", digests=digests)
     call.data(done)
@@ -84,12 +88,14 @@ def _show(call: Call, known: dict[str, Any], lines: list[dict[str, Any]]) -> Non
     call.say(f"{printable_line(known['config'])} asks for what is not in force:")
     for line in lines:
         call.say(f"  {call.paint(line['key'], 'bold')} = {_written(line['value'])}")
-        call.say(f"      instead of {_written(line['instead_of'])}{_note(line)}")
+        call.say(f"      instead of {_written(line['instead_of'])}{_note(line, known['root'])}")
 
 
-def _note(line: dict[str, Any]) -> str:
+def _note(line: dict[str, Any], root: str) -> str:
     if line["personal"]:
         return "; counts in your own configuration alone, and cannot be accepted"
+    if line["key"] == "workspace.include" and os.path.lexists(os.path.join(root, _INCLUDED)):
+        return f"; what {_INCLUDED} lists is among it"
     return "; agents in a box have it already" if line["in_boxes"] else ""
 
 

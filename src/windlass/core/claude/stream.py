@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core import agents_json
 from windlass.core.dialect import LineKind
 from windlass.core.events import TurnEnded
 from windlass.core.policy.tool_calls import FILE_TOOLS
@@ -70,7 +71,7 @@ def shown(text: str) -> list[str]:
 
 def _said(line: str) -> Iterator[str]:
     try:
-        record: Any = msgspec.json.decode(line)
+        record: Any = agents_json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         yield _cut(_flat(line), _CALL)
         return

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core import agents_json
 from windlass.core.dialect import TranscriptLine
 from windlass.core.mail import messages
 
@@ -31,7 +32,7 @@ def read(lines: Iterable[bytes], start: int) -> list[TranscriptLine]:
 def is_message(line: bytes) -> bool:
     """Whether a line is what somebody said: a conversation without one cannot be resumed."""
     try:
-        data = msgspec.json.decode(line)
+        data = agents_json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return isinstance(data, dict) and data.get("type") in ("user", "assistant")
@@ -47,7 +48,7 @@ def file_name(cwd: str, session_id: str) -> str:
 
 def _read(line: bytes, end: int) -> TranscriptLine:
     try:
-        data = msgspec.json.decode(line)
+        data = agents_json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return TranscriptLine(end)
     if not isinstance(data, dict) or data.get("isSidechain") is True:

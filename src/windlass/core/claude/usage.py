@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core import agents_json
 from windlass.core.usage import (
     MOST_OUTPUT,
     MOST_SEARCHES,
@@ -163,7 +164,7 @@ def _report(model: str, used: Mapping[str, Any]) -> UsageReport:
 
 def _object(line: bytes) -> Mapping[str, Any]:
     try:
-        return _mapping(msgspec.json.decode(line))
+        return _mapping(agents_json.decode(line))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return {}
 

@@ -134,6 +134,28 @@ class AgentRestored(EventData, kind="agent.restored"):
     entry: str
 
 
+class AgentTakenIn(EventData, kind="agent.taken_in"):
+    """An agent that the store did not know, or knew as it was long ago, is known as it is."""
+
+    id: AgentId
+    evidence: str
+
+
+class AgentRefused(EventData, kind="agent.refused"):
+    """An agent that the store does not know could not be taken in: it contradicts the store."""
+
+    id: AgentId
+    evidence: str
+    why: str
+
+
+class AgentGone(EventData, kind="agent.gone"):
+    """An agent that an older store took for alive had ended since."""
+
+    id: AgentId
+    evidence: str
+
+
 class TrashEmptied(EventData, kind="trash.emptied"):
     """Salvaged work was deleted for good."""
 

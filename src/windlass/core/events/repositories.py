@@ -38,6 +38,14 @@ class RepoRemoved(EventData, kind="repo.removed"):
     root: str
 
 
+class StoreReplaced(EventData, kind="store.replaced"):
+    """The store was lost, damaged or an older one, and what lives was reconciled with it."""
+
+    why: str
+    copy: str | None = None
+    kept: str | None = None
+
+
 class GitEnded(EventData, kind="git.ended"):
     """Git that an earlier daemon had started was ended, because it went on for too long."""
 

@@ -40,6 +40,9 @@ from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+UNSAID: Mapping[str, Any] = {"failed": [], "notes": []}
+"""What replies mean that an older release kept, which had neither."""
+
 
 class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
@@ -65,7 +68,8 @@ class Endings:
 
     def operation(self) -> Operation:
         """The operation behind `kill` and `nuke`."""
-        return Operation("end", self.steps(), uids_of, self.result, stops=uids_of, ends=True)
+        steps, result = self.steps(), self.result
+        return Operation("end", steps, uids_of, result, stops=uids_of, ends=True, unsaid=UNSAID)
 
     def begin(self, caller: Caller, request: EndRequest) -> IntentDraft:
         """Finds who is meant, and refuses what the caller may not end."""
@@ -278,8 +282,9 @@ def has_work(agent: Agent, repo: Repo) -> bool:
     """Whether there is anything of the agent's own to keep; a spawn may have failed before."""
     if agent.branch is None or repos.is_gone(repo):
         return False
-    made = repository.branch_exists(repos.git(repo), agent.branch)
-    return made or Path(agent.workspace).exists()
+    # Git is not asked where the answer is known without it.
+    made = Path(agent.workspace).exists()
+    return made or repository.branch_exists(repos.git(repo), agent.branch)
 
 
 def keep_orphaned(agent: Agent, folder: Path) -> Path | None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 
-from windlass.git import gitfiles, open_flags, walk
+from windlass.git import gitfiles, holes, open_flags, walk
 from windlass.git.descent import Descent, Name, opened_file
 
 
 def copy(source: str, target: str) -> list[str]:
     """Copies files, folders and links to `target`, which is new; gives what could not be read.
 
-    Pipes and sockets are left out: they are of no use without who made them.
+    Pipes and sockets are left out: they are of no use without who made them. Holes stay holes.
     """
     left: list[str] = []
     closed: list[tuple[tuple[Name, ...], int]] = []
@@ -57,8 +56,7 @@ def _copy(name: bytes, here: int, there: int, info: os.stat_result) -> bool:
         os.fdopen(handle, "rb") as file,
         os.fdopen(os.open(name, open_flags.NEW, 0o600, dir_fd=there), "wb") as copied,
     ):
-        shutil.copyfileobj(file, copied, 1 << 20)
-        copied.flush()
+        holes.copy(file.fileno(), copied.fileno())
         os.fchmod(copied.fileno(), stat.S_IMODE(info.st_mode) & 0o777)
         os.utime(copied.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
     return True

@@ -47,6 +47,7 @@ from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ class Merges:
             result=self._result,
             stops=endings.uids_of,
             moves=_move,
+            unsaid=endings.UNSAID,
         )
 
     def begin(self, caller: Caller, request: MergeRequest) -> IntentDraft:
@@ -128,7 +130,7 @@ class Merges:
         problems = []
         try:
             self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
-            with self._holding_owner(agent.repo, into):
+            with self._holding_owner(agent, into):
                 self._refuse(git, agent, into)
                 plan = _prepare(git, agent, into=into, time=0)
                 _refuse_another(agent, plan, request.get("expect"))
@@ -165,10 +167,7 @@ class Merges:
         git = repos.git(repo)
         if named is not None:
             return self._named(git, scope, agent, named)
-        parent = next((a for a in live if a.uid == agent.parent), None)
-        if parent is not None and parent.branch is not None:
-            return parent.branch
-        branch = repos.current_branch(repo, cwd)
+        branch = usual_target(repo, agent, live, cwd)
         if branch is None:
             raise UserError(
                 f"HEAD of {git.root} is detached, so there is no branch to merge into",
@@ -286,18 +285,24 @@ class Merges:
         return next((agent for agent in live if agent.branch == branch), None)
 
     @contextlib.contextmanager
-    def _holding_owner(self, repo: RepoId, branch: str) -> Iterator[None]:
+    def _holding_owner(self, agent: Agent, branch: str) -> Iterator[None]:
         """Has nothing else be done meanwhile with the agent whose checkout would follow."""
-        owner = self._owner_of(repo, branch)
+        owner = self._owner_of(agent.repo, branch)
         if owner is None:
             yield
             return
         lookup.refuse_ending(self._context, owner)
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(self._context.locks.holding([owner.uid], within=PATIENCE))
-            except StillHeld:
-                raise intent_errors.busy(owner.id, PATIENCE) from None
+                held.enter_context(
+                    self._context.locks.holding(
+                        [owner.uid],
+                        holder=lambda: f"a check of {agent.id}'s merge",
+                        within=PATIENCE,
+                    )
+                )
+            except StillHeld as busy:
+                raise intent_errors.busy(owner.id, PATIENCE, holder=busy.holder) from None
             yield
 
     def _config(self, agent: Agent) -> Config:
@@ -351,6 +356,17 @@ class Merges:
         return agent, repos.git(repos.by_id(self._context, agent.repo))
 
 
+def usual_target(repo: Repo, agent: Agent, live: list[Agent], cwd: str) -> str | None:
+    """The branch that an agent's work goes to where none is named: its parent's, or the person's.
+
+    None where HEAD is detached.
+    """
+    parent = next((a for a in live if a.uid == agent.parent), None)
+    if parent is not None and parent.branch is not None:
+        return parent.branch
+    return repos.current_branch(repo, cwd)
+
+
 def _owner(data: Mapping[str, Any]) -> list[Uid]:
     """The agent that works on the branch that is merged into; older releases kept none."""
     owner = data.get("owner")
@@ -374,7 +390,8 @@ def _after_landing(effect: Effect) -> Effect:
             landed = f"{work.data['plan']['new'][:10]} is merged into {work.data['into']}"
             failure = _told(error)
             left = f"what is left to do is wl kill {name}"
-            raise type(failure)(
+            raise intent_errors.reworded(
+                failure,
                 f"{landed}, but {name} could not be ended: {failure.message}",
                 f"{failure.hint}; {left}" if failure.hint else left,
             ) from error
@@ -394,7 +411,7 @@ def _told(error: Exception) -> WindlassError:
 
 def _protected(git: Repository, tip: str, into: str, patterns: list[str]) -> list[str]:
     """The protected paths that a merge of a commit would change."""
-    base = repository.merge_base(git, f"refs/heads/{into}", tip)
+    base = merges.compared_with(git, tip=tip, target=repository.require(git, f"refs/heads/{into}"))
     return [] if base is None else _marked(git, base, tip, patterns)
 
 

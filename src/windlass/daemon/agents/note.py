@@ -52,8 +52,10 @@ class Notes:
 
 def _refuse_flood(writing: Writing, agent: Agent, most: int) -> None:
     """Refuses an agent that writes more into its log in a minute than it may say."""
-    since = writing.now - _MINUTE
-    written = rows.count_events(writing.connection, agent=agent.uid, kind=Note.kind, since=since)
+    now = writing.now
+    written = rows.count_events(
+        writing.connection, agent=agent.uid, kind=Note.kind, since=now - _MINUTE, now=now
+    )
     if written >= most:
         raise Conflict(
             f"{written} notes within a minute, and {most} is the limit",

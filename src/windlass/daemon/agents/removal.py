@@ -29,7 +29,7 @@ from windlass.git.removal import Look
 from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
-_ROUNDS = 5
+_ROUNDS = 10
 """How often something is kept that was written late, until it is left where it is."""
 Kept = Mapping[str, Any]
 """Where a salvage is, and how much it holds."""
@@ -59,46 +59,49 @@ class Removals:
         Keeps what was written after that. Where there is no end to it, the rest stays where it is,
         and that is noted.
         """
-        place = self._aside(agent, stamp)
-        try:
-            self._delete_refs(work, agent, repo, stamp=stamp)
-        except Exception:
-            self._move_back(agent, repo, stamp)
-            raise
-        git = repos.git(repo)
+        git, place, branch = repos.git(repo), self._aside(agent, stamp), agent.branch or ""
         for _ in range(_ROUNDS):
-            if agent.uid not in self._seen:  # it was kept by an earlier daemon, or written to since
+            is_kept = workspaces.is_kept(git, branch, _commits(work, agent, git))
+            if agent.uid not in self._seen or not is_kept:
+                # It was kept by an earlier daemon, or somebody has written since.
                 self._keep_late(work, agent, repo, stamp=stamp)
+                continue
             seen = self._seen.pop(agent.uid)
-            if seen is None:
-                workspaces.remove(git, path=place, branch=agent.branch or "", agent=agent.id)
-            else:
+            if seen is not None:
                 removal.clear(place, seen)
+            if seen is None or not os.path.lexists(place):
+                self._erase(agent, repo, stamp)
             self._move_aside(agent, repo, stamp)  # where somebody has made it again
             if not os.path.lexists(place):
-                break
-        else:
-            users = ", ".join(self._context.commands.users(Path(place))) or "something"
-            note = f"{agent.id}: {users} still writes to {place}, so that stays; delete it later"
-            work.keep(notes=[*work.data.get("notes", []), note])
-        workspaces.forget(git, place)
+                return
+        self._leave(work, agent, repo, stamp=stamp)
+
+    def _erase(self, agent: Agent, repo: Repo, stamp: str) -> None:
+        """Deletes everything of a workspace; where git refuses that, it is back again."""
+        place, branch = self._aside(agent, stamp), agent.branch or ""
+        try:
+            workspaces.remove(repos.git(repo), path=place, branch=branch, agent=agent.id)
+        except GitError:
+            self._move_back(agent, repo, stamp)
+            raise
 
     def is_aside(self, agent: Agent, stamp: str) -> bool:
         """Whether an agent's workspace was moved out of reach."""
         return os.path.lexists(self._aside(agent, stamp))
 
-    def _delete_refs(self, work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str) -> None:
-        """Deletes branch and base, once every commit on them is kept."""
-        git, branch = repos.git(repo), agent.branch or ""
-        for _ in range(_ROUNDS):
-            kept = _commits(work, agent, git)
-            if not kept or workspaces.delete_refs(git, branch=branch, agent=agent.id, kept=kept):
-                return
-            self._keep_late(work, agent, repo, stamp=stamp)
-        raise GitError(
-            f"{printable_line(branch)} keeps moving while {agent.id} is being ended",
-            "stop whatever commits there, then try again",
-        )
+    def _leave(self, work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str) -> None:
+        """Leaves what somebody still writes to where it is, once all before that is kept."""
+        git, place, branch = repos.git(repo), self._aside(agent, stamp), agent.branch or ""
+        if not workspaces.is_kept(git, branch, _commits(work, agent, git)):
+            self._move_back(agent, repo, stamp)
+            raise GitError(
+                f"{printable_line(branch)} keeps moving while {agent.id} is being ended",
+                "stop whatever commits there, then try again",
+            )
+        workspaces.forget(git, path=place, branch=branch, agent=agent.id)
+        users = ", ".join(self._context.commands.users(Path(place))) or "something"
+        note = f"{agent.id}: {users} still writes to {place}, so that stays; delete it later"
+        work.keep(notes=[*work.data.get("notes", []), note])
 
     def _keep_late(self, work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str) -> None:
         """Keeps what has been written since the work was kept, if there is anything."""
@@ -151,7 +154,8 @@ class Removals:
         if kept.commit not in after:
             event = AgentSalvaged(ref=kept.ref, **summary)
             work.with_next_record(lambda w: w.emit(event, repo=repo.id, agent=agent.uid))
-        return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
+        name = f"{agent.id}-{stamp}"
+        return {"id": name, "ref": kept.ref, "commit": kept.commit, "summary": summary}
 
     def _aside(self, agent: Agent, stamp: str) -> str:
         return str(self._context.folders.ending(agent.repo) / f"{stamp}-{agent.id}")
@@ -171,5 +175,7 @@ def _kept(work: RunningIntent, agent: Agent) -> list[Kept]:
 
 def _commits(work: RunningIntent, agent: Agent, git: Repository) -> list[str]:
     """The commits of what was kept of an agent so far."""
-    oids = (repository.read_ref(git, kept["ref"]) for kept in _kept(work, agent))
+    kept = _kept(work, agent)
+    # What an older release kept has a ref alone.
+    oids = (one.get("commit") or repository.read_ref(git, one["ref"]) for one in kept)
     return [oid for oid in oids if oid is not None]

@@ -67,6 +67,7 @@ class Restores:
             ),
             locks=lambda data: [Uid(plan["uid"]) for plan in data["agents"]],
             result=_restored,
+            unsaid=endings.UNSAID,
         )
 
     def begin(self, caller: Caller, request: TrashRequest) -> IntentDraft:

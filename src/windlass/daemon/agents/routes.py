@@ -8,7 +8,7 @@ from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import agents as wire
 from windlass.api.wire.request import AgentRequest, AnyRequest
 from windlass.api.wire.trash import EmptyReply, TrashRequest
-from windlass.daemon.agents import retry, trash
+from windlass.daemon.agents import retry
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
@@ -17,6 +17,7 @@ from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.agents.trash import EmptyTrash
 from windlass.daemon.agents.undo import Undos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -40,6 +41,7 @@ def routes(
     reassignments: Reassignments,
     interrupts: Interrupts,
     notes: Notes,
+    empty_trash: EmptyTrash,
 ) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
     does = partial(IntentVerb, intents)
@@ -93,7 +95,7 @@ def routes(
             wire.SpawnRequest, wire.SpawnReply, does("spawn", spawns.begin), callers="both"
         ),
         "trash.empty": Verb(
-            TrashRequest, EmptyReply, partial(trash.empty, context), refusal=_EMPTY
+            TrashRequest, EmptyReply, does("empty-trash", empty_trash.begin), refusal=_EMPTY
         ),
         "trash.restore": Verb(
             TrashRequest, wire.RestoreReply, does("restore", restores.begin), refusal=_RESTORE

@@ -20,6 +20,7 @@ from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
+from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import limits as agent_limits
@@ -46,6 +47,9 @@ from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
+
+_MOST_TOLD = 100
+"""Names of files that a workspace was to have and has not, of which a reply tells."""
 
 
 class _Fork(NamedTuple):
@@ -78,6 +82,7 @@ class Spawns:
             locks=of_one_agent,
             result=self._result,
             stops=of_one_agent,
+            unsaid={"included": 0, "left_out": []},
         )
 
     def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:
@@ -307,7 +312,10 @@ class Spawns:
         git = repos.git(repo)
         create = partial(workspaces.create, base=agent.base)
         clones.make_workspace(self._context, agent, create)
-        workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
+        found = workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
+        if found.copied or found.left_out:
+            left_out = [printable_line(name) for name in found.left_out[:_MOST_TOLD]]
+            work.keep(included=len(found.copied), left_out=left_out)
 
     def _setup(self, work: RunningIntent) -> None:
         agent, repo = self._live(work)
@@ -346,6 +354,8 @@ class Spawns:
             "out_of_box": work.data.get("out_of_box", ""),
             "withheld": work.data.get("withheld", []),
             "waiting": work.data.get("waiting", []),
+            "included": work.data.get("included", 0),
+            "left_out": work.data.get("left_out", []),
         }
 
 

@@ -10,23 +10,48 @@ from windlass.api.wire.trash import EmptyReply, TrashRequest
 from windlass.core.events import TrashEmptied
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.git import trash
 
 
-def empty(context: Context, caller: Caller, request: TrashRequest) -> EmptyReply:
-    """Deletes trash entries for good."""
-    scope = lookup.scope(context, caller, request)
-    git = repos.git(scope.require_repo())
-    if wanted := request.get("entries"):
-        chosen = [trash.find(git, name) for name in wanted]
-    else:
-        chosen = trash.entries(git)
-    older = request.get("older_than")
-    if older is not None:
-        limit = context.clock.now() - older
-        chosen = [entry for entry in chosen if entry.time < limit]
-    trash.empty(git, chosen)
-    gone = [entry.id for entry in chosen]
-    repo = scope.require_repo().id
-    context.store.write(lambda w: w.emit(TrashEmptied(entries=gone), repo=repo))
-    return {"emptied": gone}
+class EmptyTrash:
+    """The operation `empty-trash`, and the request that begins it.
+
+    Which entries are meant is recorded: asked a second time, "all" would be others.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operation(self) -> Operation:
+        """One step: a ref that is gone is gone, however often it is deleted."""
+        return Operation("empty-trash", (Step("delete", self._delete),), lambda _: [], _emptied)
+
+    def begin(self, caller: Caller, request: TrashRequest) -> IntentDraft:
+        """Finds the trash entries to delete."""
+        repo = lookup.scope(self._context, caller, request).require_repo()
+        git = repos.git(repo)
+        if wanted := request.get("entries"):
+            chosen = [trash.find(git, name) for name in wanted]
+        else:
+            chosen = trash.entries(git)
+        older = request.get("older_than")
+        if older is not None:
+            limit = self._context.clock.now() - older
+            chosen = [entry for entry in chosen if entry.time < limit]
+        data = {
+            "entries": [entry.id for entry in chosen],
+            "commits": {entry.ref: entry.commit for entry in chosen},
+        }
+        return IntentDraft(repo.id, None, lambda _: data)
+
+    def _delete(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, work.intent.repo)
+        trash.empty(repos.git(repo), work.data["commits"])
+        gone = TrashEmptied(entries=work.data["entries"])
+        work.with_next_record(lambda w: w.emit(gone, repo=repo.id))
+
+
+def _emptied(work: RunningIntent) -> EmptyReply:
+    return {"emptied": work.data["entries"]}

@@ -20,6 +20,7 @@ from windlass.core import crew
 from windlass.core.errors import Conflict, Denied, NotFound
 from windlass.core.events import AgentReassigned
 from windlass.core.ids import RepoId, Uid
+from windlass.daemon.agents.endings import UNSAID
 from windlass.daemon.agents.reassign import reassign
 from windlass.daemon.agents.restore import LostAgent, Restores, drop_dead_parent, mark_undone
 from windlass.daemon.kernel import lookup, repos
@@ -48,7 +49,7 @@ class Undos:
 
     def operation(self) -> Operation:
         """The way back of a reassignment has no steps: it is done when it is recorded."""
-        return Operation("reassign-undo", (), lambda _: [], _reassigned_back)
+        return Operation("reassign-undo", (), lambda _: [], _reassigned_back, unsaid=UNSAID)
 
     def undo(self, intents: Intents, caller: Caller, request: AnyRequest) -> RestoreReply:
         """Reverses the last ending or reassignment of this caller that can be reversed."""

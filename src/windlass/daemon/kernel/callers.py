@@ -31,10 +31,11 @@ class Callers:
         self._looks: dict[int, asyncio.Task[Caller]] = {}
 
     async def find(self, connection: socket.socket) -> Caller:
-        """Returns who opened a connection; Denied or Unavailable where nobody can be it.
+        """Returns who opened a connection; Unavailable where that cannot be found out in time.
 
-        A process that opens many is looked at once for all that wait: it has its number until the
-        look has seen, last of all, that it lives.
+        Denied to a process in a session that nobody knows. All connections of a process that wait
+        at once share one look. Nobody else can have its number meanwhile: that the process still
+        lives is what a look sees last.
         """
         pid = peers.number(connection)
         if pid is None:

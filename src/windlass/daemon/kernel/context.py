@@ -47,9 +47,14 @@ class Folders:
         """The temporary folder of an agent without a box."""
         return self.agent(uid) / "tmp"
 
+    @property
+    def mirrors(self) -> Path:
+        """Below here lies the mirror of every repository that has boxed agents."""
+        return self.home / "mirrors"
+
     def mirror(self, repo: RepoId) -> Path:
         """What boxed agents see as `origin`: the repository's refs, and nothing else of it."""
-        return self.home / "mirrors" / repo
+        return self.mirrors / repo
 
     def boxes(self, uid: Uid) -> Path:
         """What boxes beside an agent's sessions are started from; not its own, and of no value."""
@@ -83,6 +88,11 @@ class Folders:
     def sockets(self, uid: Uid) -> Path:
         """An agent's socket folder: who comes in through it is that agent."""
         return self.runtime / uid[:8]
+
+    @property
+    def crew(self) -> Path:
+        """What is kept of live agents for the day when the store is lost; see `cards`."""
+        return self.home / "crew"
 
     @property
     def archive(self) -> Path:

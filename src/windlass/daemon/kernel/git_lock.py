@@ -45,16 +45,20 @@ class GitLock:
         """
         try:
             lock = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            ended = [] if self._free(lock, _SOON) else self._outlast(lock, say)
+            is_free = self._free(lock, _SOON)
         except OSError as error:  # no room to make it, or a file system that locks nothing
             log.warning("%s cannot be locked, so no git is waited for: %s", self._path, error)
             return []
+        ended = [] if is_free else self._outlast(lock, say)
         inheritance.give(lock=lock, mark=self._commands.marked(self._mark))
         return ended
 
     def _outlast(self, lock: int, say: Callable[[str], None]) -> list[str]:
         left = self._commands.running(self._mark)
-        say(f"git of an earlier daemon, which is still at work: {_listed(left)}")
+        try:
+            say(f"git of an earlier daemon, which is still at work: {_listed(left)}")
+        except OSError as error:  # a full disk: it is waited for all the same
+            log.warning("nobody can be told what is waited for: %s", error)
         log.warning("waiting for git of an earlier daemon: %s", _listed(left))
         if self._free(lock, _PATIENCE):
             return []

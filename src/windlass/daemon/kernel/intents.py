@@ -152,10 +152,24 @@ class Intents:
         except Exception:
             log.exception("%s %s, resumed, could not be recorded", intent.kind, intent.id)
 
-    def say_what_stops(self) -> None:
-        """Has open intents of an older release say whose sessions they stop, before any is seen.
+    def doubt_open(self) -> None:
+        """Sets aside what is open in a store that was replaced by an older one: it may be done.
 
-        What makes no sense is told of when it is its turn.
+        The person decides, who can see what came of it.
+        """
+        for intent in self._context.store.read(rows.open_intents):
+            work = RunningIntent(self._context, intent)
+            try:
+                agents = self._operations[intent.kind].locks(intent.data)
+            except (KeyError, TypeError, AttributeError):
+                continue  # of another release: told of when it is its turn
+            self._set_aside(work, agents, set_aside.IN_AN_OLDER_STORE)
+
+    def say_what_stops(self) -> None:
+        """Records in open intents of an older release whose sessions they stop.
+
+        Done before anybody looks at a session. Data that this release cannot read is passed over:
+        it is told of when the intent is resumed.
         """
         for intent in self._context.store.read(rows.open_intents):
             operation = self._operations.get(intent.kind)
@@ -196,7 +210,8 @@ class Intents:
                 with self._guard:
                     self._tried.add(key)
         if intent.status == "done":
-            return intent.result or {}
+            known = self._operations.get(intent.kind)
+            return known.kept_result(intent) if known is not None else intent.result or {}
         if intent.status in ("failed", "set aside", "halted"):
             raise intent_errors.rebuilt(intent.error or {})
         return self._taken_up(RunningIntent(self._context, intent), patience)
@@ -236,19 +251,28 @@ class Intents:
     ) -> Iterator[None]:
         """Holds the locks of an intent's agents; what was not begun does not wait for ever."""
         is_begun = work.intent.done or work.intent.error is not None
+        within = None if is_begun else patience
+        holder = partial(self._named, work)
         with contextlib.ExitStack() as held:
             try:
-                within = None if is_begun else patience
-                held.enter_context(self._context.locks.holding(agents, within=within))
+                held.enter_context(
+                    self._context.locks.holding(agents, holder=holder, within=within)
+                )
             except StillHeld as busy:
-                raise self._give_way(work, Uid(busy.key), patience or 0.0) from None
+                raise self._give_way(work, busy, patience or 0.0) from None
             yield
 
-    def _give_way(self, work: RunningIntent, agent: Uid, seconds: float) -> Unavailable:
+    def _named(self, work: RunningIntent) -> str:
+        """What an intent is called where somebody waits for it."""
+        agents = self._operations[work.intent.kind].locks(work.data)
+        names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
+        return set_aside.named(work.intent, names)
+
+    def _give_way(self, work: RunningIntent, busy: StillHeld, seconds: float) -> Conflict:
         """Has an intent fail that never got the locks of its agents; returns what to tell."""
-        row = self._context.store.read(lambda c: rows.agent(c, agent))
-        name = row.id if row is not None else agent
-        error = intent_errors.busy(name, seconds)
+        row = self._context.store.read(lambda c: rows.agent(c, Uid(busy.key)))
+        name = row.id if row is not None else busy.key
+        error = intent_errors.busy(name, seconds, holder=busy.holder)
         work.finish(status="failed", error=intent_errors.as_data(error))
         self._forget_if_over(work)
         return error
@@ -266,17 +290,17 @@ class Intents:
         with self._guard:
             self._tried.add(work.intent.id)
 
-    def _set_aside(self, work: RunningIntent, agents: Iterable[Uid]) -> Conflict:
+    def _set_aside(self, work: RunningIntent, agents: Iterable[Uid], why: str = "") -> Conflict:
         """Sets an intent aside, or halts it; returns what to tell."""
         names = self._context.store.read(lambda c: set_aside.names_of(c, agents))
         move = self._operations[work.intent.kind].moves(work.data)
         if move is None:
-            error = set_aside.explained(work.intent, names)
+            error = set_aside.explained(work.intent, names, why)
             data = set_aside.attached(work.intent, agents)
             self._report(work, error, status="set aside", data=data)
             return error
         state = branch_moves.state(self._context, work.intent.repo, move)
-        error = set_aside.halted(work.intent, names, move.branch, state)
+        error = set_aside.halted(work.intent, names, move.branch, state, why)
         data = set_aside.attached(work.intent, agents, move.branch)
         self._report(work, error, status="halted", data=data)
         return error

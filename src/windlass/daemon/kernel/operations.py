@@ -23,6 +23,9 @@ _STOPS = "stops"
 _ENDINGS = ("end", "merge")
 """The kinds of intents after which a workspace is gone."""
 
+NOWHERE = RepoId("")
+"""Where an intent belongs that concerns no repository: a change of the person's own settings."""
+
 Effect = Callable[[RunningIntent], None]
 
 
@@ -45,7 +48,8 @@ class Operation(NamedTuple):
     done with them meanwhile. Of the agents that it `stops` no session fails by itself meanwhile:
     their intents say so in their data, for whoever sees one end. What only `ends` its agents is
     begun whatever else was set aside of them. What `moves` a branch is never set aside: it is
-    halted, and nothing else moves that branch before the person has decided.
+    halted, and nothing else moves that branch before the person has decided. Results that older
+    releases kept say nothing of what is in `unsaid`: that is what they mean by it.
     """
 
     kind: str
@@ -59,6 +63,7 @@ class Operation(NamedTuple):
     stops: Callable[[Mapping[str, Any]], list[Uid]] = lambda _: []
     ends: bool = False
     moves: Callable[[Mapping[str, Any]], BranchMove | None] = lambda _: None
+    unsaid: Mapping[str, Any] = MappingProxyType({})
 
     def progress(self, intent: Intent) -> Progress:
         """Returns how far an intent is; raises where this release cannot know, or gives it up."""
@@ -80,6 +85,10 @@ class Operation(NamedTuple):
     def holds(self, data: Mapping[str, Any]) -> list[Uid]:
         """Returns the agents that nothing else may be done with meanwhile."""
         return [*self.locks(data), *self.touches(data)]
+
+    def kept_result(self, intent: Intent) -> dict[str, Any]:
+        """Returns how a finished intent ended, in the words of this release."""
+        return {**self.unsaid, **(intent.result or {})}
 
     def recorded(self, data: dict[str, Any]) -> dict[str, Any]:
         """Returns the data of an intent with what is recorded for everybody to see."""

@@ -49,7 +49,7 @@ class Pool(NamedTuple):
     """Threads of one kind: what they do, for whom, and how many there are at most.
 
     `share` is how many of them one agent may have at once; 0 where no agent asks for them. `fresh`
-    is how many may have begun within the last seconds: those that take longer wait for something.
+    is how many may have begun within the last `FRESH` seconds: older ones mostly wait.
     """
 
     name: PoolName
@@ -71,7 +71,7 @@ POOLS = (
     Pool("wait", 8, "api.server's waits", "reads of a person who waits, and whether tmux lives"),
     Pool("agent_wait", 8, "api.server's waits", "reads of agents that wait", 1, 2),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
-    Pool("timer", 12, "kernel.timers", "one each for what is done again and again"),
+    Pool("timer", 16, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
     Pool("context", 16, "mail.delivery", "mail that goes with the answer about a call, if quick"),
     Pool("fetch", 16, "launch.commit_fetcher", "a boxed clone each, whose commits are fetched"),
@@ -213,12 +213,13 @@ class _Turns:
             return turn.pop_all()
 
     def _no_longer_fresh(self) -> Callable[[], None]:
-        """Lets the next one begin when what is given back is called, or time has passed."""
-        is_fresh = [True]
+        """Returns what lets the next one begin; after `FRESH` seconds that is called by itself."""
+        is_fresh = True
 
         def over() -> None:
+            nonlocal is_fresh
             if is_fresh:
-                is_fresh.clear()
+                is_fresh = False
                 self._fresh.release()
                 later.cancel()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +16,14 @@ from windlass.core.ids import RepoId
 from windlass.daemon.kernel.accepted_lines import REPO_ID_FILE
 from windlass.daemon.kernel.context import Context
 from windlass.git import repository, workspace_state, workspaces
+from windlass.git.erasing import erase
+from windlass.git.homecoming import LENT_PREFIX
 from windlass.git.repository import Repository
 from windlass.store import rows, tables
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
+
+_ID = re.compile(r"[0-9a-f]{8}")
 
 
 def known(context: Context, cwd: str) -> Repo | None:
@@ -154,17 +159,16 @@ def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
         writing.connection.execute(sa.update(tables.repos).where(condition).values(values))
         writing.emit(RepoMoved(root=git_repo.root, was=moved.root), repo=moved.id)
         return Repo(id=moved.id, added_at=moved.added_at, **values)
+    taken = {repo.id for repo in (*known_repos, *removed)}
+    # Of a store that was lost: its workspaces and what is in its trash are known by that id.
+    again = _ID.fullmatch(kept) is not None and kept not in taken
     repo = Repo(
-        id=RepoId(uuid.uuid4().hex[:8]),
+        id=kept if again else RepoId(uuid.uuid4().hex[:8]),
         root=git_repo.root,
         git_dir=git_repo.git_dir,
         added_at=writing.now,
     )
-    writing.connection.execute(
-        sa.insert(tables.repos).values(
-            id=repo.id, root=repo.root, git_dir=repo.git_dir, added_at=repo.added_at
-        )
-    )
+    rows.add_repo(writing, repo)
     (Path(git_repo.git_dir) / REPO_ID_FILE).write_text(repo.id + "\n")
     writing.emit(RepoAdded(root=repo.root), repo=repo.id)
     return repo
@@ -172,6 +176,8 @@ def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:
 
 def clear_leftovers(context: Context) -> None:
     """Deletes the temporary folders of git calls that died with an earlier daemon."""
+    for folder in context.folders.mirrors.glob(f"{LENT_PREFIX}*"):
+        erase(str(folder))
     for repo in context.store.read(rows.repos):
         if Path(repo.git_dir).is_dir():
             workspace_state.clear_leftovers(git(repo))

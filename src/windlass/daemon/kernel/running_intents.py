@@ -61,8 +61,10 @@ class RunningIntent:
         self._put(tries=self.intent.tries + 1)
 
     def advance(self, step: str) -> None:
-        """Records that a step is done."""
-        self.take_over(Progress(self.intent.data, (*self.intent.done, step)), self.intent.version)
+        """Records that a step is done; whoever dies from then on has died of the next one."""
+        done = (*self.intent.done, step)
+        tries = {"tries": 1} if self.intent.tries > 1 else {}
+        self._put(done=done, step=len(done), **tries)
 
     def take_over(self, progress: Progress, version: int) -> None:
         """Records how far it is in the words of a version."""

@@ -24,6 +24,7 @@ from windlass.store.store import Writing
 
 MOST_TRIES = 3
 """One that the daemon did not survive so often is the reason for it, in all likelihood."""
+IN_AN_OLDER_STORE = "the store is an older one, and nobody knows whether it was done since"
 _KEPT = "set_aside"
 """What is attached to an intent that is set aside or halted, in its data."""
 
@@ -49,28 +50,29 @@ def _kept(intent: Intent) -> dict[str, Any]:
     return kept
 
 
-def explained(intent: Intent, names: list[str]) -> Conflict:
+def explained(intent: Intent, names: list[str], why: str = "") -> Conflict:
     """What is told of an intent that is set aside, to the person and to whoever asks again."""
     kill = f"; `wl kill {' '.join(names)}` keeps the work and ends what is attached to it"
     return Conflict(
-        f"{_named(intent, names)} is set aside: {_deaths(intent)}; what was done so far is left as"
-        " it is",
+        f"{named(intent, names)} is set aside: {why or _deaths(intent)}; what was done so far"
+        " is left as it is",
         f"`wl retry {_handle(intent, names)}` tries it once more{kill if names else ''}",
     )
 
 
-def halted(intent: Intent, names: list[str], branch: str, state: str) -> Conflict:
+def halted(intent: Intent, names: list[str], branch: str, state: str, why: str = "") -> Conflict:
     """What is told of an intent that is halted, also to whoever wants to move the same branch."""
     handle = _handle(intent, names)
     return Conflict(
-        f"{_named(intent, names)} is halted: {_deaths(intent)}; {state}; nothing else moves"
+        f"{named(intent, names)} is halted: {why or _deaths(intent)}; {state}; nothing else moves"
         f" {branch} before you have decided",
         f"`wl retry {handle}` tries it once more; `wl retry {handle} --back` gives it up and takes"
         " back what can be",
     )
 
 
-def _named(intent: Intent, names: list[str]) -> str:
+def named(intent: Intent, names: list[str]) -> str:
+    """What an intent is called, by what it does and to which agents."""
     return f"{intent.kind} of {', '.join(names)}" if names else intent.kind
 
 
@@ -108,15 +110,15 @@ def refuse_attached(writing: Writing, agents: Iterable[Uid], *, ends: bool) -> N
         both = wanted.intersection(agents_of(intent))
         if not both or (ends and intent.status == "set aside"):
             continue
-        named = _named(intent, names_of(writing.connection, both))
+        what = named(intent, names_of(writing.connection, both))
         raise Conflict(
-            f"{named} is {intent.status}, and nothing else is begun meanwhile",
+            f"{what} is {intent.status}, and nothing else is begun meanwhile",
             f"{(intent.error or {}).get('hint', '')}; `wl doctor` says why",
         )
 
 
 def settle(writing: Writing) -> None:
-    """Has those count as failed that are set aside, and that no agent is attached to any more."""
+    """Records as failed what is set aside and whose agents have all ended."""
     for intent in rows.set_aside(writing.connection):
         agents = agents_of(intent)
         if intent.status == "halted" or not agents or names_of(writing.connection, agents):

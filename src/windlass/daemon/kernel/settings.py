@@ -92,8 +92,8 @@ def _origins(layer: Layer) -> dict[str, str]:
 
 
 def own_files(home: Path) -> tuple[Path, ...]:
-    """The files of the person's that a configuration depends on."""
-    return home / USER_FILE, home / accepted_lines.FILE
+    """The files of the person's that a configuration depends on, where they really lie."""
+    return Path(os.path.realpath(home / USER_FILE)), home / accepted_lines.FILE
 
 
 def file(home: Path, root: str | None, *, user: bool) -> Path:

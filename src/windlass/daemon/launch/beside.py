@@ -15,7 +15,8 @@ from windlass.core.errors import Unavailable
 from windlass.daemon.kernel.context import Context
 
 What = Literal["setup", "teardown", "exec", "changing"]
-_ALL: tuple[What, ...] = ("setup", "teardown", "exec", "changing")
+CHANGING: What = "changing"
+_ALL: tuple[What, ...] = ("setup", "teardown", "exec", CHANGING)
 
 
 def mark(agent: Agent, what: What) -> str:
@@ -35,9 +36,14 @@ def marked_line(context: Context, agent: Agent, what: What, line: list[str]) -> 
 
 
 def interrupt_changes(context: Context, agents: Sequence[Agent]) -> None:
-    """Ends git that moves checkouts of agents, so that they can be ended without waiting for it."""
-    marks = [mark(agent, "changing") for agent in agents]
-    if context.commands.running(*marks):
+    """Ends git that moves checkouts of agents, so that they can be ended without waiting for it.
+
+    Its boxes have a folder, which is made before the first and stays until the agent has ended:
+    for agents without one, no process of the machine has to be looked at.
+    """
+    changed = (agent for agent in agents if (context.folders.boxes(agent.uid) / CHANGING).exists())
+    marks = [mark(agent, CHANGING) for agent in changed]
+    if marks and context.commands.running(*marks):
         context.commands.end_run(*marks)
 
 

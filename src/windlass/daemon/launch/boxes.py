@@ -27,8 +27,9 @@ from windlass.core.errors import ConfigError
 from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import beside
+from windlass.daemon.launch import beside, environment
 from windlass.git import clones
+from windlass.git.homecoming import SendBox
 from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
@@ -163,7 +164,7 @@ def clear(context: Context, agent: Agent) -> None:
 
 
 def close(context: Context, agent: Agent) -> None:
-    """Has no box begin any more that was prepared to run beside an agent's sessions."""
+    """Keeps boxes from starting that were prepared to run beside an agent's sessions."""
     for file in context.folders.boxes(agent.uid).glob("*/*"):
         file.unlink(missing_ok=True)
 
@@ -212,16 +213,23 @@ def filling(context: Context, agent: Agent) -> ReadBox | None:
     return _lean(context, agent)
 
 
-def sending(context: Context, agent: Agent, *, most: int) -> list[str]:
-    """What runs git to send what an agent committed: it is ended when it sends more than that.
+def sending(context: Context, agent: Agent, *, most: int) -> SendBox:
+    """How git sends what an agent committed: it is ended when it sends more than that.
 
-    In a box like that for reading, with the mirror itself instead of its objects alone.
+    In a box like that for reading, which shows the mirror itself instead of its objects alone, and
+    of the clone nothing but what is lent of it.
     """
     _require_still(agent)
-    shown = (agent.workspace, str(context.folders.mirror(agent.repo)))
+    mirror = str(context.folders.mirror(agent.repo))
     size = None if most == sys.maxsize else most + 1
-    box = _lean(context, agent, *shown, file_size=size)
-    return list(box()) if box is not None else []
+
+    def box(lent: str) -> list[str]:
+        lean = _lean(context, agent, mirror, lent, file_size=size)
+        if lean is None:
+            raise AssertionError("git would obey what an agent wrote: it sends in a box alone")
+        return list(lean())
+
+    return box
 
 
 def changing_prefix(context: Context, agent: Agent) -> list[str]:
@@ -234,8 +242,8 @@ def changing_prefix(context: Context, agent: Agent) -> list[str]:
         network="none" if probes.usable().full else "host",
         quota=_quota(_config(context, agent)),
     )
-    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / "changing")
-    return beside.marked_line(context, agent, "changing", line)
+    line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / beside.CHANGING)
+    return beside.marked_line(context, agent, beside.CHANGING, line)
 
 
 def require_as_configured(context: Context, agent: Agent) -> None:
@@ -288,7 +296,7 @@ def _box_spec(
     folder = context.folders.agent(agent.uid)
     for name in _ITS_OWN:
         (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-    shown = [folder / name for name in _SHOWN]
+    shown = [*(folder / name for name in _SHOWN), context.folders.home / environment.PROGRAMS]
     script = (agent.script,) if agent.script else ()
     found = toolchains.find(
         request.env["PATH"],

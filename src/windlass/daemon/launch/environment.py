@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -10,6 +11,10 @@ from pathlib import Path
 from windlass.api.calls import BOXED
 from windlass.core.leaks import without_leaks
 
+log = logging.getLogger(__name__)
+
+PROGRAMS = "bin"
+"""The folder in the state folder that is first on the PATH of sessions."""
 _OURS_ALONE = ("WINDLASS_LOG", "WINDLASS_SEED", "WINDLASS_CLOCK_SCALE", "WINDLASS_FAILPOINTS")
 
 
@@ -18,6 +23,21 @@ _IN_BOXES = (
     "WINDLASS_HOME",
 )
 """What says how things look and where programs are; tokens and sockets of the person's do not."""
+
+
+def point_wl(home: Path) -> None:
+    """Has `wl` of all sessions be this installation's, of those too that an older one began."""
+    link, ours = home / PROGRAMS / "wl", Path(sys.executable).parent / "wl"
+    try:
+        link.parent.mkdir(mode=0o700, exist_ok=True)
+        if link.is_symlink() and link.readlink() == ours:
+            return
+        fresh = link.with_name("wl.new")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(ours)
+        fresh.replace(link)
+    except OSError as error:
+        log.warning("sessions go on with the `wl` that they began with: %s", error)
 
 
 def for_box(
@@ -34,13 +54,16 @@ def for_box(
 
 
 def for_session(environ: Mapping[str, str], *, home: Path) -> dict[str, str]:
-    """What every session starts from; `wl` of this very installation is first on its PATH."""
+    """What every session starts from; `wl` of the daemon that runs is first on its PATH.
+
+    Behind it is that of this very installation, for a box that an upgrade's is not shown in.
+    """
     env = without_leaks(environ)
     for name in _OURS_ALONE:
         env.pop(name, None)
     ours = str(Path(sys.executable).parent)
     path = [part for part in env.get("PATH", "/usr/bin:/bin").split(":") if part != ours]
-    env["PATH"] = ":".join([ours, *path])
+    env["PATH"] = ":".join([str(home / PROGRAMS), ours, *path])
     env["WINDLASS_HOME"] = str(home)
     env.setdefault("LANG", "C.UTF-8")
     env.setdefault("TERM", "xterm-256color")

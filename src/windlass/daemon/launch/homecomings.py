@@ -22,10 +22,10 @@ _KEYS: dict[Limit, str] = {
     "unfolded": "box.disk_mb",
     "blob": "box.file_mb",
 }
-"""Which key says how much of each may come."""
+"""The key of the configuration that sets each limit."""
 _MEBIBYTE = 1 << 20
 _NOTHING_NEW = 64
-"""Bytes that git sends of a branch that went back to what is here."""
+"""Bytes of the empty pack that git sends for a branch that went back to a commit that is here."""
 
 
 class Allowance(NamedTuple):

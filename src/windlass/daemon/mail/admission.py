@@ -75,8 +75,8 @@ def refuse_flood(
     writing: Writing, repo: RepoId, sender: Party, to: list[Party], limits: MailLimits
 ) -> None:
     """Refuses a sender that says too much, or a recipient that has too much."""
-    since = writing.now - _MINUTE
-    sent = mailbox.sent_since(writing.connection, sender.uid, repo, since)
+    now = writing.now
+    sent = mailbox.sent_since(writing.connection, sender.uid, repo, since=now - _MINUTE, now=now)
     for recipient in to:
         queued = mailbox.queued(writing.connection, recipient.uid)
         waiting = len([message for message in queued if message.repo == repo])

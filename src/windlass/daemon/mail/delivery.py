@@ -261,7 +261,8 @@ class Delivery:
         if hook is not None and hook.session == recipient.session.number:
             return self._is_up(recipient) and self._by_hook(recipient, batch, hook)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
-        if agent.state in IDLE and rested >= _PATIENCE:
+        # Before now by the clock: it was set back since, and nobody knows how long ago that was.
+        if agent.state in IDLE and not 0 <= rested < _PATIENCE:
             return self._by_typing(recipient, batch[:1])
         return False
 

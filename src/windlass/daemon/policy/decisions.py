@@ -230,6 +230,7 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     policy = {
         "workspace": agent.workspace,
+        "boxed": agent.isolation == "box",
         **around._asdict(),
         **msgspec.to_builtins(agent.policy),
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.policy import ExplainToolReply, ExplainToolRequest
-from windlass.core import roles
+from windlass.core import agents_json, roles
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.policy import tool_calls
@@ -62,6 +62,7 @@ def _refuse_in_a_box(caller: Agent | None) -> None:
 def _read(text: str) -> dict[str, Any]:
     """A hook's input; what is none says nothing, and is denied as such."""
     try:
+        agents_json.require_few_values(text.encode(errors="replace"))
         event = json.loads(text)
     except (ValueError, RecursionError):
         return {}

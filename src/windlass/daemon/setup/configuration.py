@@ -1,9 +1,14 @@
-"""`wl config`: what is configured, where that comes from, and changes of it."""
+"""`wl config`: what is configured, where that comes from, and changes of it.
+
+A change is an intent: asked for twice under one key, it is made once, and a value that was taken
+away is not missed the second time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
+import logging
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from windlass import drivers
 from windlass.api.verbs import Caller
@@ -16,10 +21,16 @@ from windlass.api.wire.setup import (
 )
 from windlass.core import config, config_roles
 from windlass.core.config_layers import Usable
-from windlass.core.errors import ConfigError, UserError
+from windlass.core.errors import ConfigError, NotFound, UserError
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import project_trust
+from windlass.daemon.kernel.operations import NOWHERE, IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.setup import trust
+
+log = logging.getLogger(__name__)
+KIND = "config"
+Change = Literal["set", "add", "take", "remove"]
 
 
 class Configuration:
@@ -28,14 +39,20 @@ class Configuration:
     def __init__(self, context: Context) -> None:
         self._context = context
 
+    def operation(self) -> Operation:
+        """One step, which a file that has the change already is fine with."""
+        return Operation(KIND, (Step("write", self._write),), lambda _: [], self._changed)
+
     def view(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
         """The value in force of every key or of one, and which file it comes from.
 
         Beside something wrong as well: who is to mend it has to see what there is.
         """
         root = lookup.root(self._context, caller, request)
+        return self._view(root, request.get("config_key"))
+
+    def _view(self, root: str | None, wanted: str | None) -> ConfigReply:
         known, origins = settings.sourced(self._context.folders.home, root)
-        wanted = request.get("config_key")
         keys = [_known_key(known, wanted)] if wanted else dict.fromkeys([*config.ABOUT, *origins])
         return {
             "settings": {
@@ -50,9 +67,9 @@ class Configuration:
             "waiting": _waiting(known, wanted),
         }
 
-    def set(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
+    def set(self, caller: Caller, request: ConfigRequest) -> IntentDraft:
         """Gives a key a value."""
-        key, path = self._target(caller, request)
+        key = config.require_key(request.get("config_key", ""))
         if config.is_list(key):
             raise UserError(f"{key} is a list", f"wl config add {key} VALUE")
         if key in config.PERSONAL and not request.get("user"):
@@ -63,70 +80,76 @@ class Configuration:
         value = config.parse(key, request.get("value", ""))
         if key == "driver" or (value and config_roles.names_driver(key)):
             _require_driver(key, value)
-        with settings.changing:
-            settings.put(path, key, value)
-            self._accept(caller, request, key, value)
-        return self.view(caller, request)
+        return self._draft(caller, request, "set", key, value)
 
-    def add(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
+    def add(self, caller: Caller, request: ConfigRequest) -> IntentDraft:
         """Adds a value to a list."""
-        key, path = self._target(caller, request)
+        key = config.require_key(request.get("config_key", ""))
         if not config.is_list(key):
             raise UserError(f"{key} is not a list", f"wl config set {key} VALUE")
-        word = request.get("value", "")
-        with settings.changing:
-            words = [*self._words(caller, request, key), word]
-            self._accept(caller, request, key, settings.add(path, key, word), words=words)
-        return self.view(caller, request)
+        return self._draft(caller, request, "add", key, request.get("value", ""))
 
-    def remove(self, caller: Caller, request: ConfigRequest) -> ConfigReply:
+    def remove(self, caller: Caller, request: ConfigRequest) -> IntentDraft:
         """Takes a value from a list, or a key from the file, also one that should not be there."""
-        value = request.get("value")
-        if value is not None:
-            key, path = self._target(caller, request)
-            with settings.changing:
-                words = self._words(caller, request, key)
-                self._accept(caller, request, key, settings.take(path, key, value), words=words)
-            return self.view(caller, request)
-        key, path = request.get("config_key", ""), self._file(caller, request)
-        settings.remove(path, key)
-        if config.about(key) is not None:
-            return self.view(caller, request)
-        root = lookup.root(self._context, caller, request)
-        known = settings.usable(self._context.folders.home, root)
-        return {"settings": {}, "problems": _problems(known), "waiting": _waiting(known, key)}
+        key, value = request.get("config_key", ""), request.get("value")
+        if value is None:
+            return self._draft(caller, request, "remove", key, None)
+        return self._draft(caller, request, "take", config.require_key(key), value)
 
-    def _words(self, caller: Caller, request: ConfigRequest, key: str) -> list[str]:
-        """The words of a list that are in force."""
-        root = lookup.root(self._context, caller, request)
-        words: list[str] = config.value(
-            settings.usable(self._context.folders.home, root).config, key
-        )
-        return words
-
-    def _accept(
-        self,
-        caller: Caller,
-        request: ConfigRequest,
-        key: str,
-        value: object,
-        *,
-        words: Collection[str] | None = None,
-    ) -> None:
-        """Lets count what the person typed: who writes a line themself has seen it."""
-        root = lookup.root(self._context, caller, request)
-        if root is not None and not request.get("user"):
-            project_trust.accept_typed(self._context, root, key, value, words=words)
-
-    def _target(self, caller: Caller, request: ConfigRequest) -> tuple[str, Path]:
-        """The key that is meant, and the file that it is to be changed in."""
-        key = config.require_key(request.get("config_key", ""))
-        return key, self._file(caller, request)
-
-    def _file(self, caller: Caller, request: ConfigRequest) -> Path:
+    def _draft(
+        self, caller: Caller, request: ConfigRequest, change: Change, key: str, value: object
+    ) -> IntentDraft:
+        repo = lookup.scope(self._context, caller, request).repo
         root = lookup.root(self._context, caller, request)
         user = request.get("user", False)
-        return settings.file(self._context.folders.home, root, user=user)
+        settings.file(self._context.folders.home, root, user=user)  # refused before it is begun
+        data = {"change": change, "key": key, "value": value, "root": root, "user": user}
+        return IntentDraft(repo.id if repo else NOWHERE, None, lambda _: data)
+
+    def _write(self, work: RunningIntent) -> None:
+        with settings.changing:
+            is_begun = "words" in work.data
+            if not is_begun:
+                work.keep(words=self._words(work.data))
+            try:
+                self._change(work.data)
+            except NotFound:
+                if not is_begun:
+                    raise
+                log.info("%s was taken away before a daemon died", work.data["key"])
+
+    def _words(self, data: Mapping[str, Any]) -> list[str] | None:
+        """The words of a list that are in force; after the change those of a file may wait."""
+        if data["change"] not in ("add", "take"):
+            return None
+        in_force = settings.usable(self._context.folders.home, data["root"]).config
+        words: list[str] = config.value(in_force, data["key"])
+        return words
+
+    def _change(self, data: Mapping[str, Any]) -> None:
+        """Changes the file, and lets count what the person typed: who writes a line has seen it."""
+        key, value, root, words = data["key"], data["value"], data["root"], data["words"]
+        path = settings.file(self._context.folders.home, root, user=data["user"])
+        written: object = value
+        match data["change"]:
+            case "remove":
+                settings.remove(path, key)
+                return
+            case "add":
+                written, words = settings.add(path, key, value), [*words, value]
+            case "take":
+                written = settings.take(path, key, value)
+            case _:
+                settings.put(path, key, value)
+        if root is not None and not data["user"]:
+            trust.accept_typed(self._context, root, key, written, words=words)
+
+    def _changed(self, work: RunningIntent) -> ConfigReply:
+        root, key = work.data["root"], work.data["key"]
+        if config.about(key) is not None:
+            return self._view(root, key)
+        known = settings.usable(self._context.folders.home, root)
+        return {"settings": {}, "problems": _problems(known), "waiting": _waiting(known, key)}
 
 
 def _known_key(known: Usable, key: str) -> str:
@@ -153,4 +176,4 @@ def _problems(known: Usable) -> list[ConfigProblem]:
 
 
 def _waiting(known: Usable, key: str | None) -> list[LineView]:
-    return project_trust.views(line for line in known.waiting if key in (None, line.key))
+    return trust.views(line for line in known.waiting if key in (None, line.key))

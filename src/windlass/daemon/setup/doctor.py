@@ -47,7 +47,7 @@ def examine(
     """Looks at everything that an agent needs; `ok` is about what agents cannot do without.
 
     `driver` is the one that the caller's environment names, as for `wl new`. Where configuration
-    cannot be read, the rest is looked at as if there were none: that is said once, not everywhere.
+    is wrong, the rest is looked at with what of it can be used: that is said once, not everywhere.
     """
     config, configuration = _config(context, root)
     needed = [
@@ -170,7 +170,7 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
     try:
         config = settings.load(context.folders.home, root)
     except WindlassError as error:
-        return Config(), Probe(
+        return settings.usable(context.folders.home, root).config, Probe(
             name="configuration", works=False, detail=error.message, fix=error.hint
         )
     unexplained = role_files.unexplained(config, root) if root else []
@@ -187,7 +187,7 @@ def _config(context: Context, root: str | None) -> tuple[Config, Probe]:
 
 def _waiting(context: Context, root: str | None) -> list[Probe]:
     """What of the repository's configuration waits for the person, if anything does."""
-    said = project_config.summary(settings.usable(context.folders.home, root).waiting)
+    said = project_config.summary(settings.usable(context.folders.home, root).acceptable)
     fix = "look at it, and accept it if you want it: wl trust"
     return [Probe(name="trust", works=True, detail=said, fix=fix)] if said else []
 

@@ -17,7 +17,7 @@ from windlass.core.policy import proposals
 from windlass.core.roles import SHIPPED, WIDER
 from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import project_trust
+from windlass.daemon.setup import trust
 
 
 def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
@@ -38,7 +38,7 @@ def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
         with settings.changing:
             for role in SHIPPED:
                 _allow(context, repo.root, role, wanted)
-    waiting = settings.usable(context.folders.home, repo.root).waiting
+    waiting = settings.usable(context.folders.home, repo.root).acceptable
     return {
         "id": repo.id,
         "root": repo.root,
@@ -62,7 +62,7 @@ def _allow(context: Context, root: str, role: RoleName, patterns: Sequence[str])
     written: list[str] = []
     for pattern in patterns:
         written = settings.add(path, key, pattern)
-    project_trust.accept_typed(context, root, key, written, words=[*in_force, *patterns])
+    trust.accept_typed(context, root, key, written, words=[*in_force, *patterns])
 
 
 def template() -> str:

@@ -20,7 +20,7 @@ from windlass.api.wire.setup import (
 from windlass.core.config import Config
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import doctor, trust
+from windlass.daemon.setup import doctor, drivers
 
 
 class Machine:
@@ -49,15 +49,15 @@ class Machine:
     def drivers(self, caller: Caller, request: DriversRequest) -> list[DriverView]:
         """Every driver, and which one is taken here."""
         configured = self._settings(caller, request).driver
-        return trust.listed(request.get("driver") or configured)
+        return drivers.listed(request.get("driver") or configured)
 
     def trusted(self, caller: Caller, request: DriverRequest) -> TrustReply:
         """Whether a driver's CLI trusts the folder of all workspaces already."""
-        return trust.trusted(self._context, request["driver"], self._settings(caller, request))
+        return drivers.trusted(self._context, request["driver"], self._settings(caller, request))
 
     def trust(self, caller: Caller, request: DriverRequest) -> TrustReply:
         """Has a driver's CLI trust the folder of all workspaces."""
-        return trust.trust(self._context, request["driver"], self._settings(caller, request))
+        return drivers.trust(self._context, request["driver"], self._settings(caller, request))
 
     def _settings(self, caller: Caller, request: Mapping[str, Any]) -> Config:
         root = lookup.root(self._context, caller, request)

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import setup as wire
 from windlass.api.wire.request import AnyRequest
 from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.setup.configuration import KIND, Configuration
 from windlass.daemon.setup.machine import Machine
-from windlass.daemon.setup.project_trust import ProjectTrust
 from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
 _TRUST = Refusal("agents do not accept what people are asked")
 
 
-def routes(context: Context) -> dict[str, Verb | Wait]:
+def routes(
+    context: Context, intents: Intents, configuration: Configuration
+) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
-    configuration, repositories = Configuration(context), Repositories(context)
-    machine, trust = Machine(context), ProjectTrust(context)
+    repositories, machine, trust = Repositories(context), Machine(context), ProjectTrust(context)
+    does = partial(IntentVerb, intents, KIND)
     return {
         "config": Verb(wire.ConfigRequest, wire.ConfigReply, configuration.view, callers="both"),
         "config.add": Verb(
-            wire.ConfigRequest, wire.ConfigReply, configuration.add, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, does(configuration.add), refusal=_CONFIGURE
         ),
         "config.remove": Verb(
-            wire.ConfigRequest, wire.ConfigReply, configuration.remove, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, does(configuration.remove), refusal=_CONFIGURE
         ),
         "config.set": Verb(
-            wire.ConfigRequest, wire.ConfigReply, configuration.set, refusal=_CONFIGURE
+            wire.ConfigRequest, wire.ConfigReply, does(configuration.set), refusal=_CONFIGURE
         ),
         "doctor": Verb(wire.DriversRequest, wire.DoctorReply, machine.doctor, callers="both"),
         "drivers": Verb(

@@ -1,118 +1,129 @@
-"""Drivers as people see them, and the one question that some ask before agents can work.
+"""`wl trust`: which lines of a repository's configuration wait for the person, and their consent.
 
-Trust is accepted where the agent CLI asks for it: it is started once, in the folder that holds
-every workspace, and its dialog is answered when it is recognised, never blindly.
+A line is accepted by the digest that was shown with it: what the file says by then does not count.
 """
 
 from __future__ import annotations
 
-import shutil
-import threading
-import uuid
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
-import msgspec
-
-from windlass import drivers
-from windlass.api.wire.setup import DriverView, TrustReply
-from windlass.core.config import Config
-from windlass.core.driver_request import SessionRequest
-from windlass.core.errors import ConfigError, DriverError, NotFound, Unavailable, WindlassError
-from windlass.core.ports import Driver
+from windlass.api.verbs import Caller
+from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.setup import (
+    AcceptedView,
+    AcceptRequest,
+    LineView,
+    ProjectTrustReply,
+    RevokeRequest,
+)
+from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.core.events import ConfigAccepted, ConfigRevoked, EventData
+from windlass.core.project_config import Line
+from windlass.daemon.kernel import accepted_lines, lookup, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.launch import session_request
-
-SESSION = "wl-trust"
-PATIENCE = 30.0
-_PAUSE = 0.1
+from windlass.store import rows
 
 
-_ONE_AT_A_TIME = threading.Lock()
+class ProjectTrust:
+    """Shows, accepts and takes back lines of a repository's configuration."""
 
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
-def listed(chosen: str) -> list[DriverView]:
-    """Every driver with its version and abilities, or with what is wrong with it."""
-    return [_described(name, default=name == chosen) for name in drivers.known()]
+    def view(self, caller: Caller, request: AnyRequest) -> ProjectTrustReply:
+        """What waits, and what was accepted."""
+        return self._view(self._root(caller, request))
 
-
-def _described(name: str, *, default: bool) -> DriverView:
-    view: DriverView = {
-        "name": name,
-        "version": None,
-        "default": default,
-        "abilities": {},
-        "problem": None,
-        "hint": None,
-    }
-    try:
-        driver = drivers.get(name)
-        view["abilities"] = msgspec.to_builtins(driver.abilities)
-        view["version"] = driver.check()
-    except WindlassError as error:
-        return {**view, "problem": error.message, "hint": error.hint}
-    return view
-
-
-def trust(context: Context, name: str, config: Config) -> TrustReply:
-    """Has the driver's CLI trust the folder of all workspaces; needs the person's consent."""
-    with _ONE_AT_A_TIME:
-        reply = trusted(context, name, config)
-        if not reply["already"]:
-            context.folders.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _accept(context, drivers.get(name), _request(context, name, config))
-        return reply
-
-
-def trusted(context: Context, name: str, config: Config) -> TrustReply:
-    """Whether the driver's CLI trusts that folder already; raises where it could not be asked."""
-    driver = drivers.get(name)
-    driver.check()
-    request = _request(context, name, config)
-    already = driver.trusts(request)
-    if not already:
-        driver.asks_for_trust(request)
-    return {"driver": name, "root": request.workspace, "already": already}
-
-
-def _request(context: Context, name: str, config: Config) -> SessionRequest:
-    root = str(context.folders.workspaces)
-    return session_request.draft(context, name, mode="live", root=root, config=config)
-
-
-def _accept(context: Context, driver: Driver, request: SessionRequest) -> None:
-    launch = driver.asks_for_trust(request)
-    if launch is None:
-        raise DriverError(f"{driver.name} asks for no trust", "nothing is needed")
-    marker = str(uuid.uuid4())
-    folder = context.folders.home / "trust" / marker
-    context.sessions.start(folder=folder, name=SESSION, launch=launch, wake=None, marker=marker)
-    try:
-        _answer(context, driver, request)
-    finally:
-        context.sessions.stop(folder=folder, name=SESSION, marker=marker)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _answer(context: Context, driver: Driver, request: SessionRequest) -> None:
-    terminal = context.sessions.terminal
-    by_hand = f"cd {request.workspace} && {driver.name}"
-    answered = False
-    clock = context.clock.unscaled
-    end = clock.monotonic() + PATIENCE
-    while not driver.trusts(request):
-        try:
-            reading = driver.dialect.screen(terminal.capture(SESSION))
-        except NotFound:
-            raise Unavailable(
-                f"{driver.name} ended before it asked whether {request.workspace} is trusted",
-                f"run it there yourself and accept: {by_hand}",
-            ) from None
-        if reading.dialog == "trust" and not answered:
-            # Its first answer, which it proposes, is yes.
-            terminal.keys(SESSION, driver.dialect.keys.submit)
-            answered = True
-        elif reading.dialog not in (None, "trust") or clock.monotonic() > end:
-            raise ConfigError(
-                f"{driver.name} shows something else: {reading.evidence or 'nothing yet'}",
-                f"answer it yourself: {by_hand}",
+    def accept(self, caller: Caller, request: AcceptRequest) -> ProjectTrustReply:
+        """Accepts the lines of these digests; refuses all if one of them does not wait."""
+        repos.require(self._context, request.get("cwd", ""))
+        root = self._root(caller, request)
+        known = settings.usable(self._context.folders.home, root)
+        waiting = {line.digest: line for line in known.waiting if not line.personal}
+        wanted = list(dict.fromkeys(request["digests"]))
+        if any(digest not in waiting for digest in wanted):
+            raise Conflict(
+                f"{settings.PROJECT_FILE} is no longer what was shown; nothing was accepted",
+                "look again: wl trust",
             )
-        clock.sleep(_PAUSE)
+        remember(self._context, root, [waiting[digest] for digest in wanted])
+        return self._view(root)
+
+    def revoke(self, caller: Caller, request: RevokeRequest) -> ProjectTrustReply:
+        """Takes back what was accepted: all of it, or what concerns these keys."""
+        root = self._root(caller, request)
+        keys = request.get("keys", [])
+        home = self._context.folders.home
+        known = {line.key for line in accepted_lines.of_repository(home, root)}
+        for key in keys:
+            if key not in known:
+                raise NotFound(f"{key} was not accepted here", "`wl trust --list` shows what was")
+        gone = accepted_lines.revoke(home, root, keys)
+        if gone:
+            _emit(self._context, root, ConfigRevoked(root=root, keys=gone))
+        return self._view(root)
+
+    def _root(self, caller: Caller, request: AnyRequest) -> str:
+        root = lookup.root(self._context, caller, request)
+        if root is None:
+            raise UserError("not in a git repository", "cd into one, or name it: wl -C DIR trust")
+        return root
+
+    def _view(self, root: str) -> ProjectTrustReply:
+        home = self._context.folders.home
+        known = settings.usable(home, root)
+        accepted = accepted_lines.of_repository(home, root)
+        return {
+            "root": root,
+            "config": str(Path(root) / settings.PROJECT_FILE),
+            "waiting": views(known.waiting),
+            "accepted": [
+                AcceptedView(key=line.key, value=line.value, at=line.at) for line in accepted
+            ],
+            "problems": [problem.error.message for problem in known.problems],
+        }
+
+
+def views(lines: Iterable[Line]) -> list[LineView]:
+    """Lines as faces show them."""
+    return [
+        LineView(
+            key=line.key,
+            value=line.value,
+            instead_of=line.instead_of,
+            digest=line.digest,
+            in_boxes=line.counts_in_boxes,
+            personal=line.personal,
+        )
+        for line in lines
+    ]
+
+
+def accept_typed(
+    context: Context, root: str, key: str, value: object, *, words: Collection[str] | None = None
+) -> None:
+    """Accepts what the person has just written into a repository's file by a command of ours.
+
+    Of a list only if every word of it is among `words`, which were in force or are theirs: others
+    may stand beside them that nobody has looked at.
+    """
+    if words is not None and not set(value if isinstance(value, list) else []) <= set(words):
+        return
+    known = settings.usable(context.folders.home, root)
+    remember(
+        context, root, [line for line in known.waiting if (line.key, line.value) == (key, value)]
+    )
+
+
+def remember(context: Context, root: str, lines: list[Line]) -> None:
+    """Remembers lines of a repository as accepted."""
+    if not lines:
+        return
+    accepted_lines.accept(context.folders.home, root, lines, now=context.clock.now())
+    _emit(context, root, ConfigAccepted(root=root, keys=[line.key for line in lines]))
+
+
+def _emit(context: Context, root: str, event: EventData) -> None:
+    repo = next((repo for repo in context.store.read(rows.repos) if repo.root == root), None)
+    context.store.write(lambda w: w.emit(event, repo=repo.id if repo else None))

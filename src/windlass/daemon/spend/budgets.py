@@ -200,9 +200,13 @@ def _limits_in(context: Context, repo: RepoId, budget: BudgetSettings) -> LimitI
 
 
 def time_taken(connection: Any, agent: Agent, now: float) -> float:
-    """How many seconds the sessions of an agent took so far, all together."""
+    """How many seconds the sessions of an agent took so far, all together.
+
+    One that seems to have ended before it began does not make up for others: the clock was set
+    back.
+    """
     return sum(
-        (session.ended_at or now) - session.started_at
+        max(0.0, (session.ended_at or now) - session.started_at)
         for session in rows.sessions(connection, agent.uid)
         if session.started_at is not None
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from windlass import drivers
-from windlass.core import states
+from windlass.core import agents_json, states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, HookMoment
 from windlass.core.events import (
@@ -114,7 +114,7 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
     for line, until in lines:
         end = until
         try:
-            record = msgspec.json.decode(line)
+            record = agents_json.decode(line)
             event = record["event"]
             records.append(_Record(_moment(record["at"]), str(event["hook_event_name"]), event))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from windlass import drivers
-from windlass.core import states
+from windlass.core import agents_json, states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
@@ -271,6 +271,6 @@ def _observed(dialect: Dialect, session: Session, line: Any, *, at: float) -> Ob
 
 def _decoded(line: bytes) -> Any:
     try:
-        return msgspec.json.decode(line)
+        return agents_json.decode(line)
     except (ValueError, RecursionError):
         return line.decode(errors="replace")

@@ -92,7 +92,9 @@ class ScreenSource:
         starting = agent.state is State.CREATING
         unsure = starting or agent.state in (State.RATE_LIMITED, State.ASKING)
         pause = OFTEN if unsure or memory.again or telling else SELDOM
-        if not (fresh or memory.again or starting) or now - memory.pictured_at < pause:
+        # A clock that was set back ends the pause.
+        is_early = 0 <= now - memory.pictured_at < pause
+        if is_early or not (fresh or memory.again or starting):
             memory.again = memory.again or telling or (bool(fresh) and unsure)
             return None
         memory.pictured_at = now

@@ -157,7 +157,9 @@ class AgentViews:
         scope = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
         if wanted is None and scope.caller is None:
-            live = lookup.live(self._context, scope)
+            known = scope.repo.id if scope.repo else None
+            here = known or self._repo_for_unknown_folder(request.get("cwd", ""))
+            live = self._context.store.read(lambda c: rows.agents(c, repo=here))
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo

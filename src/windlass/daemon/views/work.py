@@ -11,13 +11,14 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.views import DiffReply, DiffRequest, PlaceReply, PlaceRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound
+from windlass.daemon.agents import merge
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import beside, boxes, session_request
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, repository, workspace_state
+from windlass.git import changes, merges, repository, workspace_state
 from windlass.git.repository import Repository
-from windlass.store import rows
 
 _DOING = "look into"
 
@@ -38,7 +39,7 @@ class Work:
         git = repos.git(repos.by_id(self._context, agent.repo))
         self._fetcher.try_to_fetch(agent)
         tip = self._tip(git, agent)
-        base = self._fork_point(git, agent, tip)
+        base = self._fork_point(scope, agent, tip, request.get("cwd", ""))
         gone = not Path(agent.workspace).is_dir()
         about: DiffReply = {"id": agent.id, "base": base, "tip": tip, "gone": gone}
         box = boxes.reading(self._context, agent)
@@ -68,22 +69,20 @@ class Work:
             _, tip = workspace_state.head_of(git, place)
         return tip or agent.base
 
-    def _fork_point(self, git: Repository, agent: Agent, tip: str) -> str:
-        """Where a tip left its parent's or the person's branch, as of now."""
+    def _fork_point(self, scope: Scope, agent: Agent, tip: str, cwd: str) -> str:
+        """What a merge of a tip to where it usually goes would compare it with, as of now.
+
+        Not where the agent began: its branch may have that from one who is gone, unseen by anybody.
+        """
         if agent.branch is None:
             return agent.base
-        above = None
-        if agent.parent is not None:
-            uid = agent.parent
-            above = self._context.store.read(lambda c: rows.agent(c, uid))
-        onto = above.branch if above and above.branch else "HEAD"
-        target = repository.resolve(git, onto)
-        fork = repository.merge_base(git, tip, target) if target is not None else None
-        if fork is None or repository.is_ancestor(git, agent.base, fork):
-            return fork or agent.base
-        # Another branch than its own is checked out; or it has rewritten what it began with, and
-        # a merge compares with what is left of that.
-        return agent.base if repository.is_ancestor(git, agent.base, tip) else fork
+        repo = repos.by_id(self._context, agent.repo)
+        git = repos.git(repo)
+        onto = merge.usual_target(repo, agent, lookup.live(self._context, scope), cwd)
+        target = repository.resolve(git, f"refs/heads/{onto}" if onto is not None else "HEAD")
+        if target is None:
+            return agent.base
+        return merges.compared_with(git, tip=tip, target=target) or agent.base
 
     def place(self, caller: Caller, request: PlaceRequest) -> PlaceReply:
         """Where an agent works, and what a command run there should be told."""

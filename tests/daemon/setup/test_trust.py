@@ -304,6 +304,9 @@ def test_what_is_the_persons_alone_is_shown_and_cannot_be_accepted(workshop: Wor
     with pytest.raises(Conflict):
         workshop.ask("trust.accept", digests=[line["digest"]])
     assert known(workshop).config.notify.command == ""
+    assert workshop.ask("init")["waiting"] == [], "nobody is sent to accept what cannot be"
+    assert known(workshop).waiting_at("hooks") == []
+    assert "trust" not in {probe["name"] for probe in workshop.ask("doctor")["needed"]}
 
 
 def test_a_file_of_a_role_gives_nothing_to_a_role_that_it_makes_up(workshop: Workshop) -> None:

@@ -1,0 +1,1 @@
+"""What lives and the store does not know: taken in again, named, or cleared away."""
