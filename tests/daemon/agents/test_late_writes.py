@@ -65,13 +65,10 @@ def left(workshop: Workshop, agent: Agent) -> dict[str, str]:
     return {path.name: path.read_text() for path in places}
 
 
-@pytest.mark.parametrize("isolation", ["hooks", "box"])
-@pytest.mark.parametrize("by_path", [True, False])
-def test_what_an_editor_writes_while_an_agent_ends_is_kept(
-    workshop: Workshop, isolation: str, by_path: bool
-) -> None:
+def end_beside_an_editor(workshop: Workshop, isolation: str, *, by_path: bool, most: int) -> None:
+    """Ends an agent while somebody writes to its workspace, and looks for every file of theirs."""
     fox = spawn(workshop, "fox", isolation=isolation)
-    with editor(fox, fox.workspace if by_path else ".") as program:
+    with editor(fox, fox.workspace if by_path else ".", most) as program:
         assert program.stdout is not None
         program.stdout.readline()
         workshop.ask("end", agents=["fox"])
@@ -81,6 +78,24 @@ def test_what_an_editor_writes_while_an_agent_ends_is_kept(
     assert lost == []
     assert len(written) > 1
     assert not Path(fox.workspace).exists()
+
+
+@pytest.mark.parametrize("isolation", ["hooks", "box"])
+@pytest.mark.parametrize("by_path", [True, False])
+def test_what_an_editor_writes_while_an_agent_ends_is_kept(
+    workshop: Workshop, isolation: str, by_path: bool
+) -> None:
+    end_beside_an_editor(workshop, isolation, by_path=by_path, most=2_000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("isolation", ["hooks", "box"])
+@pytest.mark.parametrize("by_path", [True, False])
+@pytest.mark.parametrize("most", range(500, 1_000, 100))
+def test_over_twenty_endings_no_file_of_an_editor_is_lost(
+    workshop: Workshop, isolation: str, by_path: bool, most: int
+) -> None:
+    end_beside_an_editor(workshop, isolation, by_path=by_path, most=most)
 
 
 @pytest.fixture

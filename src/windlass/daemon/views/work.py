@@ -88,13 +88,13 @@ class Work:
         """Where an agent works, and what a command run there should be told."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
+        # What were written there now, nobody would keep.
+        lookup.refuse_ending(self._context, agent)
         if not Path(agent.workspace).is_dir():
             raise NotFound(
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
                 f"`wl resume {agent.id}` makes it again from its branch",
             )
-        # What were written there now, nobody would keep.
-        lookup.refuse_ending(self._context, agent)
         known = session_request.beside_session(self._context, agent)
         terminal = request.get("terminal", False)
         box = boxes.prefix(self._context, agent, known, what="exec", terminal=terminal)
