@@ -22,6 +22,7 @@ from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
+    gitfiles,
     gitstate,
     homecoming,
     manifest,
@@ -86,6 +87,7 @@ def salvage(
     if (done := _already(repo, ref)) is not None:
         return done
     with quarantine(repo) as inside:
+        permissions = gitfiles.open_up(workspace_state.canonical(path))
         place = workspace_state.locate(repo, path, box=box)
         work = _look(repo, place, agent=agent, branch=branch, caps=(ignored_cap, ignored_files_cap))
         about = Manifest(
@@ -95,6 +97,7 @@ def salvage(
             path=work.place.path,
             kind=work.place.kind,
             folder=work.folder,
+            folder_mode=permissions,
             branch=work.branch,
             tip=work.tip,
             head=work.head,
@@ -175,7 +178,9 @@ def _look(
             home = tip
             tip = own if own == home or _is_whole(seen_inside, own) else home
             start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
+        left = gitstate.index_left(place, dirs)
         index = gitstate.read_index(dirs)
+        index.dropped.extend(left)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
         seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
@@ -237,7 +242,7 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
         return head_ref.removeprefix("refs/heads/")
     # A rebase detaches HEAD and remembers the branch.
     for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        saved = workspace_state.read_small(os.path.join(place.git_dir or "", name))
+        saved = gitfiles.read_below(place.git_dir, name)
         if saved is not None:
             return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
     return None

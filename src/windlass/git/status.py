@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import path_count, views, workspace_state
+from windlass.git import gitfiles, path_count, views, workspace_state
 from windlass.git.path_count import TooManyPaths
 from windlass.git.runner import Dirs, Patience, ReadBox, run
 from windlass.git.walk import walk
@@ -194,7 +194,7 @@ def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> Worksp
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
         return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own, box=outer.box)
-    pointer = workspace_state.read_small(own)
+    pointer = gitfiles.read_below(folder, ".git")
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
     target = os.path.realpath(

@@ -57,7 +57,9 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
     """
     with contextlib.ExitStack() as stack:
         try:
-            top = stack.enter_context(gitfiles.opened(root))
+            top = stack.enter_context(gitfiles.entered(root))
+        except PermissionError as error:
+            raise _closed(os.fsencode(root), error) from error
         except OSError as error:
             if is_exchanged(error):
                 return
@@ -89,14 +91,13 @@ def _children(descent: Descent, folder: bytes) -> list[WalkEntry]:
 
 def _listed(descent: Descent, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
     try:
-        here = descent.open(folder.split(b"/") if folder else ())
+        return listed(descent.open(folder.split(b"/") if folder else ()))
     except PermissionError as error:
         raise _closed(folder, error) from error
     except OSError as error:
         if is_exchanged(error):
             return []
         raise
-    return listed(here)
 
 
 def listed(folder: int) -> list[tuple[bytes, os.stat_result]]:
