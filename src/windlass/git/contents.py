@@ -68,7 +68,7 @@ def _top(root: str) -> Iterator[int]:
     """Opens the workspace's folder; where it is gone, one that is empty."""
     with contextlib.ExitStack() as stack:
         try:
-            top = stack.enter_context(gitfiles.opened(root))
+            top = stack.enter_context(gitfiles.entered(root))
         except OSError as error:
             if not is_exchanged(error):
                 raise

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import names, path_count, roots, tars, workspace_state
+from windlass.git import gitfiles, names, path_count, roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
 from windlass.git.runner import LONG, Dirs, Patience, run
 from windlass.git.status import nested_place
@@ -87,6 +88,19 @@ def read_index(dirs: Dirs) -> IndexEntries:
         if flag.islower():
             seen.assumed.append(os.fsdecode(path))
     return seen
+
+
+def index_left(place: WorkspacePlace, dirs: Dirs) -> list[Dropped]:
+    """Lists an index that is there and was not copied: what it names was not looked at."""
+    own = os.path.join(place.git_dir or "", "index")
+    if place.git_dir is None or os.path.lexists(os.path.join(dirs.git_dir, "index")):
+        return []
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISREG(os.lstat(own).st_mode):
+            return [
+                _raw_alone("index", "it is leased by another process, or too large to be looked at")
+            ]
+    return []
 
 
 def _raw_alone(what: str, why: str) -> Dropped:
@@ -219,7 +233,7 @@ def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry
 
 
 def _pointed(path: str) -> str:
-    content = workspace_state.read_small(path) or b""
+    content = gitfiles.read_below(*os.path.split(path)) or b""
     target = os.fsdecode(content.removeprefix(b"gitdir: ").rstrip(b"\n"))
     return os.path.normpath(os.path.join(os.path.dirname(path), target))
 

@@ -80,6 +80,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["worktree", "clone", "plain"] = "plain"
     folder: bool = False
     """False when the folder had been deleted by hand."""
+    folder_mode: int | None = None
+    """Its permissions; None where they were not written down."""
     branch: str | None = None
     tip: str | None = None
     head: str | None = None

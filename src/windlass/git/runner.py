@@ -261,7 +261,7 @@ def run(
                 "look at the disk and at other git processes on this repository, then try again",
             ) from error
         finally:
-            _end(process)
+            end(process)
     result = GitResult(process.returncode, out, err)
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
@@ -297,10 +297,15 @@ def _time_left(dirs: Dirs | None, timeout: float) -> float:
     return max(0.0, min(timeout, dirs.until - time.monotonic()))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a git that is still there with all that it started: a box, a program that hangs."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a git that nobody waited for to the end, with all that it started: a box, a program.
+
+    Git itself may have ended, and a child of it hold its pipe: then that is ended. Nobody has taken
+    note of git's end before, so that its number is still its own.
+    """
+    if process.returncode is None:
+        # PermissionError: macOS, where nobody but the ended git is left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
 

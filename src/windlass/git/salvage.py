@@ -23,6 +23,7 @@ from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
+    gitfiles,
     gitstate,
     homecoming,
     later,
@@ -99,6 +100,7 @@ def salvage(
     if ref in known:
         return _done(repo, ref, known[ref])
     with quarantine(repo) as inside:
+        permissions = gitfiles.open_up(workspace_state.canonical(path))
         place = workspace_state.locate(repo, path, box=box)
         if known_as is not None:
             place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
@@ -120,6 +122,7 @@ def salvage(
             path=work.place.named(work.place.path),
             kind=work.place.kind,
             folder=work.folder,
+            folder_mode=permissions,
             branch=work.branch,
             tip=work.tip,
             head=work.head,
@@ -205,7 +208,9 @@ def _look(
             home = tip
             tip = own if own == home or _is_whole(seen_inside, own) else home
             start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
+        left = gitstate.index_left(place, dirs)
         index = gitstate.read_index(dirs)
+        index.dropped.extend(left)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
         seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
@@ -280,7 +285,7 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
         return head_ref.removeprefix("refs/heads/")
     # A rebase detaches HEAD and remembers the branch.
     for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        saved = workspace_state.read_small(os.path.join(place.git_dir or "", name))
+        saved = gitfiles.read_below(place.git_dir, name)
         if saved is not None:
             return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import path_count, views, workspace_state
+from windlass.git import gitfiles, path_count, views, workspace_state
 from windlass.git.path_count import TooManyPaths
 from windlass.git.runner import LOOK, Dirs, ReadBox, run, run_both
 from windlass.git.walk import walk
@@ -207,7 +207,7 @@ def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> Worksp
             box=outer.box,
             known_as=known_as,
         )
-    pointer = workspace_state.read_small(own)
+    pointer = gitfiles.read_below(folder, ".git")
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
     named = os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))

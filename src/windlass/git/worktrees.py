@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from windlass import whole_file
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
-from windlass.git import workspace_state
+from windlass.git import gitfiles, workspace_state
 from windlass.git.erasing import erase
 from windlass.git.repository import branch_exists, checkouts
 from windlass.git.runner import run
@@ -137,7 +137,7 @@ def mark_ready(admin: str, *, branch: str) -> None:
 
 def own_branch(admin: str) -> str | None:
     """Names the branch that the workspace was made for, whatever HEAD is on now."""
-    content = workspace_state.read_small(os.path.join(admin, _READY)) or b""
+    content = gitfiles.read_below(workspace_state.canonical(admin), _READY) or b""
     return os.fsdecode(content.strip()) or None
 
 
@@ -159,11 +159,10 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
 
 def _is_whole(admin: str) -> bool:
     """Tells a finished admin folder from one whose `git worktree add` was killed."""
-    if workspace_state.read_small(os.path.join(admin, "locked")) == b"initializing":
+    own = workspace_state.canonical(admin)
+    if gitfiles.read_below(own, "locked") == b"initializing":
         return False
-    return all(
-        workspace_state.read_small(os.path.join(admin, name)) for name in ("HEAD", "commondir")
-    )
+    return all(gitfiles.read_below(own, name) for name in ("HEAD", "commondir"))
 
 
 def _sweep_half_made(repo: Repository, name: str) -> None:
@@ -172,13 +171,11 @@ def _sweep_half_made(repo: Repository, name: str) -> None:
     top = os.path.join(repo.git_dir, "worktrees")
     pattern = re.compile(re.escape(name) + r"\d*")
     for entry in os.listdir(top) if workspace_state.is_folder(top) else []:
-        admin = os.path.join(top, entry)
-        nowhere = not workspace_state.read_small(os.path.join(admin, "gitdir"))
-        starting = workspace_state.read_small(os.path.join(admin, "locked")) in (
-            b"initializing",
-            b"",
-        )
-        if pattern.fullmatch(entry) and nowhere and starting:
+        if not pattern.fullmatch(entry):
+            continue
+        admin = workspace_state.canonical(os.path.join(top, entry))
+        nowhere = not gitfiles.read_below(admin, "gitdir")
+        if nowhere and gitfiles.read_below(admin, "locked") in (b"initializing", b""):
             erase(admin)
 
 

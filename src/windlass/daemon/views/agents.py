@@ -6,7 +6,6 @@ Their screens, their work and the log have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
@@ -60,19 +59,12 @@ class AgentViews:
         """Lists agents in the order of the tree."""
         scope = lookup.scope(self._context, caller, request)
         if request.get("all_repos") and scope.caller is None:
-            scope = scope._replace(repo=None)
-        repo = scope.repo.id if scope.repo else None
-        if scope.repo is None and request.get("cwd") and not request.get("all_repos"):
-            repo = self._repo_for_unknown_folder(request.get("cwd", ""))
+            scope = scope.everywhere()
+        repo = scope.repo_id
         ended = request.get("ended", False)
         return self._context.store.read(
             lambda c: self._listed(c, repo=repo, ended=ended, manager=request.get("manager"))
         )
-
-    def _repo_for_unknown_folder(self, cwd: str) -> RepoId | None:
-        """In an unknown repository nothing is listed; outside of any, everything is."""
-        inside = any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
-        return RepoId("unknown") if inside else None
 
     def _listed(
         self, connection: sa.Connection, *, repo: RepoId | None, ended: bool, manager: str | None
@@ -157,9 +149,7 @@ class AgentViews:
         scope = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
         if wanted is None and scope.caller is None:
-            known = scope.repo.id if scope.repo else None
-            here = known or self._repo_for_unknown_folder(request.get("cwd", ""))
-            live = self._context.store.read(lambda c: rows.agents(c, repo=here))
+            live = lookup.live(self._context, scope)
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
