@@ -16,7 +16,7 @@ import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
-from windlass.git import names, open_flags
+from windlass.git import holes, names, open_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,6 +154,14 @@ def read_small(path: str, *, limit: int = 65536) -> bytes | None:
         return file.read(limit) if file is not None else None
 
 
+def read_data(path: str, *, limit: int) -> bytes:
+    """Reads a regular file without its holes; b"" when it is missing or anything else."""
+    with _plain(path) as file:
+        if file is None:
+            return b""
+        return holes.PartReader(file.fileno(), holes.parts(file.fileno())).read(limit)
+
+
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
     """Reads a plain file of an open folder; b"" when it is anything else.
 
@@ -198,12 +206,10 @@ def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> N
         if old is None:
             return
         info = os.fstat(old.fileno())
-        # A file full of holes is large at no cost, until it is copied.
         if info.st_size > _INDEX:
             return
         with os.fdopen(os.open(into, open_flags.NEW, 0o644, dir_fd=top), "wb") as new:
-            shutil.copyfileobj(old, new, 1 << 20)
-            new.flush()
+            holes.copy(old.fileno(), new.fileno())
             os.utime(new.fileno(), ns=(info.st_mtime_ns, info.st_mtime_ns))
 
 

@@ -58,7 +58,7 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
             continue
         if name == RESTORED or name.startswith(but):
             continue
-        content = workspace_state.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
+        content = gitfiles.read_data(os.path.join(git_dir, name), limit=_LIMIT)
         ids.update(match.decode() for match in _ID.findall(content))
     return ids
 
