@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import names, open_flags
+from windlass.git import holes, names, open_flags
 from windlass.git.descent import Descent, is_exchanged, opened_file, opened_folder
 
 if TYPE_CHECKING:
@@ -189,17 +189,30 @@ def read_below(folder: str, name: str, *, limit: int = 65536) -> bytes | None:
     None where it is missing, anything else, or leased; raises where it stays closed. The folder's
     path is canonical.
     """
+    content: list[bytes] = []
+    with _unless_exchanged(f"{folder}/{name}"), _opened_below(folder, name) as file:
+        content.append(file.read(limit))
+    return content[0] if content else None
+
+
+def read_data(folder: str, name: str, *, limit: int) -> bytes:
+    """Reads such a file without its holes; b"" where `read_below` gives None."""
+    content: list[bytes] = []
+    with _unless_exchanged(f"{folder}/{name}"), _opened_below(folder, name) as file:
+        parts = holes.PartReader(file.fileno(), holes.parts(file.fileno()))
+        content.append(parts.read(limit))
+    return content[0] if content else b""
+
+
+@contextlib.contextmanager
+def _opened_below(folder: str, name: str) -> Iterator[IO[bytes]]:
     *above, file = name.split("/")
-    content, is_there = b"", False
     with (
-        _unless_exchanged(f"{folder}/{name}"),
         entered(folder) as top,
         Descent(top) as descent,
         os.fdopen(opened_file(file, descent.open(above)), "rb") as opened_below,
     ):
-        content += opened_below.read(limit)
-        is_there = True
-    return content if is_there else None
+        yield opened_below
 
 
 def read_small(path: str, *, limit: int = 65536) -> bytes | None:
@@ -265,12 +278,10 @@ def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> N
         if old is None:
             return
         info = os.fstat(old.fileno())
-        # A file full of holes is large at no cost, until it is copied.
         if info.st_size > _INDEX:
             return
         with os.fdopen(os.open(into, open_flags.NEW, 0o644, dir_fd=top), "wb") as new:
-            shutil.copyfileobj(old, new, 1 << 20)
-            new.flush()
+            holes.copy(old.fileno(), new.fileno())
             os.utime(new.fileno(), ns=(info.st_mtime_ns, info.st_mtime_ns))
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from windlass.git.workspace_state import WorkspacePlace
 
 BEYOND = b"beyond.tar"
-_HOLES = 256 << 20
 _GITLINK = b"160000"
 _MODES = frozenset((b"100644", b"100755", b"120000", _GITLINK))
 
@@ -165,26 +164,19 @@ def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
 
 
 def keep_raw_objects(importer: Importer, place: WorkspacePlace, *, why: str) -> list[Dropped]:
-    """Keeps a clone's objects as the files that they are: they could not come as objects.
-
-    Whatever they take on the disk; not files full of holes, which have no end.
-    """
+    """Keeps a clone's objects as the files that they are: they could not come as objects."""
     objects = os.path.join(place.git_dir or "", "objects")
-    files = [entry.info for entry in walk(objects) if entry.kind == "file"]
-    size, taken = sum(info.st_size for info in files), sum(info.st_blocks for info in files) << 9
-    if size > 2 * taken + _HOLES:
-        reason = f"{why}; and the files are full of holes, and not kept"
-        return [Dropped(path=".git/objects", reason=reason, size=size, files=0)]
+    size = sum(entry.info.st_size for entry in walk(objects) if entry.kind == "file")
     left = _keep_tar(importer, objects, b"objects.tar", called=".git/objects")
     reason = f"{why}; kept as raw bytes in objects.tar"
     return [Dropped(path=".git/objects", reason=reason, size=size, files=0), *left]
 
 
-def keep_beyond(importer: Importer, place: WorkspacePlace, folders: list[bytes]) -> list[Dropped]:
-    """Keeps folders that lie deeper than the system can name them, with all that is in them."""
-    if not folders:
+def keep_beyond(importer: Importer, place: WorkspacePlace, paths: list[bytes]) -> list[Dropped]:
+    """Keeps what cannot be in a tree: files, and folders with all that is in them."""
+    if not paths:
         return []
-    only = [os.fsdecode(folder) for folder in folders]
+    only = [os.fsdecode(path) for path in paths]
     return _keep_tar(importer, place.path, BEYOND, called="", only=only)
 
 

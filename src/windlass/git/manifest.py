@@ -89,6 +89,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     index: bool = False
     """True when the index differed from HEAD and has a tree of its own."""
+    hollow: list[str] = []
+    """Files with more holes than can be written out, which are in `beyond.tar`."""
     empty: list[str] = []
     file_mode: int = 0o644
     exec_mode: int = 0o755

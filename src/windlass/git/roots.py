@@ -56,7 +56,7 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
             continue
         if name == RESTORED or name.startswith(but):
             continue
-        content = gitfiles.read_below(git_dir, name, limit=_LIMIT) or b""
+        content = gitfiles.read_data(git_dir, name, limit=_LIMIT)
         ids.update(match.decode() for match in _ID.findall(content))
     return ids
 

@@ -4,9 +4,10 @@
 
 The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
 `nested/` the `.git` folders of nested repositories as tars, `beyond.tar` what lies deeper than the
-system can name, `gitdir.tar` the workspace's own git state, `loose/` and `tags/` objects that only
-such state names, `windlass.json` the rest. Its parents keep every commit alive. It is written in
-quarantine and referenced last: it is whole or it is not there.
+system can name and files with more holes than can be written out, `gitdir.tar` the workspace's own
+git state, `loose/` and `tags/` objects that only such state names, `windlass.json` the rest. Its
+parents keep every commit alive. It is written in quarantine and referenced last: it is whole or it
+is not there.
 """
 
 from __future__ import annotations
@@ -213,7 +214,9 @@ def _look(
         index.dropped.extend(left)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
-        seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
+        seen = Survey(
+            files=[], dotgits=[], beyond=[], hollow=[], empty=[], ignored=set(), dropped=[]
+        )
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
         before = _files_of(repo, place, dirs, start)
@@ -302,7 +305,8 @@ def _keep(
         dropped += gitstate.keep_state(importer, work.place)
         if raw:
             dropped += gitstate.keep_raw_objects(importer, work.place, why=raw)
-        dropped += gitstate.keep_beyond(importer, work.place, work.survey.beyond)
+        beyond = [*work.survey.beyond, *work.survey.hollow]
+        dropped += gitstate.keep_beyond(importer, work.place, beyond)
         nested, left = _keep_nested(repo, importer, work)
         dropped += left
         tags = _keep_loose(inside, importer, chosen.loose)
@@ -320,6 +324,7 @@ def _keep(
         whole = msgspec.structs.replace(
             about,
             index=bool(counts["index"]),
+            hollow=[os.fsdecode(name) for name in work.survey.hollow],
             empty=[os.fsdecode(name) for name in work.survey.empty],
             file_mode=modes.plain,
             exec_mode=modes.executable,
