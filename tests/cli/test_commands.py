@@ -558,7 +558,7 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
     )
     home.run(call)
     above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
-    assert "fox is paused (5s): agent fox has spent 3.00 of 2.00 USD    wl resume fox\n" in above
+    assert "fox is paused: agent fox has spent 3.00 of 2.00 USD (5s)    wl resume fox\n" in above
 
 
 def test_a_value_is_shown_in_full_with_nothing_hidden(

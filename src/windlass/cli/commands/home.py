@@ -96,7 +96,7 @@ def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
         case "stopped":
             return f"stopped ({since}): {evidence}", f"wl resume {name}"
         case "paused":
-            return f"is paused ({since}): {evidence}", f"wl resume {name}"
+            return f"is {evidence} ({since})", f"wl resume {name}"
         case "unknown":
             return f"is unknown ({since})", f"wl why {name}"
         case _:
