@@ -43,7 +43,7 @@ from windlass.cli.commands import list as list_
 from windlass.cli.index import HOME, NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
-from windlass.core.errors import GitError, NotFound, Unavailable, UserError
+from windlass.core.errors import Conflict, GitError, NotFound, Unavailable, UserError
 from windlass.core.policy import mandatory
 
 
@@ -91,7 +91,8 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: {"problems": []}}
+    call = Told(module, "ap", **asked)
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
         module.run(call)
@@ -106,7 +107,7 @@ def test_the_question_names_the_agent_that_a_prefix_means(
         "verdict": "",
         "tip": "",
     }
-    call = Told(module, "ap", why=lambda _: {"id": "api"}, **{verb: lambda _: done})
+    call = Told(module, "ap", **asked, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
     assert "api" in str(call.asked[-1])
@@ -632,7 +633,15 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
         retry.run(Told(retry, "fox", **{"set-aside": lambda _: several}))
     assert "person:1, person:2" in refused.value.hint
     with pytest.raises(NotFound, match="nothing of owl is set aside or halted"):
-        retry.run(Told(retry, "owl", **{"set-aside": lambda _: several}))
+        retry.run(
+            Told(retry, "owl", why=lambda _: {"id": "owl"}, **{"set-aside": lambda _: several})
+        )
+
+
+def test_a_merge_that_will_be_refused_is_refused_before_the_question() -> None:
+    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: {"problems": ["it waits"]}}
+    with pytest.raises(Conflict, match="it waits"):
+        merge.run(Told(merge, "api", **asked))
 
 
 @pytest.mark.parametrize("back", [True, False])
