@@ -162,6 +162,12 @@ def read_data(path: str, *, limit: int) -> bytes:
         return holes.PartReader(file.fileno(), holes.parts(file.fileno())).read(limit)
 
 
+def size_of_holes(path: str) -> int:
+    """Gives the bytes of a regular file that are in holes; 0 for anything else."""
+    with _plain(path) as file:
+        return holes.size(file.fileno()) if file is not None else 0
+
+
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
     """Reads a plain file of an open folder; b"" when it is anything else.
 
