@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.git.come_home import fetch
 from tests.git.conftest import git
 from tests.git.differences import difference
+from tests.git.hostile_clones import Scene
 
-from windlass.git import reading_room, status, workspaces
+from windlass.git import gitfiles, reading_room, status, workspaces
 from windlass.git.repository import Repository
 
 TEBIBYTE = 1 << 40
@@ -68,3 +72,52 @@ def test_a_status_names_the_tracked_files_that_are_too_full_of_holes(
     (ws / "new").unlink()
     git(ws, "checkout", "src/one.py")
     assert not workspaces.status(repo, str(ws)).clean
+
+
+def test_a_boxed_agent_is_looked_at_as_quickly(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is committed since its clone was made the index says no size."""
+    monkeypatch.setattr(status, "GLANCE", 1.0)
+    (tmp_path / "scene").mkdir()
+    scene = Scene(repo, tmp_path / "scene")
+    (scene.clone / "readme.txt").write_text("work\n")
+    git(scene.clone, "commit", "-qam", "work")
+    fetch(repo, scene.clone)
+    stretch(scene.clone / "readme.txt")
+    stretch(scene.clone / "new")
+    (scene.clone / "src/one.py").write_text("one = 2\n")
+    seen = status.status(repo, str(scene.clone), box=scene.reads)
+    assert (seen.unread, seen.unstaged, seen.untracked) == (["readme.txt"], ["src/one.py"], ["new"])
+    made = difference(repo, scene.clone, box=scene.reads)
+    assert made.unread == ["new", "readme.txt"]
+    assert b"+one = 2\n" in made.uncommitted
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another file system, to which nothing can be linked."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other file system to write to")
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_objects_are_copied_without_their_holes_and_up_to_a_limit(
+    tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gitfiles, "MOST_COPIED", 100_000)
+    packs = tmp_path / "objects/pack"
+    packs.mkdir(parents=True)
+    (packs / "pack-01.pack").write_bytes(b"x" * 200_000)
+    (packs / "pack-02.pack").write_bytes(b"x" * 60_000)
+    (packs / "pack-03.pack").write_bytes(b"x" * 60_000)
+    with (packs / "pack-04.pack").open("wb") as file:
+        file.truncate(1 << 30)
+    gitfiles.lend_objects(str(tmp_path), str(elsewhere / "lent"))
+    lent = {path.name: path.stat() for path in (elsewhere / "lent/pack").iterdir()}
+    assert "pack-01.pack" not in lent
+    assert len(lent) == 2
+    assert lent["pack-04.pack"].st_size == 1 << 30
+    assert lent["pack-04.pack"].st_blocks == 0

@@ -10,9 +10,9 @@ ours that holds nothing else.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
-import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
@@ -21,6 +21,10 @@ from windlass.git import holes, names, open_flags
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+log = logging.getLogger(__name__)
+
+MOST_COPIED = 4 << 30
+"""Bytes of a clone's own objects, which are mostly few: it borrows all that it began with."""
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -67,9 +71,11 @@ def read_refs(git_dir: str) -> dict[str, str]:
 def lend_objects(git_dir: str, into: str) -> None:
     """Makes the folder `into` hold a git folder's objects: plain files, and no list of others.
 
-    They are linked where the file system allows it and copied elsewhere.
+    They are linked where the file system allows it and copied elsewhere, up to `MOST_COPIED`: of
+    more, git says that they are missing.
     """
     os.mkdir(into)
+    copies = _Copies()
     with contextlib.ExitStack() as stack:
         try:
             top = stack.enter_context(opened(os.path.join(git_dir, "objects")))
@@ -79,10 +85,15 @@ def lend_objects(git_dir: str, into: str) -> None:
         for name in sorted(os.listdir(top)):
             wanted = _PACK if name == "pack" else _LOOSE
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
-                _lend_folder(top, name, wanted=wanted, into=os.path.join(into, name))
+                target = os.path.join(into, name)
+                _lend_folder(top, name, wanted=wanted, into=target, copies=copies)
+    if copies.left_out:
+        log.warning("%s: %d files are too much to be copied", git_dir, copies.left_out)
 
 
-def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> None:
+def _lend_folder(
+    top: int, name: str, *, wanted: re.Pattern[str], into: str, copies: _Copies
+) -> None:
     try:
         folder = os.open(name, open_flags.FOLDER, dir_fd=top)
     except OSError:
@@ -92,14 +103,14 @@ def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> 
         # Where a file has gone since, another may have come that holds the same.
         for _ in range(_TRIES):
             files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
-            lent = [_lend(folder, file, os.path.join(into, file)) for file in files]
+            lent = [_lend(folder, file, os.path.join(into, file), copies) for file in files]
             if all(lent):
                 return
     finally:
         os.close(folder)
 
 
-def _lend(folder: int, name: str, target: str) -> bool:
+def _lend(folder: int, name: str, target: str, copies: _Copies) -> bool:
     """Links first and looks then: what is linked can no longer be exchanged; False: it is gone."""
     try:
         os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
@@ -108,7 +119,7 @@ def _lend(folder: int, name: str, target: str) -> bool:
     except FileExistsError:
         return True
     except OSError:
-        _copy(folder, name, target)
+        copies.add(folder, name, target)
         return True
     info = os.lstat(target)
     if not stat.S_ISREG(info.st_mode):
@@ -118,11 +129,25 @@ def _lend(folder: int, name: str, target: str) -> bool:
     return True
 
 
-def _copy(folder: int, name: str, target: str) -> None:
-    with _plain(name, folder) as old:
-        if old is not None:
+class _Copies:
+    """Files that are copied because they cannot be linked."""
+
+    def __init__(self) -> None:
+        self._room = MOST_COPIED
+        self.left_out = 0
+
+    def add(self, folder: int, name: str, target: str) -> None:
+        """Copies a plain file, without its holes, if there is room."""
+        with _plain(name, folder) as old:
+            if old is None:
+                return
+            size = os.fstat(old.fileno()).st_size - holes.size(old.fileno())
+            if size > self._room:
+                self.left_out += 1
+                return
+            self._room -= size
             with open(target, "xb") as new:
-                shutil.copyfileobj(old, new, 1 << 20)
+                holes.copy(old.fileno(), new.fileno())
 
 
 @contextlib.contextmanager
