@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import select
@@ -170,7 +171,8 @@ def test_a_child_that_holds_the_pipe_of_a_git_that_has_ended_is_ended_with_it(
         ready, _, _ = select.select([pipe], [], [], 10)
         gone = bool(ready) and pipe.read(1) == b""
     if not gone:
-        os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
     assert gone, "the child lives on"
 
 

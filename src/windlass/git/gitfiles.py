@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import re
-import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
@@ -25,6 +25,10 @@ from windlass.git.descent import Descent, is_exchanged, opened_file, opened_fold
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+log = logging.getLogger(__name__)
+
+MOST_COPIED = 4 << 30
+"""Bytes of a clone's own objects, which are mostly few: it borrows all that it began with."""
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -71,30 +75,34 @@ def read_refs(git_dir: str) -> dict[str, str]:
 def lend_objects(git_dir: str, into: str) -> None:
     """Makes the folder `into` hold a git folder's objects: plain files, and no list of others.
 
-    They are linked where the file system allows it and copied elsewhere.
+    They are linked where the file system allows it and copied elsewhere, up to `MOST_COPIED`: of
+    more, git says that they are missing.
     """
     os.mkdir(into)
+    copies = _Copies()
     with _unless_exchanged(git_dir), entered(git_dir) as top, Descent(top) as descent:
         # Packs last: git packs an object first, and then takes it away where it lay alone.
         for name in sorted(os.listdir(descent.open(("objects",)))):
             wanted = _PACK if name == "pack" else _LOOSE
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
                 with _unless_exchanged(git_dir):
-                    folder = descent.open(("objects", name))
-                    _lend_folder(folder, wanted=wanted, into=os.path.join(into, name))
+                    folder, target = descent.open(("objects", name)), os.path.join(into, name)
+                    _lend_folder(folder, wanted=wanted, into=target, copies=copies)
+    if copies.left_out:
+        log.warning("%s: %d files are too much to be copied", git_dir, copies.left_out)
 
 
-def _lend_folder(folder: int, *, wanted: re.Pattern[str], into: str) -> None:
+def _lend_folder(folder: int, *, wanted: re.Pattern[str], into: str, copies: _Copies) -> None:
     os.mkdir(into)
     # Where a file has gone since, another may have come that holds the same.
     for _ in range(_TRIES):
         files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
-        lent = [_lend(folder, file, os.path.join(into, file)) for file in files]
+        lent = [_lend(folder, file, os.path.join(into, file), copies) for file in files]
         if all(lent):
             return
 
 
-def _lend(folder: int, name: str, target: str) -> bool:
+def _lend(folder: int, name: str, target: str, copies: _Copies) -> bool:
     """Links first and looks then: what is linked can no longer be exchanged; False: it is gone."""
     try:
         os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
@@ -103,7 +111,7 @@ def _lend(folder: int, name: str, target: str) -> bool:
     except FileExistsError:
         return True
     except OSError:
-        _copy(folder, name, target)
+        copies.add(folder, name, target)
         return True
     info = os.lstat(target)
     if not stat.S_ISREG(info.st_mode):
@@ -113,11 +121,25 @@ def _lend(folder: int, name: str, target: str) -> bool:
     return True
 
 
-def _copy(folder: int, name: str, target: str) -> None:
-    with _plain(name, folder) as old:
-        if old is not None:
+class _Copies:
+    """Files that are copied because they cannot be linked."""
+
+    def __init__(self) -> None:
+        self._room = MOST_COPIED
+        self.left_out = 0
+
+    def add(self, folder: int, name: str, target: str) -> None:
+        """Copies a plain file, without its holes, if there is room."""
+        with _plain(name, folder) as old:
+            if old is None:
+                return
+            size = os.fstat(old.fileno()).st_size - holes.size(old.fileno())
+            if size > self._room:
+                self.left_out += 1
+                return
+            self._room -= size
             with open(target, "xb") as new:
-                shutil.copyfileobj(old, new, 1 << 20)
+                holes.copy(old.fileno(), new.fileno())
 
 
 @contextlib.contextmanager
@@ -222,6 +244,12 @@ def read_small(path: str, *, limit: int = 65536) -> bytes | None:
     """
     with _plain(path) as file:
         return file.read(limit) if file is not None else None
+
+
+def size_of_holes(path: str) -> int:
+    """Gives the bytes of a regular file that are in holes; 0 for anything else."""
+    with _plain(path) as file:
+        return holes.size(file.fileno()) if file is not None else 0
 
 
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:

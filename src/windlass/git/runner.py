@@ -130,6 +130,10 @@ class TooMuchSaid(GitError):
     """Git answers with more than is read."""
 
 
+class TookTooLong(GitError):
+    """Git did not finish in its time."""
+
+
 class GitResult(msgspec.Struct, frozen=True):
     """How one git call ended."""
 
@@ -256,7 +260,7 @@ def run(
                 "what is in the workspace is too large to be looked at like this",
             ) from None
         except subprocess.TimeoutExpired as error:
-            raise GitError(
+            raise TookTooLong(
                 f"`{spell(args)}` did not finish within {timeout:.0f} s",
                 "look at the disk and at other git processes on this repository, then try again",
             ) from error
@@ -288,7 +292,8 @@ def run_both(
     except TooMuchSaid:
         raise
     except GitError as error:
-        raise GitError(f"after `{spell(first)}`: {error.message}", error.hint) from error
+        kind = TookTooLong if isinstance(error, TookTooLong) else GitError
+        raise kind(f"after `{spell(first)}`: {error.message}", error.hint) from error
 
 
 def _time_left(dirs: Dirs | None, timeout: float) -> float:

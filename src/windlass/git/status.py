@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import gitfiles, path_count, views, workspace_state
+from windlass.git import gitfiles, index_entries, path_count, views, workspace_state
 from windlass.git.path_count import TooManyPaths
-from windlass.git.runner import LOOK, Dirs, ReadBox, run, run_both
+from windlass.git.reading_room import ReadingRoom
+from windlass.git.runner import LOOK, Dirs, GitResult, ReadBox, TookTooLong, run, run_both
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
 
 
+GLANCE = 5.0
+"""Seconds for most of all looks; after that it is looked for what keeps git."""
 _SHAPE = ("--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
 _STAGED = ("--cached", "--no-renames", "--name-status", "-z")
 
@@ -36,12 +40,15 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
     conflicted: list[str] = []
     nested: list[str] = []
     """Repositories inside the workspace that hold work of their own."""
+    unread: list[str] = []
+    """Tracked files with more holes than are read: what is in them is not known."""
     operation: Operation | None = None
 
     @property
     def clean(self) -> bool:
         """Says whether everything is committed and nothing is under way."""
-        lists = (self.staged, self.unstaged, self.untracked, self.conflicted, self.nested)
+        changed = (self.staged, self.unstaged, self.untracked, self.conflicted)
+        lists = (*changed, self.nested, self.unread)
         return self.operation is None and not any(lists)
 
 
@@ -77,6 +84,7 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
         untracked=[name for name in lists.untracked if name.rstrip("/") not in nested],
         conflicted=lists.conflicted,
         nested=nested,
+        unread=lists.unread,
         operation=workspace_state.operation_of(place),
     )
 
@@ -107,6 +115,7 @@ class _Lists:
         self.unstaged: list[str] = []
         self.untracked: list[str] = []
         self.conflicted: list[str] = []
+        self.unread: list[str] = []
         self.ignored: set[bytes] = set()
 
     def read_staged(self, dirs: Dirs, *, head: str | None) -> None:
@@ -126,9 +135,11 @@ class _Lists:
         The index is made by what git is called with first, if there is such a call.
         """
         asked = ["status", *_SHAPE, "--ignore-submodules=all"]
-        if first is not None:
-            said = run_both(first, asked, dirs=dirs, timeout=LOOK)
-        else:
+        try:
+            said = _both(first, asked, dirs=dirs, within=GLANCE)
+        except TookTooLong:
+            # Only now: to look for such files first would cost another git at each look.
+            self.unread = _pass_over_holes(dirs, first)
             said = run(asked, dirs=dirs, timeout=LOOK)
         told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
         for record in filter(None, said.out.split(b"\0")):
@@ -145,6 +156,24 @@ class _Lists:
         self.conflicted = sorted({*self.conflicted})
         self.unstaged = [name for name in self.unstaged if name not in told]
         self.untracked = [name for name in self.untracked if name not in told]
+
+
+def _both(first: list[str] | None, then: list[str], *, dirs: Dirs, within: float) -> GitResult:
+    if first is not None:
+        return run_both(first, then, dirs=dirs, timeout=within)
+    return run(then, dirs=dirs, timeout=within)
+
+
+def _pass_over_holes(dirs: Dirs, first: list[str] | None) -> list[str]:
+    """Has git take files with too many holes for unchanged; lists them."""
+    room = ReadingRoom()
+    top = os.fsencode(dirs.work_tree or "")
+    for name in _both(first, ["ls-files", "-z"], dirs=dirs, within=LOOK).out.split(b"\0"):
+        with contextlib.suppress(OSError):
+            room.takes(top, name, os.lstat(os.path.join(top, name)), is_new=False)
+    mark = ["update-index", "--assume-unchanged", "-z", "--stdin"]
+    index_entries.feed(mark, room.unread, dirs=dirs)
+    return list(map(os.fsdecode, room.unread))
 
 
 def _empty_tree(dirs: Dirs) -> str:

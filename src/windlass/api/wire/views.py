@@ -199,6 +199,8 @@ class UncommittedView(TypedDict):
     untracked: list[str]
     conflicted: list[str]
     nested: list[str]
+    unread: list[str]
+    """Tracked files with too many holes to be read."""
     operation: str | None
     clean: bool
 
@@ -301,6 +303,8 @@ class DiffReply(TypedDict):
     """From the base to the tip."""
     uncommitted: NotRequired[str]
     """From the tip to what the workspace has."""
+    unread: NotRequired[list[str]]
+    """Files of the workspace that are too large to be compared, or too full of holes."""
     folder: NotRequired[str]
     tool: NotRequired[str]
 

@@ -149,7 +149,7 @@ def left_in_session(name: str, left: Uncommitted) -> str:
 
 def uncommitted(work: Mapping[str, Any]) -> Uncommitted:
     """What a status of a workspace says, in short; a file may be in several of its lists."""
-    lists = ("conflicted", "staged", "unstaged", "untracked", "nested")
+    lists = ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
     names = list(dict.fromkeys(name for key in lists for name in work.get(key, ())))
     return Uncommitted(len(names), tuple(printable_line(name) for name in names[:_NAMED]))
 

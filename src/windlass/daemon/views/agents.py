@@ -285,6 +285,7 @@ def _uncommitted(work: WorkStatus) -> UncommittedView:
         "untracked": work.untracked,
         "conflicted": work.conflicted,
         "nested": work.nested,
+        "unread": work.unread,
         "operation": work.operation,
         "clean": work.clean,
     }

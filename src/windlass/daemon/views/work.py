@@ -47,17 +47,20 @@ class Work:
             config = settings.usable(self._context.folders.home, git.root).config
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
-                changes.materialise(git, agent.workspace, into, base=base, tip=tip, box=box)
+                unread = changes.materialise(
+                    git, agent.workspace, into, base=base, tip=tip, box=box
+                )
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
                 raise
-            return {**about, "folder": into, "tool": config.diff_tool}
+            return {**about, "folder": into, "tool": config.diff_tool, "unread": unread}
         stat = request.get("stat", False)
         made = changes.diff(git, agent.workspace, base=base, tip=tip, stat=stat, box=box)
         return {
             **about,
             "committed": base64.b64encode(made.committed).decode(),
             "uncommitted": base64.b64encode(made.uncommitted).decode(),
+            "unread": made.unread,
         }
 
     def _tip(self, git: Repository, agent: Agent) -> str:
