@@ -10,6 +10,7 @@ help: ## what the targets do
 
 setup: ## install what windlass needs; leaves .venv/bin/wl
 	@scripts/setup runtime
+	@$(if $(filter setup,$(MAKECMDGOALS)),scripts/setup next)
 
 setup-dev: setup ## ... and the tools that check it
 	@scripts/setup dev

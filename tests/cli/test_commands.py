@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from windlass.cli.commands import (
     resume,
     retry,
     status,
+    trash,
     trust,
     wait,
 )
@@ -91,12 +93,12 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: {"problems": []}}
-    call = Told(module, "ap", **asked)
+    asked = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: {"problems": []}}
+    call = Told(module, "api", **asked)
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
         module.run(call)
-    assert " api" in capsys.readouterr().err
+    assert " apiary" in capsys.readouterr().err
     done = {
         "ended": [],
         "failed": [],
@@ -107,13 +109,38 @@ def test_the_question_names_the_agent_that_a_prefix_means(
         "verdict": "",
         "tip": "",
     }
-    call = Told(module, "ap", **asked, **{verb: lambda _: done})
+    call = Told(module, "api", **asked, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
     assert "api" in str(call.asked[-1])
-    call = Told(module, "ap", "--force", **{verb: lambda _: done})
+    call = Told(module, "api", "--force", **{verb: lambda _: done})
     module.run(call)
     assert len(call.asked) == 1
+
+
+@pytest.mark.parametrize("module", [kill, nuke, merge])
+def test_what_ends_agents_is_not_asked_of_one_that_two_letters_mean(module: Any) -> None:
+    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    with pytest.raises(UserError, match="'ap' is api, but too short") as refused:
+        module.run(call)
+    assert refused.value.hint == "type it, or at least 3 letters of it: api"
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (kill, ["a"]),
+        (nuke, ["a"]),
+        (merge, ["a"]),
+        (trash, ["empty"]),
+        (drivers, ["trust"]),
+        (trust, []),
+    ],
+)
+def test_every_question_is_skipped_by_the_same_word(module: Any, words: list[str]) -> None:
+    for word in ("-y", "--yes", "-f", "--force"):
+        assert Told(module, *words, word).args.force
+    assert not Told(module, *words).args.force
 
 
 @pytest.mark.parametrize(
@@ -188,6 +215,7 @@ def test_a_crew_that_the_store_lost_is_not_called_nobody(
 
 
 WORK: dict[str, Any] = {
+    "repo": "r",
     "id": "g2",
     "state": "waiting",
     "state_age": 1.0,
@@ -215,7 +243,8 @@ def test_the_status_of_one_agent_says_that_its_branch_is_gone_and_how_it_comes_b
     level: str, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agents = [{**WORK, "isolation": level}]
-    status.run(Told(status, "g2", status=lambda _: {"repo": "/r", "head": None, "agents": agents}))
+    reply = {"repo": "/r", "head": None, "agents": agents}
+    status.run(Told(status, "g2", status=lambda _: reply, **{"set-aside": lambda _: []}))
     said = capsys.readouterr().out
     assert said.startswith("g2  waiting")
     assert "the branch agent/g2 is gone" in said
@@ -562,6 +591,77 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
     assert "fox is paused: agent fox has spent 3.00 of 2.00 USD (5s)    wl resume fox\n" in above
 
 
+FOX: dict[str, Any] = {
+    "id": "fox", "uid": "u", "repo": "r", "parent": None, "parent_uid": None, "children": 0,
+    "state": "stopped", "state_age": 5.0, "goal": "count", "isolation": "box", "network": "host",
+    "evidence": "session 1 ended", "source": "process", "role": "worker", "branch": "agent/fox",
+    "age": 9.0, "ended_at": None, "workspace": "/w", "commits": [], "branch_gone": False,
+    "work": {"exists": True, "operation": None}, "error": None,
+}  # fmt: skip
+HALTED = {
+    "id": "person:1", "kind": "merge", "status": "halted", "repo": "r", "branch": "main",
+    "agents": ["fox"], "created_at": 0.0, "why": "merge of fox is halted: " + "why " * 50,
+    "fix": "`wl retry fox` tries it once more",
+}  # fmt: skip
+NOTHING: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "costs": lambda _: {"total": {"usd": 0, "notional_usd": 0}},
+    "questions": lambda _: [],
+    "set-aside": lambda _: [],
+}
+
+
+def test_a_halted_merge_is_one_short_line_and_its_agent_is_not_to_be_resumed(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    halted = {**NOTHING, "set-aside": lambda _: [HALTED]}
+    home.run(Told(home, agents=lambda _: [FOX], **halted))
+    above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
+    (line,) = (line for line in above.splitlines() if "fox" in line)
+    assert line.startswith("  fox merge into main is halted (")
+    assert line.endswith("    wl retry fox")
+    assert (len(line) < 100, line.count("halted")) == (True, 1)
+    elsewhere = [{**HALTED, "agents": ["owl"]}]
+    other = {**NOTHING, "set-aside": lambda _: elsewhere}
+    home.run(Told(home, agents=lambda _: [FOX], **other))
+    assert "wl resume fox" in capsysbinary.readouterr().out.decode()
+
+
+def test_a_halted_merge_is_named_where_its_agent_is(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    left: dict[str, Callable[[dict[str, Any]], Any]] = {"set-aside": lambda _: [HALTED]}
+    list_.run(Told(list_, agents=lambda _: [FOX], **left))
+    assert (
+        "fox: merge into main is halted: wl retry fox\n" in capsysbinary.readouterr().out.decode()
+    )
+    kinds = ("conflicted", "staged", "unstaged", "untracked", "nested")
+    work: dict[str, Any] = {"exists": True, "operation": None, **{kind: [] for kind in kinds}}
+    shown = {"agents": [{**FOX, "work": work}], "head": None, "repo": "r"}
+    status.run(Told(status, "fox", status=lambda _: shown, **left))
+    said = capsysbinary.readouterr().out.decode()
+    assert "  merge into main is halted: `wl retry fox` tries it once more\n" in said
+
+
+def test_who_asked_and_waits_for_the_answer_is_one_line(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    waits = {**FOX, "state": "waiting", "evidence": "WAITING"}
+    asked = {"id": "msg-1", "repo": "r", "agent": "fox", "age": 5.0, "text": "which?"}
+    home.run(Told(home, agents=lambda _: [waits], **{**NOTHING, "questions": lambda _: [asked]}))
+    above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
+    assert above.count("fox") == 1
+    assert "fox asks (5s): which?" in above
+    home.run(Told(home, agents=lambda _: [waits], **NOTHING))
+    assert "fox waits (5s): WAITING" in capsysbinary.readouterr().out.decode()
+
+
+def test_who_is_resumed_is_not_said_to_be_created(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    resume.run(Told(resume, "fox", resume=lambda _: {"id": "fox", "state": "creating"}))
+    assert capsysbinary.readouterr().out == b"fox goes on: its session is starting\n"
+
+
 def test_a_value_is_shown_in_full_with_nothing_hidden(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
@@ -791,6 +891,42 @@ def test_waiting_ends_with_what_ended_its_news(monkeypatch: pytest.MonkeyPatch) 
     _no_news(monkeypatch, RuntimeError("no more news"))
     with pytest.raises(RuntimeError, match="no more news"):
         wait.run(_waiting(lambda _: {"id": "api", "state": "running"}, "api"))
+
+
+def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program is named by its path, and the lines have words that need quotes."""
+    folder = tmp_path / "it's here"
+    repo = demo._repository(str(folder))  # noqa: SLF001 - what the demo itself works on
+    program = folder / "wl"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$WINDLASS_HOME" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
+    facts = {"seconds": 1, "merged": "0" * 40, "verdict": "unproven", "restored": []}
+    demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
+    lines = [line for line in capsys.readouterr().out.splitlines() if "WINDLASS_HOME=" in line]
+    said = [
+        subprocess.run(["sh", "-c", line], env={}, capture_output=True, text=True, check=True)
+        for line in lines
+    ]
+    asked = [str(folder / "state"), "-C", repo]
+    assert [done.stdout.splitlines() for done in said] == [
+        [*asked, "log"],
+        [*asked, "trash", "list"],
+    ]
+
+
+def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
+    setup = Path(__file__).parents[2] / "scripts" / "setup"
+    done = subprocess.run([setup, "next"], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("setup:")]
+    (export,) = (line for line in lines if "PATH" in line)
+    (first,) = (line for line in lines if line.endswith(" demo"))
+    for line in (f"{export}\nwl --version", f"{first} --help"):
+        shell = {"PATH": os.defpath}
+        subprocess.run(["sh", "-c", line], env=shell, capture_output=True, check=True)
 
 
 def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,20 @@ def test_small_amounts_add_up() -> None:
     assert shown == ["$0.0033", "$0.0034", "$0.0067"]
 
 
+def test_repositories_are_named_by_their_folders(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    rows = [row("fox", 1.5, repo="1f"), row("owl", repo="2e"), row("elk", repo="gone")]
+    found = {"by": "agent", "since": None, "rows": rows, "total": row("total", 1.5), "refused": {}}
+    known = [{"id": "1f", "root": "/home/ann/shop"}, {"id": "2e", "root": "/home/ann/bank"}]
+    answers = {"costs": found, "repos": known}
+    call = Call(Namespace(by="agent", since=None, all_repos=True))
+    monkeypatch.setattr(call, "ask", lambda verb, **_: answers[verb])
+    assert costs.run(call) == 0
+    shown = [line.split()[-1] for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert shown[:4] == ["REPO", "shop", "bank", "gone"]
+
+
 def test_the_table_has_a_line_for_each_and_the_sum_last(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -55,6 +55,7 @@ def test_without_a_word_it_is_claude_and_a_missing_one_comes_with_its_install_li
     refused = ground.wl("new", "x").failed(5)
     assert "Claude Code is not installed" in refused.err
     assert "npm install -g" in refused.err
+    assert "wl new --driver standin" in refused.err
     assert ground.agents() == []
 
 

@@ -146,7 +146,7 @@ def test_the_users_configuration_is_not_read(
     monkeypatch.setenv("HOME", str(place))
     tmux.ensure()
     assert ask(tmux, "show-options", "-gqv", "@theirs") == ""
-    assert ask(tmux, "show-options", "-gqv", "status") == "off"
+    assert ask(tmux, "show-options", "-gqv", "status-right") == ""
 
 
 def test_a_server_without_sessions_stays(tmux: Tmux) -> None:
@@ -225,7 +225,7 @@ def test_attaching_gives_the_session_the_size_of_the_terminal(stage: Stage, plac
         user.ensure()
         user.new("shell", tmux.attach_argv(stage.name), cwd=place, columns=70, lines=30)
         until(lambda: ask(tmux, "display", "-p", "-t", f"={stage.name}:0.0",
-                          "#{window_width} #{window_height}") == "70 30")  # fmt: skip
+                          "#{window_width} #{window_height}") == "70 29")  # fmt: skip
     finally:
         user.shutdown()
 
@@ -239,8 +239,21 @@ def test_a_window_of_the_users_own_tmux_attaches_though_nested(stage: Stage, pla
         words = " ".join(f"'{word}'" for word in stage.sessions.tmux.window_argv(stage.name))
         user.new("shell", ["sh", "-c", f"{words}; sleep 100"], cwd=place, columns=80, lines=24)
         until(lambda: "inner" in ask(user, "capture-pane", "-p", "-t", "=shell:1"))
+        *_, last = ask(user, "capture-pane", "-p", "-t", "=shell:1").splitlines()
+        assert f" {stage.name}   leave: C-b C-b d" in last
     finally:
         user.shutdown()
+
+
+def test_the_status_line_has_the_agent_s_name_and_the_way_out(tmux: Tmux) -> None:
+    """Without a tmux around it, where a C-b reaches the session at once."""
+    tmux.ensure()
+    tmux.new("wl-0123abcd-fox-2", ["sleep", "100"], cwd=Path("/"), columns=80, lines=24)
+    line = ask(tmux, "show-options", "-gqv", "status-left")
+    said = ask(tmux, "display-message", "-p", "-t", "=wl-0123abcd-fox-2:0.0", line)
+    assert said.split() == ["fox-2", "leave:", "C-b", "d"]
+    size = ask(tmux, "display-message", "-p", "-t", "=wl-0123abcd-fox-2:0.0", "#{pane_height}")
+    assert size == "24", "who is not attached has no room taken"
 
 
 def test_no_key_splits_the_window_of_an_agent(tmux: Tmux) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
@@ -13,6 +13,13 @@ from windlass.api import calls, client
 from windlass.cli import output
 from windlass.core import texts
 from windlass.core.errors import UserError
+from windlass.core.ids import require_long
+
+
+def take_yes(parser: ArgumentParser) -> None:
+    """Takes that the question is answered already."""
+    words = ("--yes", "-y", "--force", "-f")
+    parser.add_argument(*words, dest="force", action="store_true", help="do not ask")
 
 
 class Call:
@@ -83,17 +90,24 @@ class Call:
 
     @property
     def sure(self) -> bool:
-        """Whether nobody is to be asked: --force says so, and an agent decides for itself."""
+        """Whether nobody is to be asked: -y or --force says so, and an agent decides for itself."""
         return bool(self.args.force or os.environ.get("WINDLASS_SOCKET"))
 
     def full_ids(self, names: Sequence[str]) -> list[str]:
         """Whom these names or prefixes mean."""
         return [self.ask("why", agent=name)["id"] for name in names]
 
+    def to_be_ended(self, names: Sequence[str]) -> list[str]:
+        """Whom these mean, where no prefix may be too short to be ended by."""
+        found = self.full_ids(names)
+        for name, full in zip(names, found, strict=True):
+            require_long(name, full)
+        return found
+
     def confirm(self, question: str) -> None:
         """Asks the person before something ends."""
         if not sys.stdin.isatty():
-            raise UserError(f"{question} (no terminal to ask on)", "add --force if you mean it")
+            raise UserError(f"{question} (no terminal to ask on)", "add -y if you mean it")
         output.write_error(f"{question} [y/N] ")
         typed = ""
         try:
@@ -102,7 +116,7 @@ class Call:
             if not typed.endswith("\n"):  # Ctrl-C and Ctrl-D leave the line as it is
                 output.write_error("\n")
         if typed.strip().lower() not in ("y", "yes"):
-            raise UserError("nothing was done", "answer y, or add --force")
+            raise UserError("nothing was done", "answer y, or add -y")
 
 
 _MEBIBYTES = 1

@@ -8,6 +8,9 @@ from typing import Any
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound
 
+_SAID = {"creating": "goes on: its session is starting"}
+"""What is said of a state that is another thing here than where an agent is made."""
+
 
 def take(parser: ArgumentParser) -> None:
     """Takes the agents that are meant."""
@@ -19,7 +22,7 @@ def each(call: Call, verb: str, **more: Any) -> int:
     done = [call.ask(verb, agent=name, **more) for name in _present(call)]
     call.data(done)
     for agent in done:
-        call.tell(f"{agent['id']} is {agent['state']}")
+        call.tell(f"{agent['id']} {_SAID.get(agent['state']) or 'is ' + agent['state']}")
     return 0
 
 

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from windlass.cli.call import Call
+from windlass.core.printable import printable_line
 
 
 def listed(call: Call) -> list[dict[str, Any]]:
@@ -22,6 +23,17 @@ def orphans(call: Call) -> list[dict[str, Any]]:
         return []
     found: list[dict[str, Any]] = call.ask("repair", dry_run=True)
     return found
+
+
+def attached(intents: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """What each agent is attached to, by its repository and its name."""
+    return {(intent["repo"], name): intent for intent in intents for name in intent["agents"]}
+
+
+def said(intent: dict[str, Any]) -> str:
+    """What is left, in a few words; the whole of it is `wl doctor`'s."""
+    into = f" into {intent['branch']}" if intent["branch"] else ""
+    return printable_line(f"{intent['kind']}{into} is {intent['status']}")
 
 
 def handle(intent: dict[str, Any]) -> str:

@@ -73,6 +73,19 @@ def with_article(name: str) -> str:
     return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
+SHORTEST = 3
+"""Letters of a prefix that is enough to end or delete something by."""
+
+
+def require_long(wanted: str, found: str) -> None:
+    """Refuses a beginning of an id that is too short for what cannot simply be done again."""
+    if wanted != found and len(wanted) < SHORTEST:
+        raise UserError(
+            f"{wanted!r} is {found}, but too short for what ends or deletes",
+            f"type it, or at least {SHORTEST} letters of it: {found}",
+        )
+
+
 def match(wanted: str, candidates: Iterable[str], *, what: str, hint: str = "") -> str:
     """Finds the one candidate that is `wanted` or begins with it."""
     known = sorted(set(candidates))

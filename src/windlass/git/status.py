@@ -43,6 +43,8 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
     unread: list[str] = []
     """Tracked files with more holes than are read: what is in them is not known."""
     operation: Operation | None = None
+    setup: list[str] = []
+    """What was there before the agent and is as it was; in none of the other lists."""
 
     @property
     def clean(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,20 @@ def configuration(context: Context, shop: Path, project: str) -> ProbeView:
     report = doctor.examine(context, str(shop), None, driver="standin")
     (probe,) = (probe for probe in report["needed"] if probe["name"] == "configuration")
     return probe
+
+
+def test_a_folder_of_programs_in_a_repository_comes_with_a_command_that_works(
+    context: Context, shop: Path
+) -> None:
+    programs = context.folders.home / "tools here" / "bin"
+    programs.mkdir(parents=True)
+    (programs.parent / ".git").mkdir()
+    context.env["PATH"] = str(programs)
+    report = doctor.examine(context, str(shop), None, driver="standin")
+    (probe,) = (one for one in report["isolation"]["probes"] if one["name"] == "toolchains")
+    assert f"{programs} on your PATH is inside a git repository" in probe["detail"]
+    *_, value, where = shlex.split(probe["fix"].partition("wl config add box.toolchains")[2])
+    assert (value, where) == (str(programs.parent), "--global")
 
 
 def test_a_misspelt_role_is_named_with_what_was_meant(context: Context, shop: Path) -> None:

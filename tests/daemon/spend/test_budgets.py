@@ -143,6 +143,43 @@ def test_a_common_budget_stops_everybody_who_is_paid_for_and_new_ones(bench: Ben
     budgets.refuse_spent(bench.context, REPO)
 
 
+@pytest.mark.parametrize("rest", [State.COMPLETE, State.WAITING])
+def test_a_common_budget_leaves_who_rests_as_it_is_until_it_takes_up_a_turn(
+    bench: Bench, rest: State
+) -> None:
+    fox, owl = bench.agent("fox"), bench.agent("owl", state=rest)
+    running(bench, fox)
+    judge = running(bench, owl)
+    (bench.folder / "config.toml").write_text("[budget]\nday = 5\n")
+    spend(bench, owl, 1)
+    spend(bench, fox, 4)
+    judge.judge(fox, bench.newest(fox))
+    await_pause(bench, fox)
+    assert state(bench, owl)[0] is rest
+    assert judge.is_spared(owl.uid)
+    judge.judge(owl, bench.newest(owl))
+    assert settled(bench)
+    at_work = msgspec.structs.replace(owl, state=State.RUNNING)
+    bench.store.write(lambda w: whole_rows.put_agent(w, at_work))
+    judge.judge(owl, bench.newest(owl))
+    await_pause(bench, owl)
+    assert "(budget.day)" in state(bench, owl)[1]
+    assert not judge.is_spared(owl.uid)
+
+
+def test_who_says_that_it_rests_and_goes_on_spending_is_paused(bench: Bench) -> None:
+    fox = bench.agent("fox", state=State.COMPLETE)
+    judge = running(bench, fox)
+    for late in (0, 30):
+        bench.clock.time += late
+        spend(bench, fox, 11)
+        judge.judge(fox, bench.newest(fox))
+        assert settled(bench), "what its turn cost is counted a little later than that ends"
+    bench.clock.time += 31
+    judge.judge(fox, bench.newest(fox))
+    await_pause(bench, fox)
+
+
 def forge(bench: Bench, agent: Agent) -> None:
     """One line that says that 75 USD were spent."""
     bench.say(agent, line(f"{agent.id}-{next(_ANSWERS)}", tokens=15_000_000))

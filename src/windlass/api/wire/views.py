@@ -201,6 +201,7 @@ class UncommittedView(TypedDict):
     nested: list[str]
     unread: list[str]
     """Tracked files with too many holes to be read."""
+    setup: NotRequired[list[str]]
     operation: str | None
     clean: bool
 

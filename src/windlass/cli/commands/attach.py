@@ -1,4 +1,7 @@
-"""Joins an agent's terminal. Inside tmux it opens as a window there; detach with C-b d."""
+"""Joins an agent's terminal; C-b d leaves it, and the agent goes on.
+
+Inside tmux it opens as a window there. Where C-b is your own prefix, C-b C-b d leaves.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from argparse import ArgumentParser
 from contextlib import suppress
 
 from windlass.cli.call import Call
+from windlass.cli.output import flush
 from windlass.core.errors import NotFound, UserError
 from windlass.core.leaks import without_leaks
 from windlass.core.mail import reports
@@ -34,6 +38,8 @@ def run(call: Call) -> int:
         return 0
     if os.environ.get("TMUX"):
         argv: list[str] = attachment["window"]
+        call.tell(f"{attachment['id']} is in a window of your tmux: {_way_out()} leaves it")
+        flush()
         os.execvp(argv[0], argv)  # noqa: S606 - the person's own tmux
     if not sys.stdin.isatty():
         raise UserError("attach needs a terminal", f"wl look {attachment['id']} prints the screen")
@@ -43,6 +49,13 @@ def run(call: Call) -> int:
     if _is_over(argv):
         _tell_what_is_left(call, attachment["id"])
     return code
+
+
+def _way_out() -> str:
+    """The keys that reach the session through the person's own tmux, which may take the first."""
+    asked = ["tmux", "show-options", "-gqv", "prefix"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return "C-b C-b d" if said.stdout.strip() == "C-b" else "C-b d"
 
 
 def _raise_limit() -> None:

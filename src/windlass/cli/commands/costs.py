@@ -49,6 +49,8 @@ def run(call: Call) -> int:
 
 def _print(call: Call, costs: dict[str, Any]) -> None:
     several = len({row.get("repo") for row in costs["rows"]}) > 1
+    known = {repo["id"]: repo["root"] for repo in call.ask("repos")} if several else {}
+    places = render.short_paths(known)
     repo_column = ("REPO",) if several else ()
     head = (costs["by"].upper(), *_TOKENS, "COST", *repo_column)
     everything = (*costs["rows"], costs["total"])
@@ -58,7 +60,7 @@ def _print(call: Call, costs: dict[str, Any]) -> None:
             row["name"] + (" (ended)" if row.get("ended") else ""),
             *(count(row[field], most) for field, most in largest.items()),
             usd(row),
-            *((row.get("repo", ""),) if several else ()),
+            *((places.get(row.get("repo", ""), row.get("repo", "")),) if several else ()),
         )
         for row in everything
     ]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -165,7 +167,7 @@ class _Progress:
             if not came:
                 raise Unavailable(
                     f"{agent} did not become {state} within {_PATIENCE:g} s",
-                    f"WINDLASS_HOME={os.environ['WINDLASS_HOME']} wl look {agent}",
+                    _typed(os.getcwd(), f"look {agent}"),
                 )
 
 
@@ -239,7 +241,18 @@ def _sum_up(call: Call, facts: dict[str, Any], repo: str) -> None:
     call.say(f"main at {facts['merged'][:10]} ({facts['verdict']}), uncommitted work restored:")
     call.say(f"  {', '.join(facts['restored'])}")
     if not call.args.clean:
-        state = os.environ["WINDLASS_HOME"]
-        call.say(f"look around:  cd {repo}")
-        call.say(f"              WINDLASS_HOME={state} wl log     what happened")
-        call.say(f"              WINDLASS_HOME={state} wl trash list")
+        call.say("look around, in any shell: what happened, and what is in the trash")
+        for words in ("log", "trash list"):
+            call.say(f"  {_typed(repo, words)}")
+
+
+def _typed(repo: str, words: str) -> str:
+    """A command of the demo as it can be pasted into any shell.
+
+    By its path, because `wl` of a checkout is on no PATH; without a comment, which zsh would take
+    for arguments.
+    """
+    beside = os.path.join(os.path.dirname(sys.executable), "wl")
+    program = beside if os.path.exists(beside) else "wl"
+    home = shlex.quote(os.environ["WINDLASS_HOME"])
+    return f"WINDLASS_HOME={home} {shlex.quote(program)} -C {shlex.quote(repo)} {words}"

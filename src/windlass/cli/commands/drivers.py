@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from windlass.cli import render
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 
 EXAMPLES = ("wl drivers", "wl drivers --json", "wl drivers trust claude")
 
@@ -23,7 +23,7 @@ def arguments(parser: ArgumentParser) -> None:
     verbs.add_parser("list", help="list them (the default)")
     trusting = verbs.add_parser("trust", help="accept the folder of all workspaces, once")
     trusting.add_argument("driver", nargs="?", default="claude")
-    trusting.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(trusting)
 
 
 def run(call: Call) -> int:

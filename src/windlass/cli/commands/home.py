@@ -27,15 +27,27 @@ def run(call: Call) -> int:
     if not listed:
         return _begin(call)
     here = {agent["repo"] for agent in listed}
-    needs = [_unfinished(left) for left in unfinished.listed(call) if left["repo"] in here]
-    needs += [(agent["id"], *need) for agent in listed if (need := _need(agent))]
+    left = [intent for intent in unfinished.listed(call) if intent["repo"] in here]
+    questions = call.ask("questions")
+    needs = [_unfinished(intent) for intent in left]
+    # One line for one need: nothing is begun with who is attached to what was left, and who asked
+    # waits for that.
+    said = unfinished.attached(left)
+    asking = {(question["repo"], question["agent"]) for question in questions}
+    needs += [
+        (agent["id"], *need)
+        for agent in listed
+        if (agent["repo"], agent["id"]) not in said
+        and not (agent["state"] == "waiting" and (agent["repo"], agent["id"]) in asking)
+        and (need := _need(agent))
+    ]
     needs += [
         (
             question["agent"],
             f"asks ({age(question['age'])}): {question['text']}",
             f"wl answer {question['id']} '...'",
         )
-        for question in call.ask("questions")
+        for question in questions
     ]
     if needs:
         call.say(call.paint("needs you", "bold"))
@@ -79,8 +91,7 @@ def _confined(listed: list[dict[str, Any]]) -> str:
 def _unfinished(intent: dict[str, Any]) -> tuple[str, str, str]:
     """What the person has to decide about something that no daemon survived."""
     name, since = unfinished.handle(intent), age(time.time() - intent["created_at"])
-    said = f"has a {intent['kind']} that is {intent['status']} ({since}): {intent['why']}"
-    return name, said, f"wl retry {name}"
+    return name, f"{unfinished.said(intent)} ({since}): wl doctor says why", f"wl retry {name}"
 
 
 def _need(agent: dict[str, Any]) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 
 EXAMPLES = ("wl kill api", "wl kill api ui --force")
 
@@ -13,14 +13,14 @@ EXAMPLES = ("wl kill api", "wl kill api ui --force")
 def arguments(parser: ArgumentParser) -> None:
     """Takes agents."""
     parser.add_argument("agents", nargs="+", metavar="AGENT")
-    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(parser)
 
 
 def run(call: Call) -> int:
     """Asks, then ends them."""
     agents = call.args.agents
     if not call.sure:
-        agents = call.full_ids(agents)
+        agents = call.to_be_ended(agents)
         whose = "its" if len(agents) == 1 else "their"
         call.confirm(f"end {', '.join(agents)}? {whose} work is kept in the trash")
     done = call.ask("end", agents=agents, force=call.args.force)

@@ -32,8 +32,11 @@ def run(call: Call) -> int:
     several = len({agent["repo"] for agent in listed}) > 1
     roots = {repo["id"]: repo["root"] for repo in call.ask("repos")} if several else {}
     render.agents(call, listed, places=render.short_paths(roots))
+    left = unfinished.attached(unfinished.listed(call))
     for agent in listed:
-        if agent["state"] == "paused" and agent["ended_at"] is None:
+        if intent := left.get((agent["repo"], agent["id"])):
+            call.tell(f"{agent['id']}: {unfinished.said(intent)}: wl retry {agent['id']}")
+        elif agent["state"] == "paused" and agent["ended_at"] is None:
             call.tell(f"{agent['id']}: {printable_line(agent['evidence'])}")
         elif "stuck" in agent:
             call.tell(f"{agent['id']}: {printable_line(agent['stuck'])}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
 
@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--expect", metavar="COMMIT",
         help="refuse if its tip is another commit by now; the whole id, as wl diff names it",
     )  # fmt: skip
-    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(parser)
 
 
 def _refuse(call: Call, agent: str) -> None:
@@ -43,7 +43,7 @@ def run(call: Call) -> int:
     args = call.args
     agent = args.agent
     if not call.sure:
-        (agent,) = call.full_ids([agent])
+        (agent,) = call.to_be_ended([agent])
         into = f" into {args.into}" if args.into else ""
         _refuse(call, agent)
         call.confirm(f"merge {agent}{into} and end it?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 from windlass.core.errors import UserError
 
 EXAMPLES = ("wl nuke api", "wl nuke --force")
@@ -14,14 +14,14 @@ EXAMPLES = ("wl nuke api", "wl nuke --force")
 def arguments(parser: ArgumentParser) -> None:
     """Takes the top of a tree."""
     parser.add_argument("agents", nargs="*", metavar="AGENT", help="without one, every agent here")
-    parser.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(parser)
 
 
 def run(call: Call) -> int:
     """Asks, then ends them."""
     agents = call.args.agents
     if not call.sure:
-        agents = call.full_ids(agents)
+        agents = call.to_be_ended(agents)
         if not agents and call.ask("whoami")["repo"] is None:
             raise UserError("not in a repository that Windlass knows", "cd into one, or `wl init`")
         what = f"{', '.join(agents)} and everything below" if agents else "every agent here"

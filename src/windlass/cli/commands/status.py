@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render
+from windlass.cli import render, unfinished
 from windlass.cli.call import Call
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
@@ -30,16 +30,17 @@ def run(call: Call) -> int:
     if head and call.args.agent is None:
         branch = head["branch"] or "(detached)"
         call.say(f"{status['repo']}  {branch} {head['commit'][:10]}")
+    left = unfinished.attached(unfinished.listed(call))
     for number, agent in enumerate(status["agents"]):
         if number or call.args.agent is None:
             call.say()
-        _one(call, agent)
+        _one(call, agent, left.get((agent["repo"], agent["id"])))
     if not status["agents"]:
         call.tell("no agents")
     return 0
 
 
-def _one(call: Call, agent: dict[str, Any]) -> None:
+def _one(call: Call, agent: dict[str, Any], left: dict[str, Any] | None) -> None:
     colour = render.STATE_COLOURS.get(agent["state"], "dim")
     call.say(
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
@@ -47,6 +48,8 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
     )
     branch = agent["branch"] or "your checkout"
     call.say(f"  {branch}  {render.level(agent)}  {agent['workspace']}")
+    if left:
+        call.say(f"  {unfinished.said(left)}: {printable_line(left['fix'])}")
     commits, work = agent["commits"], agent["work"]
     if work is None:
         call.say(f"  {printable_line(agent['error'])}")
@@ -63,6 +66,11 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
         call.say(f"  {commit['oid'][:10]} {printable_line(commit['subject'])}")
     if len(commits) > 10:
         call.say(f"  ... and {render.counted(len(commits) - 10, 'more commit')}")
+    _uncommitted(call, work)
+
+
+def _uncommitted(call: Call, work: dict[str, Any]) -> None:
+    """What no commit has, by kind."""
     if work["operation"]:
         call.say(f"  a {work['operation']} is under way")
     for kind in _KINDS:
@@ -71,6 +79,11 @@ def _one(call: Call, agent: dict[str, Any]) -> None:
             call.say(f"  {kind:<10} {printable_line(path)}{why}")
         if len(work[kind]) > 10:
             call.say(f"  {kind:<10} ... and {len(work[kind]) - 10} more")
+    if left := work.get("setup"):
+        more = ", ..." if len(left) > 3 else ""
+        names = ", ".join(map(printable_line, left[:3]))
+        files = render.counted(len(left), "file")
+        call.say(f"  {'setup':<10} {files}, unchanged since: {names}{more}")
 
 
 def _mend(agent: dict[str, Any]) -> str:

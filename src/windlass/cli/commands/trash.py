@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from windlass.cli import render
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 from windlass.core import ages
 from windlass.core.printable import printable_line
 
@@ -31,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     emptied = verbs.add_parser("empty", help="delete entries for good")
     emptied.add_argument("entries", nargs="*")
     emptied.add_argument("--older-than", metavar="AGE", help="only entries older than 30d, 12h ...")
-    emptied.add_argument("--force", "-f", action="store_true", help="do not ask")
+    take_yes(emptied)
 
 
 def run(call: Call) -> int:

@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from windlass.cli import render
-from windlass.cli.call import Call
+from windlass.cli.call import Call, take_yes
 from windlass.core.ages import age
 from windlass.core.errors import NotFound
 from windlass.core.printable import printable_line
@@ -36,9 +36,7 @@ _INCLUDED = ".worktreeinclude"
 def arguments(parser: ArgumentParser) -> None:
     """Takes which lines, and what to do with them."""
     parser.add_argument("keys", nargs="*", metavar="KEY", help="only these keys")
-    parser.add_argument(
-        "--yes", "-y", "--force", "-f", dest="force", action="store_true", help="do not ask"
-    )
+    take_yes(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="what was accepted here")
     what.add_argument("--revoke", action="store_true", help="take back what was accepted")

@@ -19,7 +19,7 @@ import msgspec
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest, FailedAgent
-from windlass.core import crew
+from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned
@@ -77,6 +77,8 @@ class Endings:
         scope = lookup.scope(context, caller, request)
         live = lookup.live(context, scope)
         chosen = [lookup.agent(context, scope, wanted) for wanted in request["agents"]]
+        for wanted, agent in zip(request["agents"], chosen, strict=True):
+            ids.require_long(wanted, agent.id)
         if request.get("tree") and not chosen:
             scope.require_repo()
             chosen = crew.below(scope.caller, live) if scope.caller else list(live)

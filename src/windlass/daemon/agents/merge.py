@@ -13,7 +13,7 @@ import msgspec
 from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
-from windlass.core import crew, shapes
+from windlass.core import crew, ids, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import (
@@ -40,9 +40,9 @@ from windlass.daemon.kernel.keyed_locks import StillHeld
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes
+from windlass.daemon.launch import boxes, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository, status
+from windlass.git import changes, merges, repository
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
@@ -87,6 +87,7 @@ class Merges:
         context = self._context
         scope = lookup.scope(context, caller, request)
         agent = lookup.agent(context, scope, request.get("agent"))
+        ids.require_long(request.get("agent") or agent.id, agent.id)
         live = lookup.live(context, scope)
         if scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
@@ -141,7 +142,7 @@ class Merges:
             "agent": agent.id,
             "into": into,
             "tip": outcome.tip,
-            "uncommitted": uncommitted(self._status(git, agent)),
+            "uncommitted": uncommitted(self._status(agent)),
             "problems": problems,
             "protected": _protected(git, outcome.tip, into, patterns),
             "clean": outcome.clean,
@@ -345,11 +346,11 @@ class Merges:
         }
 
     def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
-        work, box = self._status(git, agent), self._box(agent.repo, into)
+        work, box = self._status(agent), self._box(agent.repo, into)
         _refuse(git, agent, into, work=work, box=box)
 
-    def _status(self, git: Repository, agent: Agent) -> WorkStatus:
-        return status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
+    def _status(self, agent: Agent) -> WorkStatus:
+        return setup_files.work_status(self._context, agent)
 
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))

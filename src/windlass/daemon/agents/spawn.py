@@ -17,7 +17,7 @@ from windlass.core.box_spec import Isolation, Level, Network
 from windlass.core.config import Config, WorkspaceSettings, confinement, role_settings
 from windlass.core.crew import Agent, Spawn
 from windlass.core.driver_request import SessionRequest
-from windlass.core.errors import ConfigError, Conflict, Denied, UserError
+from windlass.core.errors import ConfigError, Conflict, Denied, DriverError, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
 from windlass.core.printable import printable_line
@@ -37,6 +37,7 @@ from windlass.daemon.launch import (
     project_commands,
     scripts,
     session_request,
+    setup_files,
 )
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -323,6 +324,7 @@ class Spawns:
         if not commands.setup or agent.branch is None:
             return
         project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
+        setup_files.remember(self._context, agent)
 
     def _session(self, work: RunningIntent) -> None:
         agent, _ = self._live(work)
@@ -392,7 +394,12 @@ def _pinned(config: Config, driver: str) -> dict[str, str]:
 
 def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
     name = request.get("driver") or context.env.get("WINDLASS_DRIVER") or configured
-    drivers.get(name).check()
+    try:
+        drivers.get(name).check()
+    except DriverError as error:
+        # Who has just come can see how it goes, before there is a program and an account for it.
+        trial = "or see how it goes without it, and without an account: wl new --driver standin ..."
+        raise DriverError(error.message, f"{error.hint}\n{trial}") from None
     return name
 
 

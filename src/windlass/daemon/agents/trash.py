@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.trash import EmptyReply, TrashRequest
+from windlass.core import ids
 from windlass.core.events import TrashEmptied
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
@@ -34,6 +35,9 @@ class EmptyTrash:
         git = repos.git(repo)
         if wanted := request.get("entries"):
             chosen = [trash.find(git, name) for name in wanted]
+            for name, entry in zip(wanted, chosen, strict=True):
+                if name != entry.agent:
+                    ids.require_long(name, entry.id)
         else:
             chosen = trash.entries(git)
         older = request.get("older_than")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -149,8 +150,13 @@ def _partial_toolchains(context: Context) -> list[Probe]:
     folders = toolchains.alone(path)
     if not folders:
         return []
-    detail = f"boxes show {', '.join(folders)} alone: a repository is around it"
-    fix = "where its programs need more, name that: wl config set --global box.toolchains"
+    inside = "is inside a git repository" if len(folders) == 1 else "are inside git repositories"
+    detail = (
+        f"{', '.join(folders)} on your PATH {inside}: agents in a box can run the programs there,"
+        " and see nothing else of the repository"
+    )
+    around = shlex.quote(str(Path(folders[0]).parent))
+    fix = f"if a program needs what is around it: wl config add box.toolchains {around} --global"
     return [Probe(name="toolchains", works=True, detail=detail, fix=fix)]
 
 

@@ -66,16 +66,22 @@ def _allow(context: Context, root: str, role: RoleName, patterns: Sequence[str])
 
 
 def template() -> str:
-    """Every key, commented out, with what it is for and its default."""
-    lines = ["# Windlass: what this repository wants. Every key is optional.", ""]
+    """Every key, commented out, with what it is for and its default.
+
+    Explanations have two marks: who takes one mark off every line, as editors do, has a valid file.
+    """
+    lines = ["## Windlass: what this repository wants. Every key is optional.", ""]
     default = config.Config()
     section = ""
     for key in sorted(config.ABOUT, key=lambda key: ("." in key, list(config.ABOUT).index(key))):
+        if key in config.PERSONAL:
+            continue
         table, _, name = key.rpartition(".")
         if table != section:
             lines += ["", f"[{table}]"]
             section = table
-        lines += [f"# {config.ABOUT[key]}", f"# {name} = {_toml(name, config.value(default, key))}"]
+        usual = _toml(name, config.value(default, key))
+        lines += [f"## {config.ABOUT[key]}", f"# {name} = {usual}"]
     return "\n".join(lines) + "\n"
 
 

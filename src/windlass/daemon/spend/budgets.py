@@ -1,7 +1,8 @@
 """Budgets: who has spent too much money or time is paused, and stays so until the limit is raised.
 
-Only what is owed stops anybody. Where a person pays by subscription, the same limits only warn.
-Judging is in `core/pricing.py`, counting in `costs`, pausing in `limit_pauses`.
+Only what is owed stops anybody, and only while it works: who has ended its turn spends nothing, and
+is left as it is until it takes up another. Where a person pays by subscription, the same limits
+only warn. Judging is in `core/pricing.py`, counting in `costs`, pausing in `limit_pauses`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from windlass.core.errors import ConfigError, Denied, NotFound
 from windlass.core.events import BudgetExceeded, BudgetWarning
 from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Exceeded, Figures
+from windlass.core.states import IDLE
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -34,6 +36,9 @@ LimitIn = Callable[[RepoId], float]
 """Finds what an agent of a repository may spend, where it has no limit of its own."""
 log = logging.getLogger(__name__)
 
+_LATE = 60.0
+"""Seconds in which what a turn cost may still be counted after it has ended."""
+
 MARK = "budgets"
 """The mark that holds the day of the last warning, by budget."""
 
@@ -47,12 +52,24 @@ class _Judgement(NamedTuple):
     exceeded: list[Exceeded]
 
 
+class _Spared(NamedTuple):
+    """When an agent beyond a budget was seen at rest first, and what it had spent by then."""
+
+    at: float
+    usd: float
+
+
 class Budgets:
     """Pauses agents whose budget is spent."""
 
     def __init__(self, context: Context, intents: Intents) -> None:
         self._context = context
         self._pauses = LimitPauses(context, intents)
+        self._spared: dict[Uid, _Spared] = context.memory.per_agent()
+
+    def is_spared(self, uid: Uid) -> bool:
+        """Whether an agent is beyond a budget and only its rest keeps it from being paused."""
+        return uid in self._spared
 
     def judge(self, agent: Agent, session: Session) -> None:
         """Judges an agent after counting, and everybody else where the budget is a common one.
@@ -62,6 +79,7 @@ class Budgets:
         del session  # what is true now is read again
         judged = self._judgement(agent.uid)
         if judged is None or not judged.exceeded:
+            self._spared.pop(agent.uid, None)
             return
         if not judged.metered:
             self._warn(judged)
@@ -75,7 +93,18 @@ class Budgets:
                 if also is not None and also.metered and also.exceeded:
                     chosen.append(also)
         for judgement in chosen:
-            self._pauses.begin(_overrun(judgement))
+            if not self._spares(judgement.agent):
+                self._pauses.begin(_overrun(judgement))
+
+    def _spares(self, agent: Agent) -> bool:
+        """Whether an agent beyond a budget rests; saying so and spending on is no rest."""
+        if agent.state not in IDLE:
+            self._spared.pop(agent.uid, None)
+            return False
+        now = self._context.clock.now()
+        usd = self._context.store.read(lambda c: spending.total(c, agent=agent.uid, notional=False))
+        since = self._spared.setdefault(agent.uid, _Spared(now, usd))
+        return usd <= since.usd or now - since.at < _LATE
 
     def judge_time(self, agent: Agent, session: Session) -> None:
         """Pauses an agent whose sessions have taken all the time that it has."""

@@ -41,10 +41,9 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, set_out
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes
+from windlass.daemon.launch import setup_files
 from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.states import reminders
-from windlass.git import status
 from windlass.store import mailbox, rows
 from windlass.store.noticeboard import STATES_BACK
 from windlass.store.store import Event, Writing
@@ -133,8 +132,7 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
 def uncommitted(context: Context, agent: Agent) -> Uncommitted:
     """What is not committed in an agent's workspace. Runs git: not for a loop or a transaction."""
     try:
-        git = repos.git(repos.by_id(context, agent.repo))
-        work = status.status(git, agent.workspace, box=boxes.reading(context, agent))
+        work = setup_files.work_status(context, agent)
         return reports.uncommitted(msgspec.to_builtins(work))
     except WindlassError as error:
         return Uncommitted(problem=error.message)

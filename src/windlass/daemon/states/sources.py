@@ -104,7 +104,7 @@ class Sources:
         Returns whether there was anything to count: then there may be more.
         """
         counted = self._costs.count(agent, session)
-        if counted.anything:
+        if counted.anything or self._budgets.is_spared(agent.uid):
             self._budgets.judge(agent, session)
         if counted.flaw is not None:
             self._evidence.pause_for_hidden(agent, session, counted.flaw)

@@ -36,9 +36,9 @@ from windlass.core.printable import printable
 from windlass.core.states import State
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
-from windlass.daemon.launch import boxes, instructions, session_request
+from windlass.daemon.launch import instructions, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import repository, status
+from windlass.git import repository
 from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
@@ -199,7 +199,7 @@ class AgentViews:
         }
 
     def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
-        work = status.status(git, agent.workspace, box=boxes.reading(self._context, agent))
+        work = setup_files.work_status(self._context, agent)
         tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         tip = tip or repository.resolve(git, work.head or "")
         return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
@@ -286,6 +286,7 @@ def _uncommitted(work: WorkStatus) -> UncommittedView:
         "conflicted": work.conflicted,
         "nested": work.nested,
         "unread": work.unread,
+        "setup": work.setup,
         "operation": work.operation,
         "clean": work.clean,
     }
