@@ -21,6 +21,7 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.sessions import EARLIER_SCREEN, SCREEN
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention.retention import DAY, Retention
+from windlass.git import trash_packs
 from windlass.store import old_rows, rows, tables
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
@@ -267,3 +268,18 @@ def test_an_archive_with_the_only_copy_of_the_work_stays_for_ever(context: Conte
     done = sweep(context)["archive"]
     assert {path.name for path in context.folders.archive.iterdir()} == {kept.name, "my-notes"}
     assert done["names"] == [gone.name]
+
+
+def test_the_packs_of_many_endings_become_one(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trash_packs, "MANY", 1)
+    for name in ("ant", "bee"):
+        end(workshop, name)
+    folder = workshop.repo / ".git/objects/pack"
+    assert len([*folder.glob("*.pack")]) == 2
+    (named,) = sweep(workshop.context, removes=False)["packs"]["names"]
+    assert named == f"2 packs in {workshop.repo / '.git'}"
+    sweep(workshop.context)
+    assert len([*folder.glob("*.pack")]) == 1
+    assert entries(workshop) == ["ant", "bee"]

@@ -20,7 +20,7 @@ class SweptView(TypedDict):
 
     kind: Kind
     limit: int
-    """Days, or MiB of screens; 0: kept for ever."""
+    """Days, MiB of screens, or packs of salvages in a repository; 0: kept for ever."""
     removed: int
     bytes: int
     """About how much room that made, or would make."""

@@ -46,4 +46,6 @@ def run(call: Call) -> int:
 def _limit(kind: str, limit: int) -> str:
     if not limit:
         return "ever"
+    if kind == "packs":
+        return f"{limit} packs"
     return f"{limit} MiB" if kind == "screens" else render.counted(limit, "day")

@@ -23,7 +23,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention import needs
 from windlass.daemon.retention.needs import Needs
-from windlass.git import trash
+from windlass.git import trash, trash_packs
 from windlass.git.erasing import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows
@@ -75,6 +75,16 @@ class EndedAgents:
         by_id = {entry.id: entry for entry in entries}
         undoable = self._context.store.read(lambda c: needs.of_undo(c, repo.id, by_id))
         return Trash(repo, entries, undoable)
+
+    def packs(self, *, removes: bool) -> Iterator[Over]:
+        """Makes one pack of the many that salvages have left in a repository.
+
+        Before salvages go: by these it is known which packs are ours.
+        """
+        for kept in self._trash:
+            done = trash_packs.consolidate(repos.git(kept.repo), removes=removes)
+            if done.packs:
+                yield Over(f"{done.packs} packs in {kept.repo.git_dir}", done.size)
 
     def old_trash(self, *, before: float, removes: bool) -> Iterator[Over]:
         """Finds salvages that are older, and removes those that nothing needs."""

@@ -25,6 +25,7 @@ from windlass.daemon.retention import needs
 from windlass.daemon.retention.ended_agents import EndedAgents, Over
 from windlass.daemon.retention.needs import Needs
 from windlass.daemon.retention.screen_logs import old_screens
+from windlass.git import trash_packs
 from windlass.store import old_rows
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ class Retention:
         ended = EndedAgents(self._context, needed)
         before = partial(self._before, needed=needed)
         return [
+            _listed("packs", trash_packs.MANY, list(ended.packs(removes=removes))),
             _named(
                 "trash", kept.trash, before(kept.trash), partial(ended.old_trash, removes=removes)
             ),
