@@ -25,7 +25,8 @@ def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
     if call.args.matrix:
         return _matrix(call)
-    report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
+    with call.remarks_on_environment():
+        report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
     left = unfinished.listed(call)
     orphans = unfinished.orphans(call)
     call.data({**report, "set_aside": left, "orphans": orphans})
