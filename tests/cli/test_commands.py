@@ -698,7 +698,8 @@ def test_doctor_says_once_what_stands_in_the_way(
     found = {"ok": ok, "needed": [], "driver": "claude", "drivers": probes, "home": "/h"}
     lacking = {"name": "bubblewrap", "works": False, "detail": "no bubblewrap", "fix": "install it"}
     isolation = {"agents": LEVELS, "probes": [lacking]}
-    report = {**found, "isolation": isolation, "sockets": "/s"}
+    disk = [{"kind": "store", "path": "/h/db", "bytes": 5 << 20, "whole": False}]
+    report = {**found, "isolation": isolation, "disk": disk, "sockets": "/s"}
     aside = {"kind": "spawn", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
     halted = {"kind": "merge", "why": "main was not moved", "fix": "wl retry owl"}
     left = [{**aside, "status": "set aside"}, {**halted, "status": "halted"}]
@@ -716,6 +717,7 @@ def test_doctor_says_once_what_stands_in_the_way(
         "halted\n  no  merge             main was not moved\n      wl retry owl\n"
         "set aside\n  no  spawn             the daemon died 3 times in it\n      wl kill fox\n"
         "orphans\n  no  session           wl-1-fox: no such\n      wl repair\n"
+        "disk\n  store                 more than 5 MiB\n"
     ) in below
 
 
@@ -812,7 +814,7 @@ def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
-    empty = {**nothing, "isolation": {"agents": [], "probes": []}}
+    empty = {**nothing, "isolation": {"agents": [], "probes": []}, "disk": []}
     aside: dict[str, Any] = {"set-aside": lambda _: [], "repair": lambda _: []}
     call = Told(command, drivers=lambda _: [], doctor=lambda _: empty, **aside)
     command.run(call)

@@ -33,7 +33,6 @@ from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
-from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.kernel import clock as clocks
 from windlass.daemon.kernel import git_lock, repos, timers
 from windlass.daemon.kernel.callers import Callers
@@ -136,7 +135,7 @@ class Daemon:
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
-            Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
+            Timer("what is older than it is kept, once a day", 600.0, services.retention.daily),
             Timer("a copy of the database each day", 60.0, context.store.copy_daily),
             Timer("lock and database in their places", 1.0, self._stop_without_files),
         )

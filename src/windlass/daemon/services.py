@@ -26,6 +26,7 @@ from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.repair.repairs import Repairs
+from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
@@ -81,6 +82,7 @@ class Services:
         self.agent_views = AgentViews(context, self.fetcher)
         self.configuration = Configuration(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
+        self.retention = Retention(context)
         self.intents.add(
             (
                 self.spawns.operation(),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+_WHOLE_SECONDS = re.compile(r"(?<=T\d{6})-\d{3}$")
+"""Milliseconds as the stamps of endings have them, which would be read as a time zone."""
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +161,7 @@ def _time_of(stamp: str) -> int:
     if stamp.isdigit() and len(stamp) <= 11:
         return int(stamp)
     try:
-        moment = dt.datetime.fromisoformat(stamp)
+        moment = dt.datetime.fromisoformat(_WHOLE_SECONDS.sub("", stamp))
     except ValueError:
         return int(time.time())
     if moment.tzinfo is None:

@@ -36,10 +36,13 @@ from windlass.daemon.launch import beside, boxes, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
 from windlass.git import repository
-from windlass.store import rows
+from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+ARCHIVED_EVENTS = 50_000
+"""Events of an agent that its archive has a copy of, the last ones: all of them are in the log, and
+stay there for longer. More would take an ending as long as the agent was busy."""
 UNSAID: Mapping[str, Any] = {"failed": [], "notes": []}
 """What replies mean that an older release kept, which had neither."""
 
@@ -306,19 +309,19 @@ def archive_name(agent: Agent, stamp: str) -> str:
 
 
 def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
-    """Moves an agent's folder into the archive, with its log and its row as files."""
+    """Moves an agent's folder into the archive, with the end of its log and its row as files."""
     target = context.folders.archive / archive_name(agent, stamp)
     source = context.folders.agent(agent.uid)
     if source.is_dir() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         os.rename(source, target)  # noqa: PTH104 - one atomic step, on one file system
     target.mkdir(parents=True, exist_ok=True)
-    events = context.store.read(lambda c: rows.events(c, agent=agent.uid, limit=1 << 20))
+    log = event_lines.last(context.store, agent.uid, ARCHIVED_EVENTS)
     with (target / "events.jsonl").open("wb") as file:
-        for event in events:
-            file.write(msgspec.json.encode(event) + b"\n")
+        for lines in event_lines.lines(context.store, agent.uid, after=log.after):
+            file.write(lines)
     row: dict[str, Any] = msgspec.to_builtins(agent)
-    text = json.dumps({"how": how, **row}, indent=2)
+    text = json.dumps({"how": how, "earlier_events": log.earlier, **row}, indent=2)
     (target / "agent.json").write_text(text + "\n")
     return target
 
