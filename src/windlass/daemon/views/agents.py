@@ -35,6 +35,7 @@ from windlass.core.events import AgentState, UsageRefused
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
 from windlass.core.states import State
+from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import boxes, instructions, session_request
@@ -88,12 +89,13 @@ class AgentViews:
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
-            self._shown(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            self._shown(connection, agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
 
     def _shown(
         self,
+        connection: sa.Connection,
         agent: Agent,
         said: list[states.Observation],
         *,
@@ -104,6 +106,8 @@ class AgentViews:
         shown = _agent_view(agent, said, live=live, names=names, now=now)
         if stuck := self._stuck(agent):
             shown["stuck"] = stuck
+        if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
+            shown["goes_on_at"] = due
         return shown
 
     def _stuck(self, agent: Agent) -> str:
@@ -259,7 +263,8 @@ class AgentViews:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
-        return self._shown(agent, said, live=live, names=names, now=self._context.clock.now())
+        now = self._context.clock.now()
+        return self._shown(connection, agent, said, live=live, names=names, now=now)
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:
