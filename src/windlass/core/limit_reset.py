@@ -55,10 +55,11 @@ _CLOCK = re.compile(
 
 def is_parked(seen: Observation | None) -> bool:
     """Whether a limit has ended an agent's turn, so that nothing goes on by itself."""
-    return seen is not None and seen.value is State.RATE_LIMITED and _ends_turn(seen.reason)
+    return seen is not None and seen.value is State.RATE_LIMITED and ends_turn(seen.reason)
 
 
-def _ends_turn(reason: Reason) -> bool:
+def ends_turn(reason: Reason) -> bool:
+    """Whether the reason for being at a limit is that it ended a turn."""
     return reason.kind == "turn_failed" or reason.rule in _ENDED_TURN_RULES
 
 

@@ -13,12 +13,13 @@ from tests.support.contexts import NoSockets, Turned, lent, opened
 from tests.support.fake_sessions import FakeSession
 from tests.support.workshop import Workshop
 
-from windlass.core import limit_reset
+from windlass.core import events, limit_reset
 from windlass.core.crew import Agent
+from windlass.core.events import NoticePosted, PolicyDecision
 from windlass.core.mail.messages import Message
 from windlass.core.states import State
 from windlass.daemon.services import Services
-from windlass.store import mailbox
+from windlass.store import mailbox, rows
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp()
 HOUR = 3600.0
@@ -195,3 +196,35 @@ def test_who_was_paused_or_ended_by_a_signal_does_not_go_on(
     clock.time = NOON + 3 * HOUR
     workshop.services.limit_waits.look()
     assert told(workshop, fox) == told(workshop, owl) == []
+
+
+def test_the_person_is_told_of_a_limit_once_and_not_at_every_try(
+    workshop: Workshop, clock: Turned
+) -> None:
+    fox = spawned(workshop)
+    for _ in range(3):
+        fails(workshop, fox, "429 Too Many Requests")
+        clock.time += HOUR
+        workshop.services.limit_waits.look()
+        workshop.session(fox).hook("UserPromptSubmit")
+        assert workshop.state(fox) is State.RUNNING
+    posted = workshop.context.store.read(lambda c: rows.events(c, kind=NoticePosted.kind))
+    (notice,) = [events.read(NoticePosted, event).text for event in posted]
+    assert "fox is at a limit" in notice
+    assert "wl why fox" in notice
+
+
+def test_who_waits_after_a_denial_says_what_was_denied(workshop: Workshop) -> None:
+    fox = spawned(workshop)
+    assert workshop.state(fox) is State.RUNNING
+    denial = PolicyDecision(by="daemon", hook="PreToolUse", reason="git push is not allowed")
+    workshop.context.store.write(lambda w: w.emit(denial, repo=fox.repo, agent=fox.uid))
+    assert "denied" not in shown(workshop, fox)
+    workshop.session(fox).hook("Stop", last_assistant_message="I may not push.")
+    assert workshop.state(fox) is State.WAITING
+    assert shown(workshop, fox)["denied"] == "git push is not allowed"
+    workshop.session(fox).hook("UserPromptSubmit")
+    assert workshop.state(fox) is State.RUNNING
+    workshop.session(fox).hook("Stop", last_assistant_message="well")
+    assert workshop.state(fox) is State.WAITING
+    assert "denied" not in shown(workshop, fox)
