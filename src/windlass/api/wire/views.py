@@ -46,6 +46,10 @@ class AgentView(TypedDict):
     readonly: NotRequired[bool]
     stuck: NotRequired[str]
     """Why its commits do not come home, and what to do."""
+    denied: NotRequired[str]
+    """Why a call of an agent that waits was denied in its last turn."""
+    goes_on_at: NotRequired[float]
+    """When an agent that a limit stopped is to go on by itself."""
 
 
 class RoleView(TypedDict):

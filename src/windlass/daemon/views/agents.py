@@ -30,10 +30,11 @@ from windlass.api.wire.views import (
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import AgentState, UsageRefused
+from windlass.core.events import AgentState, PolicyDecision, UsageRefused
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
-from windlass.core.states import State
+from windlass.core.states import RESTING, State
+from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import instructions, session_request, setup_files
@@ -44,6 +45,8 @@ from windlass.git.status import WorkStatus
 from windlass.store import rows
 
 _REFUSED_SHOWN = 3
+_CHANGES = 20
+_WHY = 300
 _DOING = "look into"
 """What an agent does to itself and those below it alone, as a refusal says it."""
 
@@ -80,12 +83,13 @@ class AgentViews:
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
-            self._shown(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            self._shown(connection, agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
 
     def _shown(
         self,
+        connection: sa.Connection,
         agent: Agent,
         said: list[states.Observation],
         *,
@@ -96,6 +100,10 @@ class AgentViews:
         shown = _agent_view(agent, said, live=live, names=names, now=now)
         if stuck := self._stuck(agent):
             shown["stuck"] = stuck
+        if agent.state is State.WAITING and (denied := _denied(connection, agent)):
+            shown["denied"] = denied
+        if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
+            shown["goes_on_at"] = due
         return shown
 
     def _stuck(self, agent: Agent) -> str:
@@ -249,7 +257,20 @@ class AgentViews:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
-        return self._shown(agent, said, live=live, names=names, now=self._context.clock.now())
+        now = self._context.clock.now()
+        return self._shown(connection, agent, said, live=live, names=names, now=now)
+
+
+def _denied(connection: sa.Connection, agent: Agent) -> str:
+    """Why a call of an agent was denied since it was set to work last; nothing if none was."""
+    denials = rows.events(connection, agent=agent.uid, kind=PolicyDecision.kind, last=1)
+    if not denials or agent.ended_at is not None:
+        return ""
+    changes = rows.events(connection, agent=agent.uid, kind=AgentState.kind, last=_CHANGES)
+    begun = [e.id for e in changes if events.read(AgentState, e).was in RESTING]
+    if begun and denials[0].id < begun[-1]:
+        return ""
+    return " ".join(printable(str(events.read(PolicyDecision, denials[0]).reason)).split())[:_WHY]
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:
