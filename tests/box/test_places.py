@@ -302,7 +302,7 @@ def test_the_boxes_files_say_what_they_are(ground: Ground) -> None:
     assert b"--die-with-parent" in words
     assert b"--new-session" not in words
     (told,) = ground.files.glob("*.json")
-    assert json.loads(told.read_text())["limits"] == {"RLIMIT_CORE": 0}
+    assert json.loads(told.read_text())["limits"].keys() == {"RLIMIT_CORE", "RLIMIT_NOFILE"}
 
 
 def test_relative_places_are_refused() -> None:

@@ -45,7 +45,7 @@ from windlass.cli.commands import list as list_
 from windlass.cli.index import HOME, NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
-from windlass.core.errors import GitError, NotFound, Unavailable, UserError
+from windlass.core.errors import Conflict, GitError, NotFound, Unavailable, UserError
 from windlass.core.policy import mandatory
 
 
@@ -93,7 +93,8 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    call = Told(module, "api", why=lambda _: {"id": "apiary"})
+    asked = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: {"problems": []}}
+    call = Told(module, "api", **asked)
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
         module.run(call)
@@ -108,7 +109,7 @@ def test_the_question_names_the_agent_that_a_prefix_means(
         "verdict": "",
         "tip": "",
     }
-    call = Told(module, "api", why=lambda _: {"id": "apiary"}, **{verb: lambda _: done})
+    call = Told(module, "api", **asked, **{verb: lambda _: done})
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
     assert "api" in str(call.asked[-1])
@@ -230,7 +231,10 @@ WORK: dict[str, Any] = {
     "work": {
         "exists": True,
         "operation": None,
-        **{kind: [] for kind in ("conflicted", "staged", "unstaged", "untracked", "nested")},
+        **{
+            kind: []
+            for kind in ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
+        },
     },
 }
 
@@ -254,7 +258,15 @@ def test_the_status_of_one_agent_says_that_its_branch_is_gone_and_how_it_comes_b
 def test_a_difference_of_a_vanished_workspace_is_said_to_be_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reply = {"id": "g2", "base": "0", "tip": "1", "gone": True, "committed": "", "uncommitted": ""}
+    reply = {
+        "id": "g2",
+        "base": "0",
+        "tip": "1",
+        "gone": True,
+        "committed": "",
+        "uncommitted": "",
+        "unread": [],
+    }
     diff.run(Told(diff, "g2", diff=lambda _: reply))
     said = capsys.readouterr()
     assert "gone" not in said.out, "what programs read is the difference alone"
@@ -589,7 +601,7 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
     )
     home.run(call)
     above, _, _ = capsysbinary.readouterr().out.decode().partition("crew")
-    assert "fox is paused (5s): agent fox has spent 3.00 of 2.00 USD    wl resume fox\n" in above
+    assert "fox is paused: agent fox has spent 3.00 of 2.00 USD (5s)    wl resume fox\n" in above
 
 
 @pytest.mark.parametrize(
@@ -659,7 +671,7 @@ def test_a_halted_merge_is_named_where_its_agent_is(
     assert (
         "fox: merge into main is halted: wl retry fox\n" in capsysbinary.readouterr().out.decode()
     )
-    kinds = ("conflicted", "staged", "unstaged", "untracked", "nested")
+    kinds = ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
     work: dict[str, Any] = {"exists": True, "operation": None, **{kind: [] for kind in kinds}}
     shown = {"agents": [{**FOX, "work": work}], "head": None, "repo": "r"}
     status.run(Told(status, "fox", status=lambda _: shown, **left))
@@ -723,7 +735,8 @@ def test_doctor_says_once_what_stands_in_the_way(
     found = {"ok": ok, "needed": [], "driver": "claude", "drivers": probes, "home": "/h"}
     lacking = {"name": "bubblewrap", "works": False, "detail": "no bubblewrap", "fix": "install it"}
     isolation = {"agents": LEVELS, "probes": [lacking]}
-    report = {**found, "isolation": isolation, "sockets": "/s"}
+    disk = [{"kind": "store", "path": "/h/db", "bytes": 5 << 20, "whole": False}]
+    report = {**found, "isolation": isolation, "disk": disk, "sockets": "/s"}
     aside = {"kind": "spawn", "why": "the daemon died 3 times in it", "fix": "wl kill fox"}
     halted = {"kind": "merge", "why": "main was not moved", "fix": "wl retry owl"}
     left = [{**aside, "status": "set aside"}, {**halted, "status": "halted"}]
@@ -741,6 +754,7 @@ def test_doctor_says_once_what_stands_in_the_way(
         "halted\n  no  merge             main was not moved\n      wl retry owl\n"
         "set aside\n  no  spawn             the daemon died 3 times in it\n      wl kill fox\n"
         "orphans\n  no  session           wl-1-fox: no such\n      wl repair\n"
+        "disk\n  store                 more than 5 MiB\n"
     ) in below
 
 
@@ -758,7 +772,15 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
         retry.run(Told(retry, "fox", **{"set-aside": lambda _: several}))
     assert "person:1, person:2" in refused.value.hint
     with pytest.raises(NotFound, match="nothing of owl is set aside or halted"):
-        retry.run(Told(retry, "owl", **{"set-aside": lambda _: several}))
+        retry.run(
+            Told(retry, "owl", why=lambda _: {"id": "owl"}, **{"set-aside": lambda _: several})
+        )
+
+
+def test_a_merge_that_will_be_refused_is_refused_before_the_question() -> None:
+    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: {"problems": ["it waits"]}}
+    with pytest.raises(Conflict, match="it waits"):
+        merge.run(Told(merge, "api", **asked))
 
 
 @pytest.mark.parametrize("back", [True, False])
@@ -829,7 +851,7 @@ def test_the_daemon_is_told_of_our_own_choice_of_a_driver(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = {"ok": True, "needed": [], "driver": "x", "drivers": [], "home": "", "sockets": ""}
-    empty = {**nothing, "isolation": {"agents": [], "probes": []}}
+    empty = {**nothing, "isolation": {"agents": [], "probes": []}, "disk": []}
     aside: dict[str, Any] = {"set-aside": lambda _: [], "repair": lambda _: []}
     call = Told(command, drivers=lambda _: [], doctor=lambda _: empty, **aside)
     command.run(call)

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from windlass import __main__
 from windlass.cli import main as entry
 from windlass.cli.commands import version
 from windlass.cli.index import CommandEntry
@@ -109,22 +108,6 @@ def test_a_misspelt_command_is_guessed_also_by_help(capsys: pytest.CaptureFixtur
     assert "did you mean `wl merge-check`?" in capsys.readouterr().err
     assert main(["help", "merge-chek"]) == 8
     assert "did you mean `wl merge-check`?" in capsys.readouterr().err
-
-
-def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Interrupting:
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == "windlass.cli.main":
-                raise KeyboardInterrupt
-
-    monkeypatch.delitem(sys.modules, "windlass.cli.main")
-    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
-    try:
-        assert __main__.main() == 130
-    except KeyboardInterrupt:
-        pytest.fail("it would end this run as well")
 
 
 def test_a_reader_that_goes_away_is_no_news() -> None:

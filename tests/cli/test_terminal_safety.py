@@ -68,6 +68,7 @@ LINES: dict[str, list[list[str]]] = {
     "reassign": [["a", "b"]],
     "repo": [["list"], ["add", "."]],
     "resume": [["a"]],
+    "gc": [[], ["--dry-run"]],
     "repair": [[], ["--dry-run"]],
     "retry": [[MARK], [MARK, "--back"]],
     "send": [["a", "text"]],

@@ -115,3 +115,9 @@ def test_variables_of_a_calling_agent_terminal_or_git_hook_do_not_pass() -> None
         "CLAUDE_CONFIG_DIR": "/c",
     }
     assert without_leaks({**leaky, **kept}) == kept
+
+
+def test_a_name_that_is_nearly_right_is_guessed() -> None:
+    with pytest.raises(NotFound, match="no agent 'fix'") as caught:
+        ids.match("fix", ["fox", "bear"], what="agent", hint="look")
+    assert caught.value.hint == "did you mean fox? look"

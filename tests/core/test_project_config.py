@@ -55,6 +55,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "landing.protected": WORDS,
     "trash.ignored_mb": COUNT,
     "trash.ignored_files": COUNT,
+    **{key: COUNT for key in config.ABOUT if key.startswith("retention.")},
     "claude.config": st.sampled_from(["inherit", "own"]),
     "claude.token_file": TEXT,
     "claude.api_key_file": TEXT,
@@ -130,7 +131,7 @@ def waiting(user: dict[str, Any], project: dict[str, Any]) -> list[str]:
 STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 UNCHANGED = (
     *("driver", "model", "diff_tool", "workspace.setup", "workspace.teardown", "gate.commands"),
-    *("trash.ignored_mb", "trash.ignored_files", "claude", "notify"),
+    *("trash.ignored_mb", "trash.ignored_files", "retention", "claude", "notify"),
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
 

@@ -73,6 +73,7 @@ def set_up(ask: Asker, ground: Ground) -> None:
     assert ask("doctor")["needed"]
     assert ask("set-aside") == []
     assert ask("repair", dry_run=True) == []
+    assert ask("gc")["swept"]
     ask("hooks.install", where="user", instructions="claude-md", **settings)
     assert any(place["installed"] for place in ask("hooks.status", **settings))
     ask("hooks.uninstall", where="user", **settings)

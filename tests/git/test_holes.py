@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from windlass.daemon.agents import folder_copy
-from windlass.git import contents, holes, manifest, trash, workspaces
+from windlass.git import holes, roots, tars, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
 MEBIBYTE = 1 << 20
+TEBIBYTE = 1 << 40
 SIZE = 64 * MEBIBYTE
 PARTS: list[dict[int, bytes]] = [
     {},
@@ -76,32 +79,114 @@ def test_a_file_that_is_all_data_is_copied_as_it_is(tmp_path: Path) -> None:
 def test_a_workspace_comes_back_with_its_holes(repo: Repository, ws: Path) -> None:
     write(ws / "large", PARTS[-1])
     held = (ws / "large").read_bytes()
-    salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
-    workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
-    trash.restore(repo, trash.find(repo, "a1"), path=str(ws), branch="agent/a1", agent="a1")
+    salvaged_and_back(repo, ws)
     assert (ws / "large").read_bytes() == held
     assert room(ws / "large") < MEBIBYTE
 
 
-@pytest.mark.usefixtures("_holes")
-def test_more_holes_than_can_be_read_in_time_are_listed_and_all_else_is_kept(
-    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An agent makes terabytes of them at no cost, and could not be ended any more."""
-    monkeypatch.setattr(contents, "MOST_HOLES", 2 * SIZE)
-    for name in ("a", "b", "c", "d"):
-        write(ws / name, PARTS[1])
-    (ws / "data").write_bytes(data := os.urandom(3 * MEBIBYTE))
-    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
-    assert kept.summary.dropped == 2
+def salvaged_and_back(repo: Repository, ws: Path) -> trash.TrashEntry:
+    salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
     workspaces.remove(repo, path=str(ws), branch="agent/a1", agent="a1")
     entry = trash.find(repo, "a1")
-    listed = manifest.read(repo, entry.commit).dropped
-    assert [one.path for one in listed] == ["c", "d"]
-    assert "holes" in listed[0].reason
     trash.restore(repo, entry, path=str(ws), branch="agent/a1", agent="a1")
-    assert (ws / "data").read_bytes() == data
-    assert sorted(path.name for path in ws.glob("?")) == ["a", "b"]
+    return entry
+
+
+@pytest.mark.usefixtures("_holes")
+def test_nothing_is_lost_of_files_with_more_holes_than_can_be_written_out(
+    repo: Repository, ws: Path
+) -> None:
+    """An agent makes terabytes of them at no cost, and could not be ended any more."""
+    write(ws / "first", PARTS[-1])
+    held = (ws / "first").read_bytes()
+    large = {"new": 0o640, "sub/new": 0o600, "readme.txt": 0o755}
+    (ws / "sub").mkdir(exist_ok=True)
+    for name, mode in large.items():
+        with (ws / name).open("wb") as file:
+            file.write(b"begins")
+            file.seek(TEBIBYTE)
+            file.write(os.fsencode(name))
+            file.truncate(2 * TEBIBYTE)
+        (ws / name).chmod(mode)
+    kept = salvaged_and_back(repo, ws)
+    assert kept.dropped == []
+    assert [(change.letter, change.path) for change in trash.show(repo, kept).changes] == [
+        ("A", "first"),
+        ("A", "new"),
+        ("M", "readme.txt"),
+        ("A", "sub/new"),
+    ]
+    assert (ws / "first").read_bytes() == held
+    for name, mode in large.items():
+        info = (ws / name).stat()
+        assert (info.st_size, info.st_mode & 0o777) == (2 * TEBIBYTE, mode)
+        assert room(ws / name) < MEBIBYTE
+        with (ws / name).open("rb") as file:
+            assert file.read(6) == b"begins"
+            file.seek(TEBIBYTE)
+            assert file.read(len(name) + 1) == os.fsencode(name) + b"\0"
+
+
+@pytest.mark.usefixtures("_holes")
+def test_a_nested_repository_with_holes_in_it_comes_back_as_it_was(
+    repo: Repository, ws: Path
+) -> None:
+    (ws / "nested/.git").mkdir(parents=True)
+    for number, parts in enumerate(PARTS):
+        write(ws / f"nested/.git/{number}", parts)
+    held = [(ws / f"nested/.git/{number}").read_bytes() for number in range(len(PARTS))]
+    with (ws / "nested/.git/x").open("wb") as file:
+        file.truncate(TEBIBYTE)
+    salvaged_and_back(repo, ws)
+    found = [(ws / f"nested/.git/{number}").read_bytes() for number in range(len(PARTS))]
+    assert found == held
+    assert (ws / "nested/.git/x").stat().st_size == TEBIBYTE
+    assert all(room(path) < MEBIBYTE for path in (ws / "nested/.git").iterdir())
+
+
+@pytest.mark.usefixtures("_holes")
+def test_holes_are_not_searched_for_ids(tmp_path: Path) -> None:
+    """Each such file of a git folder took seconds, and there may be any number of them."""
+    with (tmp_path / "ids").open("wb") as file:
+        file.seek(TEBIBYTE)
+        file.write(b"a" * 40)
+        file.truncate(2 * TEBIBYTE)
+    assert roots.mentioned(str(tmp_path)) == {"a" * 40}
+
+
+@pytest.mark.usefixtures("_holes")
+@pytest.mark.parametrize("parts", PARTS)
+def test_other_programs_read_a_tar_of_a_file_with_holes(
+    tmp_path: Path, parts: dict[int, bytes]
+) -> None:
+    """Whoever has the saved work alone brings it back with what is on any system."""
+    write(tmp_path / "file", parts)
+    with (tmp_path / "tar").open("w+b") as tar:
+        assert tars.pack(str(tmp_path / "file"), tar) == {}
+        assert tar.tell() < MEBIBYTE
+        tar.seek(0)
+        with tarfile.open(fileobj=tar) as archive:
+            content = archive.extractfile("it")
+            assert content is not None
+            assert content.read() == (tmp_path / "file").read_bytes()
+    subprocess.run(["tar", "xf", "tar"], cwd=tmp_path, check=True)
+    assert (tmp_path / "it").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+@pytest.mark.usefixtures("_holes")
+def test_more_data_than_a_header_can_tell_is_followed_by_the_next_file(tmp_path: Path) -> None:
+    """From 8 GiB on the size is told elsewhere in a tar, where that of the whole file is too."""
+    header = tarfile.TarInfo("it/a")
+    header.size = 9 << 30
+    header.pax_headers = {"GNU.sparse.size": str(1 << 40), "GNU.sparse.map": f"0,{9 << 30}"}
+    with (tmp_path / "tar").open("w+b") as tar:
+        tar.write(header.tobuf(tarfile.PAX_FORMAT))
+        tar.seek(9 << 30, os.SEEK_CUR)
+        tar.write(tarfile.TarInfo("it/b").tobuf(tarfile.PAX_FORMAT))
+        tar.truncate(tar.tell() + 1024)
+        tar.seek(0)
+        with tarfile.open(fileobj=tar, mode="r:") as archive:
+            assert archive.getnames() == ["it/a", "it/b"]
 
 
 @pytest.mark.usefixtures("_holes")

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import select
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,7 +12,8 @@ from tests.git.conftest import git
 
 from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError
-from windlass.git import runner
+from windlass.git import blobs, runner
+from windlass.git.blobs import Blobs
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs
 
@@ -149,3 +154,46 @@ def test_two_calls_share_one_box_and_the_second_is_not_made_where_the_first_fail
     assert runner.run(setting, dirs=dirs).out.decode() == f"{odd}\n"
     plain = Dirs(git_dir=repo.git_dir)
     assert runner.run_both([*setting, "outside"], setting, dirs=plain).out == b"outside\n"
+
+
+def test_a_child_that_holds_the_pipe_of_a_git_that_has_ended_is_ended_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid, alive = tmp_path / "pid", tmp_path / "alive"
+    os.mkfifo(alive)
+    # The child has the writing end of a pipe, which reads to its end once the child is gone.
+    fake_git(tmp_path / "bin", f"sleep 600 3<>{alive} & echo $! >{pid}", monkeypatch)
+    with pytest.raises(GitError, match="did not finish"):
+        runner.run(["status"], timeout=2.0)
+    child = int(pid.read_text())
+    with os.fdopen(os.open(alive, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        os.set_blocking(pipe.fileno(), False)
+        ready, _, _ = select.select([pipe], [], [], 10)
+        gone = bool(ready) and pipe.read(1) == b""
+    if not gone:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    assert gone, "the child lives on"
+
+
+def test_blobs_that_an_agent_has_git_give_for_ever_are_not_waited_for(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_git(tmp_path / "bin", "exec tail -f /dev/null", monkeypatch)
+    monkeypatch.setattr(runner, "LOOK", 0.2)
+    monkeypatch.setattr(blobs, "_GOODBYE", 0.2)
+    boxed = Dirs(git_dir=repo.git_dir, box=("/usr/bin/env",))
+    with pytest.raises(GitError, match="in time"), Blobs(boxed) as asked:
+        asked.copy("0" * 40, io.BytesIO())
+
+
+def test_blobs_come_whole_one_after_the_other(repo: Repository) -> None:
+    texts = [b"", b"one\n", b"x" * (3 << 20), b"\n\n", os.urandom(70_000)]
+    oids = [git(repo.root, "hash-object", "-w", "--stdin", stdin=text) for text in texts]
+    with Blobs(repo.dirs) as asked:
+        for oid, text in zip(oids, texts, strict=True):
+            into = io.BytesIO()
+            asked.copy(oid, into)
+            assert into.getvalue() == text
+        with pytest.raises(GitError, match="cannot read object"):
+            asked.copy("0" * 40, io.BytesIO())

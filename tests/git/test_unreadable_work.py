@@ -19,6 +19,7 @@ import pytest
 from tests.git.conftest import git
 from tests.git.hostile_clones import Scene
 from tests.support.leases import leased, leased_until_asked
+from tests.support.privileges import unprivileged
 
 from windlass.core.errors import WindlassError
 from windlass.git import descent, repository, runner, trash
@@ -154,12 +155,6 @@ def file_for_a_folder(clone: Path) -> None:
         (clone / ".git" / name / "x").mkdir(parents=True)
 
 
-def closed_files(clone: Path) -> None:
-    """Files and folders that nobody may read or write."""
-    for name in ("config", "index", "HEAD", "info", "logs"):
-        (clone / ".git" / name).chmod(0)
-
-
 def refs_in_each_others_way(clone: Path) -> None:
     """A ref and others below it: only one of them can be a file."""
     tip = git(clone, "rev-parse", "HEAD")
@@ -177,7 +172,6 @@ def index_and_its_folder(clone: Path) -> None:
 WAYS_BACK = (
     folder_for_the_mark,
     file_for_a_folder,
-    closed_files,
     refs_in_each_others_way,
     index_and_its_folder,
 )
@@ -195,6 +189,35 @@ def test_whatever_a_git_folder_holds_its_agent_comes_back(
     assert "work.txt" in git(back, "status", "--porcelain")
     assert all(path.lstat().st_mode & stat.S_IRUSR for path in (back / ".git").rglob("*"))
     assert not list((Path(scene.repo.git_dir) / "windlass").glob("restore-*"))
+
+
+CLOSED = ("config", "index", "HEAD", "info", "logs", "refs/heads", "packed-refs", "objects")
+
+
+@pytest.mark.parametrize("names", [CLOSED, *((name,) for name in CLOSED), ("",)], ids=",".join)
+def test_whatever_of_a_git_folder_is_closed_its_agent_comes_back(
+    scene: Scene, names: tuple[str, ...]
+) -> None:
+    git(scene.clone, "add", "work.txt")
+    git(scene.clone, "commit", "-q", "-m", "work")
+    git(scene.clone, "branch", "other")
+    git(scene.clone, "pack-refs", "--all", "--no-prune")
+    (scene.clone / "staged.txt").write_text("staged\n")
+    git(scene.clone, "add", "staged.txt")
+    (scene.clone / "staged.txt").unlink()
+    for name in names:
+        (scene.clone / ".git" / name).chmod(0)
+
+    def end_and_restore() -> Path:
+        assert scene.keep().summary.dropped == 0
+        scene.end()
+        return scene.restore()
+
+    back = unprivileged(end_and_restore, closed=scene.clone / ".git" / names[0])
+    assert trash.entries(scene.repo)[0].dropped == []
+    assert git(back, "show", ":staged.txt") == "staged"
+    assert git(back, "show", "HEAD:work.txt") == git(back, "show", "other:work.txt") == "work"
+    assert all(path.lstat().st_mode & stat.S_IRUSR for path in (back / ".git").rglob("*"))
 
 
 def test_a_restore_that_fails_leaves_nothing_and_can_be_tried_again(scene: Scene) -> None:

@@ -54,6 +54,15 @@ async def _no_events(_caller: Caller, _asked: Mapping[str, str]) -> AsyncIterato
     raise NotImplementedError
 
 
+async def _idle() -> None:
+    """Waits until connections that were just taken are closed as well."""
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(tasks, timeout=2.0)
+        for task in tasks:
+            task.cancel()
+    await asyncio.sleep(0)
+
+
 @contextmanager
 def served(
     verbs: Mapping[str, Verb | Wait],
@@ -82,7 +91,7 @@ def served(
             yield made
         finally:
             do(server.stop())
-            do(asyncio.sleep(0))
+            do(_idle())
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()

@@ -39,14 +39,19 @@ def keep_start() -> None:
 def take_on(home: str) -> None:
     """Makes this process one of the person's at the last start, as far as variables go."""
     os.environ["WINDLASS_HOME"] = home
+    env = environment()
+    os.environ.clear()
+    os.environ.update(env)
+
+
+def environment() -> dict[str, str]:
+    """The variables with which the person started the daemon last."""
     try:
         with open(_path("daemon.start"), "rb") as file:
             kept: dict[str, Any] = json.loads(file.read())
-        env = {str(name): str(text) for name, text in kept["env"].items()}
+        return {str(name): str(text) for name, text in kept["env"].items()}
     except (OSError, ValueError, LookupError, AttributeError, TypeError):
         raise NotFound("no start of the daemon was written down", "wl daemon start") from None
-    os.environ.clear()
-    os.environ.update(env)
 
 
 def mark_stopped() -> None:

@@ -6,7 +6,8 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from windlass.api import calls, client
@@ -73,6 +74,21 @@ class Call:
         """Says beside the output, which may be for a program, what a person should know of it."""
         if not self.quiet and not self.json:
             output.write_error(f"wl: {text}\n")
+
+    @contextmanager
+    def remarks_on_environment(self) -> Iterator[None]:
+        """Says afterwards, also of what failed, what sessions have otherwise than this terminal.
+
+        Not before: where no daemon ran, one is started from here.
+        """
+        from windlass.api import daemon_environment  # noqa: PLC0415 - most commands start no session
+
+        try:
+            yield
+        finally:
+            for difference in daemon_environment.differences():
+                self.remark(f"the daemon was started elsewhere: {difference}")
+                self.remark(f"  to have it as here: {daemon_environment.REMEDY}")
 
     def progress(self, text: str) -> None:
         """Says on a terminal what takes long; never part of the output."""

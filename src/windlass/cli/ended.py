@@ -23,6 +23,8 @@ def tell(call: Call, done: dict[str, Any]) -> int:
             call.tell(f"{agent['id']} ended")
             continue
         call.tell(f"{agent['id']} ended; its work is kept as {kept['id']}")
+        for late in agent.get("late", []):
+            call.tell(f"  something was written there meanwhile; that is kept as {late['id']}")
         if dropped := kept["summary"]["dropped"]:
             what = f"{counted(dropped, 'thing')} {'was' if dropped == 1 else 'were'}"
             call.tell(f"  {what} too big or odd to keep: wl trash show {kept['id']}")

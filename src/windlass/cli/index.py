@@ -60,6 +60,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("drivers", "list the agent CLIs, and let one trust your workspaces"),
     CommandEntry("exec", "run a command in an agent's workspace"),
     CommandEntry("explain", "say how a captured screen or a call of a tool is judged"),
+    CommandEntry("gc", "remove what is older than it is kept, and say how much room that made"),
     CommandEntry("help", "show help"),
     CommandEntry("hooks", "make your own agent session part of the crew, or no longer"),
     CommandEntry("inbox", "list messages, and what became of them"),

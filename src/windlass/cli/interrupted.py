@@ -25,6 +25,7 @@ _TAKEN_BACK = {
     "notify": _ON_ITS_WAY,
     "pause": "`wl resume` takes it back",
     "reassign": "`wl undo` takes it back",
+    "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
     "repo.remove": "`wl repo add` takes it back",
     "resume": "`wl pause` takes it back",

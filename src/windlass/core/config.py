@@ -76,6 +76,22 @@ class TrashSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ignored_files: Annotated[int, msgspec.Meta(ge=0)] = 10_000
 
 
+class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many days things are kept that nobody needs any more; 0: for ever.
+
+    What an intent that is not finished names, and what `wl undo` would take next, stays whatever
+    is said here.
+    """
+
+    trash: Size = 30
+    archive: Size = 90
+    events: Size = 365
+    intents: Size = 30
+    messages: Size = 180
+    notices: Size = 180
+    screens_mb: Size = 8
+
+
 class ClaudeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How Claude Code is configured and paid for in agents."""
 
@@ -144,6 +160,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gate: GateSettings = GateSettings()
     landing: LandingSettings = LandingSettings()
     trash: TrashSettings = TrashSettings()
+    retention: RetentionSettings = RetentionSettings()
     claude: ClaudeSettings = ClaudeSettings()
     budget: BudgetSettings = BudgetSettings()
     mail: MailSettings = MailSettings()
@@ -190,6 +207,13 @@ ABOUT = {
     "claude.api_key_file": "file with an API key, for agents with an own folder",
     "trash.ignored_mb": "MiB of ignored files that salvage keeps",
     "trash.ignored_files": "how many ignored files salvage keeps",
+    "retention.trash": "days that salvaged work stays in the trash; 0: for ever",
+    "retention.archive": "days that archives of ended agents stay; 0: for ever",
+    "retention.events": "days that events stay in the log; 0: for ever",
+    "retention.intents": "days that finished intents stay, longer while `wl undo` reverses them",
+    "retention.messages": "days that messages stay which nothing more happens to; 0: for ever",
+    "retention.notices": "days that notices stay; 0: for ever",
+    "retention.screens_mb": "MiB of what earlier sessions of a live agent printed; 0: all of it",
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
@@ -206,8 +230,11 @@ ABOUT = {
 }
 """Every key that can be set, with what it is for; of roles those that are shipped."""
 _KEPT_OF_DISK = 10
-PERSONAL = frozenset({"notify.command"})
-"""What only a person's own file sets: it is run on their machine, outside of any box."""
+PERSONAL = frozenset(
+    {"notify.command", *(key for key in ABOUT if key.startswith("retention."))},
+)
+"""What only a person's own file sets: a command is run on their machine, outside of any box, and
+no repository decides for how long things are kept that are theirs."""
 
 
 def role_settings(config: Config, role: RoleName) -> RoleSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import NewType
 
 from windlass.core.errors import NotFound, UserError
@@ -94,6 +95,8 @@ def match(wanted: str, candidates: Iterable[str], *, what: str, hint: str = "") 
     if len(matching) == 1:
         return matching[0]
     if not matching:
-        raise NotFound(f"no {what} {wanted!r}", hint)
+        close = get_close_matches(wanted, known, n=1)
+        guess = [f"did you mean {close[0]}?"] if close else []
+        raise NotFound(f"no {what} {wanted!r}", " ".join([*guess, hint]).strip())
     shown = ", ".join(matching[:8]) + (", ..." if len(matching) > 8 else "")
     raise UserError(f"{wanted!r} fits {len(matching)} {what}s: {shown}", "type more of the id")

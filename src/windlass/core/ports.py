@@ -210,3 +210,6 @@ class Commands(Protocol):
 
     def end_run(self, *marks: str) -> StopReport:
         """Ends what runs under these marks, whoever started it."""
+
+    def users(self, folder: Path) -> list[str]:
+        """Returns what works in a folder or has anything in it open, as `running` names it."""

@@ -90,6 +90,8 @@ UNHEARD_AFTER = 10.0
 """A session that shows what it does, but whose hooks were not heard for so long, has none."""
 
 _MOMENT = 0.001
+_BY_SIGNAL = 128
+"""Exit codes from here on are of programs that a signal ended."""
 _BUSY = frozenset({State.CREATING, State.RUNNING, State.COMPACTING, State.RATE_LIMITED})
 _REPORTS = (Source.HOOK, Source.OUTPUT)
 """What the session itself says; everything else is seen from outside."""
@@ -101,7 +103,8 @@ _SEEN_ONLY_ON_SCREEN = frozenset({State.RATE_LIMITED, State.COMPACTING, State.AS
 def fold(observations: Iterable[Observation], *, now: float) -> Verdict:
     """Decides the state from the latest observation of each source.
 
-    Only the newest session counts. That we paused it settles it, then that its process is gone;
+    Only the newest session counts. That we paused it settles it, then that its process is gone,
+    unless it gave up at a limit, at which it still is;
     else what the session itself reports (hooks, output), unless something weaker is newer and says
     that it does another kind of thing: an interrupted turn fires no hook. What keeps busy fades to
     unknown when no source has called it busy for long.
@@ -129,8 +132,22 @@ def _settled(current: list[Observation]) -> Observation | None:
             return observation
     for observation in current:
         if observation.source is Source.PROCESS and observation.value is State.STOPPED:
-            return observation
+            return _limit_that_ended_it(observation, current) or observation
     return None
+
+
+def _limit_that_ended_it(gone: Observation, current: list[Observation]) -> Observation | None:
+    """The limit because of which a session gave up by itself; None where it ended otherwise.
+
+    One that was ended by a signal is stopped, whatever it said before.
+    """
+    if gone.reason.kind != "exited" or not 0 < (gone.reason.code or 0) < _BY_SIGNAL:
+        return None
+    reports = [o for o in current if o.source in _REPORTS]
+    last = reports[-1] if reports else None
+    if last is None or last.value is not State.RATE_LIMITED or last.reason.kind != "turn_failed":
+        return None
+    return last
 
 
 def _strongest(current: list[Observation], *, now: float) -> Observation:

@@ -33,7 +33,7 @@ from windlass.core.ids import Uid
 from windlass.core.leaks import without_leaks
 from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
-from windlass.daemon.agents.intent_retention import IntentRetention
+from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import clock as clocks
 from windlass.daemon.kernel import git_lock, repos, timers
 from windlass.daemon.kernel.callers import Callers
@@ -134,9 +134,10 @@ class Daemon:
             Timer("room on the disk", 15.0, disk.check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
+            Timer("agents whose limit is over", limit_waits.STAGGER, services.limit_waits.look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
-            Timer("finished intents of long ago", 600.0, IntentRetention(context).sweep),
+            Timer("what is older than it is kept, once a day", 600.0, services.retention.daily),
             Timer("a copy of the database each day", 60.0, context.store.copy_daily),
             Timer("lock and database in their places", 1.0, self._stop_without_files),
         )

@@ -8,6 +8,7 @@ from windlass.daemon.mail import routes as mail
 from windlass.daemon.person import routes as person
 from windlass.daemon.policy import routes as policy
 from windlass.daemon.repair import routes as repair
+from windlass.daemon.retention import routes as retention
 from windlass.daemon.services import Services
 from windlass.daemon.setup import routes as setup
 from windlass.daemon.spend import routes as spend
@@ -54,6 +55,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
         ),
         setup.routes(context, intents, services.configuration),
         repair.routes(services.repairs),
+        retention.routes(services.retention),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.core.ids import Uid
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
+from windlass.daemon.agents.limit_waits import LimitWaits
 from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
@@ -26,6 +27,7 @@ from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
 from windlass.daemon.repair.repairs import Repairs
+from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
@@ -67,6 +69,7 @@ class Services:
         self.restores = Restores(context, sockets)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
+        self.limit_waits = LimitWaits(context, self.intents, self.pause_resume)
         self.reassignments = Reassignments(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
         self.notes = Notes(context)
@@ -81,6 +84,7 @@ class Services:
         self.agent_views = AgentViews(context, self.fetcher)
         self.configuration = Configuration(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
+        self.retention = Retention(context)
         self.intents.add(
             (
                 self.spawns.operation(),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Protocol, Self
+import select
+import subprocess
+import time
+from typing import IO, TYPE_CHECKING, Protocol, Self
 
 from windlass.core.errors import GitError
-from windlass.git.runner import LONG, Patience, run, start
+from windlass.git import runner
+from windlass.git.runner import LONG, Patience, end, run, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from windlass.git.runner import Dirs
 
 _CHUNK = 1 << 20
+_GOODBYE = 5.0
+"""Seconds that a git has to end when it is asked nothing more."""
 _DEATHS = 50
 """So often a git in a box is asked for the rest when it died of one."""
 # Above the first size git hands a blob on as it inflates it; the others bound what it maps.
@@ -62,10 +68,16 @@ class Writer(Protocol):
 
 
 class Blobs:
-    """A `git cat-file --batch` that is asked for one blob at a time."""
+    """A `git cat-file --batch` that is asked for one blob at a time.
+
+    In a box, where an agent can have it take for ever, it has so long for all of them together.
+    """
 
     def __init__(self, dirs: Dirs) -> None:
         self._git = start(["cat-file", "--batch"], dirs=dirs, config=_LEAN)
+        self._boxed = bool(dirs.box)
+        self._end = time.monotonic() + runner.LOOK
+        self._rest = b""
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +92,11 @@ class Blobs:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        self._git.wait()
+        try:
+            self._git.wait(_GOODBYE)
+        except subprocess.TimeoutExpired:
+            end(self._git)
+            self._git.wait()
 
     def copy(self, oid: str, into: Writer) -> None:
         """Writes a blob's content to an open file."""
@@ -92,17 +108,36 @@ class Blobs:
             asking.flush()
         except BrokenPipeError as error:
             raise self._lost(oid) from error
-        header = answering.readline().split()
+        if not self._boxed:
+            self._end = time.monotonic() + LONG
+        while b"\n" not in self._rest:
+            self._rest += self._more(answering, oid)
+        line, _, self._rest = self._rest.partition(b"\n")
+        header = line.split()
         if len(header) != 3:
             raise self._lost(oid)
         left = int(header[2])
         while left:
-            chunk = answering.read(min(left, _CHUNK))
-            if not chunk:
-                raise self._lost(oid)
-            into.write(chunk)
-            left -= len(chunk)
-        answering.read(1)
+            chunk = self._rest or self._more(answering, oid)
+            into.write(chunk[:left])
+            self._rest = chunk[left:]
+            left -= min(left, len(chunk))
+        self._rest = (self._rest or self._more(answering, oid))[1:]
+
+    def _more(self, answering: IO[bytes], oid: str) -> bytes:
+        """Waits for the next piece of the answer, and not for ever."""
+        waiting = select.poll()
+        waiting.register(answering, select.POLLIN)
+        left = max(0.0, self._end - time.monotonic())
+        if not waiting.poll(left * 1000):
+            raise GitError(
+                f"git does not give object {oid} in time",
+                "look at the disk and at other git processes on this repository, then try again",
+            )
+        chunk = os.read(answering.fileno(), _CHUNK)
+        if not chunk:
+            raise self._lost(oid)
+        return chunk
 
     def _lost(self, oid: str) -> GitError:
         return GitError(f"cannot read object {oid}", "`git fsck` says what the repository lacks")

@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
+from windlass.git.reading_room import ReadingRoom
 from windlass.git.repository import require
 from windlass.git.runner import Dirs, Patience, armed, limited, run, run_both
 
@@ -32,6 +33,8 @@ _SHOWN = ("-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "-
 _RAW = ("--no-renames", "--raw", "-z")
 _LEFT_OUT = (b"S", b"s")
 """How git marks what a sparse checkout has no file for."""
+_NEW = b"?"
+"""How git marks what is not in the index."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -39,6 +42,8 @@ class Difference(msgspec.Struct, frozen=True):
 
     committed: bytes
     uncommitted: bytes = b""
+    unread: list[str] = []
+    """Files of the workspace that are too large to be compared, or too full of holes."""
 
 
 def diff(
@@ -49,8 +54,9 @@ def diff(
     A clone is read through `box`, where there is one.
     """
     words = [*_SHOWN, "--stat" if stat else "--patch"]
-    parts = _parts(repo, path, base=base, tip=tip, words=words, box=box)
-    return Difference(**{name: said for name, said, _ in parts})
+    parts = list(_parts(repo, path, base=base, tip=tip, words=words, box=box))
+    said = {part.name: part.said for part in parts}
+    return Difference(**said, unread=parts[-1].unread)
 
 
 def touched(repo: Repository, base: str, tip: str) -> list[str]:
@@ -67,21 +73,25 @@ def touched(repo: Repository, base: str, tip: str) -> list[str]:
 
 def materialise(
     repo: Repository, path: str, into: str, *, base: str, tip: str, box: ReadBox | None = None
-) -> None:
+) -> list[str]:
     """Writes the changed files of both parts as plain folders, `before` and `after` in each.
 
-    They are `into/committed` and, where there is a workspace, `into/uncommitted`.
+    They are `into/committed` and, where there is a workspace, `into/uncommitted`. Gives the files
+    that are not read: see `Difference`.
     """
-    for name, said, dirs in _parts(repo, path, base=base, tip=tip, words=_RAW, box=box):
-        before, after = (os.path.join(into, name, side) for side in ("before", "after"))
+    unread: list[str] = []
+    for part in _parts(repo, path, base=base, tip=tip, words=_RAW, box=box):
+        before, after = (os.path.join(into, part.name, side) for side in ("before", "after"))
         os.makedirs(before)
         os.makedirs(after)
-        fields = said.split(b"\0")
-        with Blobs(dirs) as blobs:
+        unread += part.unread
+        fields = part.said.split(b"\0")
+        with Blobs(part.dirs) as blobs:
             for about, path_of in zip(fields[::2], fields[1::2], strict=False):
                 old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
                 _write(blobs, before, path_of, mode=old_mode, oid=old)
                 _write(blobs, after, path_of, mode=new_mode, oid=new)
+    return unread
 
 
 def _write(blobs: Blobs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> None:
@@ -94,6 +104,17 @@ def _write(blobs: Blobs, top: str, name: bytes, *, mode: bytes, oid: bytes) -> N
         os.fchmod(file.fileno(), 0o644 if stat.S_ISLNK(kind) else stat.S_IMODE(kind))
 
 
+class _Part(NamedTuple):
+    """One part of a difference."""
+
+    name: Literal["committed", "uncommitted"]
+    said: bytes
+    """What git says of it."""
+    dirs: Dirs
+    """Show its objects, until the next part is asked for."""
+    unread: list[str]
+
+
 def _parts(
     repo: Repository,
     path: str,
@@ -102,25 +123,27 @@ def _parts(
     tip: str,
     words: Sequence[str],
     box: ReadBox | None,
-) -> Iterator[tuple[str, bytes, Dirs]]:
-    """Gives the name of each part, what git says of it, and folders that show its objects.
-
-    Those are there until the next part is asked for.
-    """
+) -> Iterator[_Part]:
     path_count.require_few(repo.dirs, tip)
     home = limited(repo.dirs)
-    yield "committed", run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home).out, home
-    with _staged(repo, path, tip=tip, box=box) as dirs:
+    said = run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home)
+    yield _Part("committed", said.out, home, [])
+    room = ReadingRoom()
+    with _staged(repo, path, tip=tip, box=box, room=room) as dirs:
         if dirs is not None:
             said = run(
                 ["diff-index", "--cached", *words, tip, "--"], dirs=dirs, timeout=Patience().left
             )
-            yield "uncommitted", said.out, dirs
+            yield _Part("uncommitted", said.out, dirs, list(map(os.fsdecode, room.unread)))
 
 
 @contextlib.contextmanager
-def _staged(repo: Repository, path: str, *, tip: str, box: ReadBox | None) -> Iterator[Dirs | None]:
+def _staged(
+    repo: Repository, path: str, *, tip: str, box: ReadBox | None, room: ReadingRoom
+) -> Iterator[Dirs | None]:
     """Lends folders in which the workspace as it is now is staged; None where nothing is left.
+
+    What there is no `room` for is staged as the tip has it.
 
     Of a clone these show what its agent sees: agents read the answers too, and may name any object.
     """
@@ -141,7 +164,7 @@ def _staged(repo: Repository, path: str, *, tip: str, box: ReadBox | None) -> It
         if is_there:
             # What the tip has is compared, also where it is ignored.
             dirs, first = views.at_commit(repo, place, dirs, tip)
-            _stage_all(views.with_excludes(repo, dirs), first)
+            _stage_all(views.with_excludes(repo, dirs), first, room)
         yield msgspec.structs.replace(dirs, work_tree=None)
 
 
@@ -154,7 +177,7 @@ def _with_new_objects(repo: Repository, place: WorkspacePlace, dirs: Dirs) -> Di
     return msgspec.structs.replace(armed(dirs), new_objects=new, objects=known)
 
 
-def _stage_all(dirs: Dirs, first: list[str]) -> None:
+def _stage_all(dirs: Dirs, first: list[str], room: ReadingRoom) -> None:
     # Not `add -A`: it stops at a nested repository without commits. Here each path is named, and
     # gitlinks stay as they are.
     listed = run_both(
@@ -167,7 +190,11 @@ def _stage_all(dirs: Dirs, first: list[str]) -> None:
     names, marked = [], []
     for record in filter(None, listed.split(b"\0")):
         tag, name = record[:1], record[2:]
-        if not _is_plain(top, name) or (tag in _LEFT_OUT and not _is_there(top, name)):
+        info = _info(top, name)
+        if info is None:
+            if tag in _LEFT_OUT:
+                continue
+        elif not _is_plain(info) or not room.takes(top, name, info, is_new=tag == _NEW):
             continue
         names.append(name)
         if tag in _LEFT_OUT or tag.islower():
@@ -177,14 +204,13 @@ def _stage_all(dirs: Dirs, first: list[str]) -> None:
     index_entries.feed(["update-index", "--add", "--remove", "-z", "--stdin"], names, dirs=dirs)
 
 
-def _is_there(top: bytes, name: bytes) -> bool:
-    return os.path.lexists(os.path.join(top, name))
-
-
-def _is_plain(top: bytes, name: bytes) -> bool:
-    """Leaves out nested repositories, which git would open."""
+def _info(top: bytes, name: bytes) -> os.stat_result | None:
     try:
-        mode = os.lstat(os.path.join(top, name)).st_mode
+        return os.lstat(os.path.join(top, name))
     except OSError:
-        return True
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+        return None
+
+
+def _is_plain(info: os.stat_result) -> bool:
+    """Leaves out nested repositories, which git would open."""
+    return stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.survey import Survey
 
-MOST_HOLES = 2 << 30
-"""Bytes in holes of all files together, which are read and packed like any: some ten seconds. They
+MOST_HOLES = 256 << 20
+"""Bytes in holes of all files together that are kept as blobs, in which they are written out. They
 cost an agent nothing, and without an end to them there is none to its ending."""
 _CHUNK = 1 << 20
 _TRIES = 5
@@ -56,8 +56,8 @@ def keep_files(
 ) -> collections.Counter[str]:
     """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs.
 
-    Adds to what the survey dropped the files that another process keeps us from reading, and those
-    with holes where there are too many.
+    Adds to what the survey dropped the files that another process keeps us from reading. Where
+    there are too many holes it adds to what is hollow, and the file is not in the tree.
     """
     with _top(root) as top, Descent(top) as descent:
         return _keep_files(importer, inside, descent, survey=survey, before=before, tracked=tracked)
@@ -68,7 +68,7 @@ def _top(root: str) -> Iterator[int]:
     """Opens the workspace's folder; where it is gone, one that is empty."""
     with contextlib.ExitStack() as stack:
         try:
-            top = stack.enter_context(gitfiles.opened(root))
+            top = stack.enter_context(gitfiles.entered(root))
         except OSError as error:
             if not is_exchanged(error):
                 raise
@@ -89,10 +89,13 @@ def _keep_files(
     algorithm = _algorithm(inside)
     room = MOST_HOLES
     hashed = {}
+    counts: collections.Counter[str] = collections.Counter()
     for entry in survey.files:
         try:
             if (hollow := _holes(descent, entry)) > room:
-                survey.dropped.append(_hollow(entry))
+                survey.hollow.append(entry.path)
+                if entry.path not in before:
+                    counts[_sort(entry.path, survey=survey, known=entry.path in tracked)] += 1
                 continue
             room -= hollow
             oid = _hash(descent, entry, algorithm)
@@ -101,7 +104,6 @@ def _keep_files(
             continue
         if oid is not None:
             hashed[entry.path] = (_mode(entry), oid)
-    counts: collections.Counter[str] = collections.Counter()
     for path, (mode, _) in before.items():
         if mode == _GITLINK or path not in hashed:
             importer.take_away(b"files/" + path)
@@ -127,7 +129,7 @@ def _keep_files(
 
 def _holes(descent: Descent, entry: WalkEntry) -> int:
     """The bytes of a file that are in holes."""
-    if entry.kind == "link" or entry.info.st_size <= _CHUNK:
+    if entry.kind == "link" or not holes.may_be_in(entry.info):
         return 0
     try:
         with _opened(descent, entry.path) as file:
@@ -136,11 +138,6 @@ def _holes(descent: Descent, entry: WalkEntry) -> int:
         if is_exchanged(error):
             return 0
         raise
-
-
-def _hollow(entry: WalkEntry) -> Dropped:
-    reason = f"a file with holes, of which all together have more than {MOST_HOLES >> 30} GiB"
-    return Dropped(path=os.fsdecode(entry.path), reason=reason, size=entry.info.st_size)
 
 
 def _leased(entry: WalkEntry) -> Dropped:

@@ -99,10 +99,14 @@ def is_exchanged(error: OSError) -> bool:
 def opened_folder(name: Name, folder: int) -> int:
     """Opens a folder in another one, also if it was closed to us; the caller closes it."""
     try:
-        return os.open(name, open_flags.FOLDER, dir_fd=folder)
+        handle = os.open(name, open_flags.FOLDER, dir_fd=folder)
     except PermissionError:
         unlock(name, folder=folder)
         return os.open(name, open_flags.FOLDER, dir_fd=folder)
+    # One that may be listed and not entered hides what its names are.
+    if not os.access(".", os.X_OK, dir_fd=handle):
+        unlock(name, folder=folder)
+    return handle
 
 
 def opened_file(name: Name, folder: int) -> int:

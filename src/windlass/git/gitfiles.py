@@ -10,17 +10,25 @@ ours that holds nothing else.
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 import os
 import re
-import shutil
 import stat
 from typing import IO, TYPE_CHECKING
 
-from windlass.git import names, open_flags
+from windlass.core.errors import GitError
+from windlass.core.printable import printable_line
+from windlass.git import holes, names, open_flags
+from windlass.git.descent import Descent, is_exchanged, opened_file, opened_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+log = logging.getLogger(__name__)
+
+MOST_COPIED = 4 << 30
+"""Bytes of a clone's own objects, which are mostly few: it borrows all that it began with."""
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -28,11 +36,12 @@ _PACKED_REFS = 64 << 20
 _INDEX = 1 << 30
 _DEPTH = 64
 _TRIES = 3
+_NO_FILE = frozenset({errno.ENXIO, errno.ENODEV, errno.ENAMETOOLONG})
 
 
 def read_head(git_dir: str) -> tuple[str | None, str | None]:
     """Gives the ref that HEAD follows (None: detached) and the id that it has, as written."""
-    text = os.fsdecode(_read(git_dir, "HEAD").strip())
+    text = os.fsdecode((read_below(git_dir, "HEAD") or b"").strip())
     if not text.startswith("ref:"):
         return None, text if _OID.fullmatch(text) else None
     ref = text.removeprefix("ref:").strip()
@@ -43,7 +52,7 @@ def read_head(git_dir: str) -> tuple[str | None, str | None]:
 
 def read_ref(git_dir: str, ref: str) -> str | None:
     """Gives the id that a ref has, as written."""
-    text = os.fsdecode(_read(git_dir, ref).strip()) if _is_ref(ref) else ""
+    text = os.fsdecode((read_below(git_dir, ref) or b"").strip()) if _is_ref(ref) else ""
     if text:
         return text if _OID.fullmatch(text) else None
     return _packed(git_dir).get(ref)
@@ -52,54 +61,48 @@ def read_ref(git_dir: str, ref: str) -> str | None:
 def read_refs(git_dir: str) -> dict[str, str]:
     """Gives every ref with the id that it has, as written; not those that follow others."""
     refs = _packed(git_dir)
-    with contextlib.suppress(OSError), opened(os.path.join(git_dir, "refs")) as top:
-        for name, text in _files_below(top, "refs"):
-            if not _is_ref(name):
-                continue
-            value = os.fsdecode(text.strip())
-            if _OID.fullmatch(value):
-                refs[name] = value
-            else:
-                refs.pop(name, None)
+    for name, text in _files_below(git_dir, "refs"):
+        if not _is_ref(name):
+            continue
+        value = os.fsdecode(text.strip())
+        if _OID.fullmatch(value):
+            refs[name] = value
+        else:
+            refs.pop(name, None)
     return refs
 
 
 def lend_objects(git_dir: str, into: str) -> None:
     """Makes the folder `into` hold a git folder's objects: plain files, and no list of others.
 
-    They are linked where the file system allows it and copied elsewhere.
+    They are linked where the file system allows it and copied elsewhere, up to `MOST_COPIED`: of
+    more, git says that they are missing.
     """
     os.mkdir(into)
-    with contextlib.ExitStack() as stack:
-        try:
-            top = stack.enter_context(opened(os.path.join(git_dir, "objects")))
-        except (FileNotFoundError, NotADirectoryError):
-            return
+    copies = _Copies()
+    with _unless_exchanged(git_dir), entered(git_dir) as top, Descent(top) as descent:
         # Packs last: git packs an object first, and then takes it away where it lay alone.
-        for name in sorted(os.listdir(top)):
+        for name in sorted(os.listdir(descent.open(("objects",)))):
             wanted = _PACK if name == "pack" else _LOOSE
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
-                _lend_folder(top, name, wanted=wanted, into=os.path.join(into, name))
+                with _unless_exchanged(git_dir):
+                    folder, target = descent.open(("objects", name)), os.path.join(into, name)
+                    _lend_folder(folder, wanted=wanted, into=target, copies=copies)
+    if copies.left_out:
+        log.warning("%s: %d files are too much to be copied", git_dir, copies.left_out)
 
 
-def _lend_folder(top: int, name: str, *, wanted: re.Pattern[str], into: str) -> None:
-    try:
-        folder = os.open(name, open_flags.FOLDER, dir_fd=top)
-    except OSError:
-        return
-    try:
-        os.mkdir(into)
-        # Where a file has gone since, another may have come that holds the same.
-        for _ in range(_TRIES):
-            files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
-            lent = [_lend(folder, file, os.path.join(into, file)) for file in files]
-            if all(lent):
-                return
-    finally:
-        os.close(folder)
+def _lend_folder(folder: int, *, wanted: re.Pattern[str], into: str, copies: _Copies) -> None:
+    os.mkdir(into)
+    # Where a file has gone since, another may have come that holds the same.
+    for _ in range(_TRIES):
+        files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
+        lent = [_lend(folder, file, os.path.join(into, file), copies) for file in files]
+        if all(lent):
+            return
 
 
-def _lend(folder: int, name: str, target: str) -> bool:
+def _lend(folder: int, name: str, target: str, copies: _Copies) -> bool:
     """Links first and looks then: what is linked can no longer be exchanged; False: it is gone."""
     try:
         os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
@@ -108,7 +111,7 @@ def _lend(folder: int, name: str, target: str) -> bool:
     except FileExistsError:
         return True
     except OSError:
-        _copy(folder, name, target)
+        copies.add(folder, name, target)
         return True
     info = os.lstat(target)
     if not stat.S_ISREG(info.st_mode):
@@ -118,11 +121,74 @@ def _lend(folder: int, name: str, target: str) -> bool:
     return True
 
 
-def _copy(folder: int, name: str, target: str) -> None:
-    with _plain(name, folder) as old:
-        if old is not None:
+class _Copies:
+    """Files that are copied because they cannot be linked."""
+
+    def __init__(self) -> None:
+        self._room = MOST_COPIED
+        self.left_out = 0
+
+    def add(self, folder: int, name: str, target: str) -> None:
+        """Copies a plain file, without its holes, if there is room."""
+        with _plain(name, folder) as old:
+            if old is None:
+                return
+            size = os.fstat(old.fileno()).st_size - holes.size(old.fileno())
+            if size > self._room:
+                self.left_out += 1
+                return
+            self._room -= size
             with open(target, "xb") as new:
-                shutil.copyfileobj(old, new, 1 << 20)
+                holes.copy(old.fileno(), new.fileno())
+
+
+@contextlib.contextmanager
+def entered(path: str) -> Iterator[int]:
+    """Opens a folder of an agent's as `opened` does, also if the agent closed it to us."""
+    above, name = os.path.split(path)
+    with opened(above) as parent:
+        here = opened_folder(name, parent)
+        try:
+            yield here
+        finally:
+            os.close(here)
+
+
+def open_up(path: str) -> int | None:
+    """Opens a workspace to us that its agent closed, and its git folder where it has one.
+
+    Gives the permissions that it had; None where there is no folder.
+    """
+    above, name = os.path.split(path)
+    permissions: int | None = None
+    with _unless_exchanged(path), opened(above) as parent:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+        with entered(path) as here, _unless_exchanged(path):
+            permissions = stat.S_IMODE(mode)
+            os.close(opened_folder(".git", here))
+    return permissions
+
+
+@contextlib.contextmanager
+def _unless_exchanged(folder: str) -> Iterator[None]:
+    """Takes what is gone, or no file, for nothing; says what may not be read."""
+    try:
+        yield
+    except OSError as error:
+        if not _says_nothing(error):
+            raise _unreadable(folder, error) from error
+
+
+def _says_nothing(error: OSError) -> bool:
+    """Whether there is no plain file at all; or one that a lease keeps from us, as listed later."""
+    return is_exchanged(error) or error.errno in _NO_FILE or isinstance(error, BlockingIOError)
+
+
+def _unreadable(path: str, error: OSError) -> GitError:
+    return GitError(
+        f"{printable_line(path)} cannot be read: {error.strerror}",
+        "make it readable for the user that runs Windlass, then try again",
+    )
 
 
 @contextlib.contextmanager
@@ -139,19 +205,51 @@ def opened(path: str, *, top: int | None = None) -> Iterator[int]:
         os.close(here)
 
 
-def _read(git_dir: str, name: str, *, limit: int = 4096) -> bytes:
-    folder, _, file = name.rpartition("/")
-    try:
-        with opened(os.path.join(git_dir, folder)) as top:
-            return read_at(top, file, limit=limit)
-    except OSError:
-        return b""
+def read_below(folder: str, name: str, *, limit: int = 65536) -> bytes | None:
+    """Reads a plain file below an agent's folder, also if the agent closed it to us.
+
+    None where it is missing, anything else, or leased; raises where it stays closed. The folder's
+    path is canonical.
+    """
+    content: list[bytes] = []
+    with _unless_exchanged(f"{folder}/{name}"), _opened_below(folder, name) as file:
+        content.append(file.read(limit))
+    return content[0] if content else None
+
+
+def read_data(folder: str, name: str, *, limit: int) -> bytes:
+    """Reads such a file without its holes; b"" where `read_below` gives None."""
+    content: list[bytes] = []
+    with _unless_exchanged(f"{folder}/{name}"), _opened_below(folder, name) as file:
+        parts = holes.PartReader(file.fileno(), holes.parts(file.fileno()))
+        content.append(parts.read(limit))
+    return content[0] if content else b""
+
+
+@contextlib.contextmanager
+def _opened_below(folder: str, name: str) -> Iterator[IO[bytes]]:
+    *above, file = name.split("/")
+    with (
+        entered(folder) as top,
+        Descent(top) as descent,
+        os.fdopen(opened_file(file, descent.open(above)), "rb") as opened_below,
+    ):
+        yield opened_below
 
 
 def read_small(path: str, *, limit: int = 65536) -> bytes | None:
-    """Reads a small regular file; None when it is missing or anything else."""
+    """Reads a small regular file; None when it is missing or anything else.
+
+    Raises where it may not be read: what is in it is not known then.
+    """
     with _plain(path) as file:
         return file.read(limit) if file is not None else None
+
+
+def size_of_holes(path: str) -> int:
+    """Gives the bytes of a regular file that are in holes; 0 for anything else."""
+    with _plain(path) as file:
+        return holes.size(file.fileno()) if file is not None else 0
 
 
 def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
@@ -165,10 +263,20 @@ def read_at(folder: int, name: str, *, limit: int = 4096) -> bytes:
 
 @contextlib.contextmanager
 def _plain(path: str, folder: int | None = None) -> Iterator[IO[bytes] | None]:
-    """Opens a plain file; None for whatever else an agent put there, and where it is missing."""
+    """Opens a plain file; None for whatever else an agent put there, and where it is missing.
+
+    In an open `folder` it may have been closed to us.
+    """
     try:
-        handle = os.open(path, open_flags.PLAIN, dir_fd=folder)
-    except (OSError, ValueError):
+        handle = (
+            opened_file(path, folder) if folder is not None else os.open(path, open_flags.PLAIN)
+        )
+    except ValueError:  # no path at all
+        yield None
+        return
+    except OSError as error:
+        if not _says_nothing(error):
+            raise _unreadable(path, error) from error
         yield None
         return
     with _regular(handle) as file:
@@ -198,18 +306,16 @@ def copy_file(folder: int, name: str, *, into: str, top: int | None = None) -> N
         if old is None:
             return
         info = os.fstat(old.fileno())
-        # A file full of holes is large at no cost, until it is copied.
         if info.st_size > _INDEX:
             return
         with os.fdopen(os.open(into, open_flags.NEW, 0o644, dir_fd=top), "wb") as new:
-            shutil.copyfileobj(old, new, 1 << 20)
-            new.flush()
+            holes.copy(old.fileno(), new.fileno())
             os.utime(new.fileno(), ns=(info.st_mtime_ns, info.st_mtime_ns))
 
 
 def copy_index(git_dir: str, into: str) -> None:
     """Copies a git folder's index into a folder of ours, with the one that it shares, if any."""
-    with contextlib.suppress(OSError), opened(git_dir) as top:
+    with _unless_exchanged(git_dir), entered(git_dir) as top:
         copy_file(top, "index", into=os.path.join(into, "index"))
         room = _INDEX
         for name in sorted(os.listdir(top)):
@@ -230,25 +336,28 @@ def put_at(folder: int, name: str, content: bytes) -> None:
     os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _files_below(top: int, prefix: str) -> Iterator[tuple[str, bytes]]:
+def _files_below(git_dir: str, prefix: str) -> Iterator[tuple[str, bytes]]:
     # Each folder is opened when its turn comes: an agent may have made more than may be open.
-    pending = [""]
-    while pending:
-        relative = pending.pop()
-        with contextlib.suppress(OSError), opened(relative, top=top) as folder:
-            for name in sorted(os.listdir(folder)):
-                below = f"{relative}/{name}".lstrip("/")
-                with contextlib.suppress(OSError):
-                    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-                    if stat.S_ISDIR(mode) and below.count("/") < _DEPTH:
-                        pending.append(below)
-                    elif stat.S_ISREG(mode):
-                        yield f"{prefix}/{below}", read_at(folder, name, limit=4096)
+    pending = [prefix]
+    with _unless_exchanged(git_dir), entered(git_dir) as top, Descent(top) as descent:
+        while pending:
+            relative = pending.pop()
+            with _unless_exchanged(f"{git_dir}/{relative}"):
+                folder = descent.open(relative.split("/"))
+                for name in sorted(os.listdir(folder)):
+                    below = f"{relative}/{name}"
+                    with _unless_exchanged(f"{git_dir}/{below}"):
+                        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                        if stat.S_ISDIR(mode) and below.count("/") <= _DEPTH:
+                            pending.append(below)
+                        elif stat.S_ISREG(mode):
+                            with os.fdopen(opened_file(name, folder), "rb") as file:
+                                yield below, file.read(4096)
 
 
 def _packed(git_dir: str) -> dict[str, str]:
     refs = {}
-    for line in _read(git_dir, "packed-refs", limit=_PACKED_REFS).splitlines():
+    for line in (read_below(git_dir, "packed-refs", limit=_PACKED_REFS) or b"").splitlines():
         oid, _, name = os.fsdecode(line).partition(" ")
         if _OID.fullmatch(oid) and _is_ref(name):
             refs[name] = oid

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import names, path_count, roots, tars, workspace_state
+from windlass.git import gitfiles, names, path_count, roots, tars, workspace_state
 from windlass.git.manifest import Dropped, Nested
 from windlass.git.runner import LONG, Dirs, Patience, run
 from windlass.git.status import nested_place
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from windlass.git.workspace_state import WorkspacePlace
 
 BEYOND = b"beyond.tar"
-_HOLES = 256 << 20
 _GITLINK = b"160000"
 _MODES = frozenset((b"100644", b"100755", b"120000", _GITLINK))
 
@@ -87,6 +87,19 @@ def read_index(dirs: Dirs) -> IndexEntries:
         if flag.islower():
             seen.assumed.append(os.fsdecode(path))
     return seen
+
+
+def index_left(place: WorkspacePlace, dirs: Dirs) -> list[Dropped]:
+    """Lists an index that is there and was not copied: what it names was not looked at."""
+    own = os.path.join(place.git_dir or "", "index")
+    if place.git_dir is None or os.path.lexists(os.path.join(dirs.git_dir, "index")):
+        return []
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISREG(os.lstat(own).st_mode):
+            return [
+                _raw_alone("index", "it is leased by another process, or too large to be looked at")
+            ]
+    return []
 
 
 def _raw_alone(what: str, why: str) -> Dropped:
@@ -151,26 +164,19 @@ def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
 
 
 def keep_raw_objects(importer: Importer, place: WorkspacePlace, *, why: str) -> list[Dropped]:
-    """Keeps a clone's objects as the files that they are: they could not come as objects.
-
-    Whatever they take on the disk; not files full of holes, which have no end.
-    """
+    """Keeps a clone's objects as the files that they are: they could not come as objects."""
     objects = os.path.join(place.git_dir or "", "objects")
-    files = [entry.info for entry in walk(objects) if entry.kind == "file"]
-    size, taken = sum(info.st_size for info in files), sum(info.st_blocks for info in files) << 9
-    if size > 2 * taken + _HOLES:
-        reason = f"{why}; and the files are full of holes, and not kept"
-        return [Dropped(path=".git/objects", reason=reason, size=size, files=0)]
+    size = sum(entry.info.st_size for entry in walk(objects) if entry.kind == "file")
     left = _keep_tar(importer, objects, b"objects.tar", called=".git/objects")
     reason = f"{why}; kept as raw bytes in objects.tar"
     return [Dropped(path=".git/objects", reason=reason, size=size, files=0), *left]
 
 
-def keep_beyond(importer: Importer, place: WorkspacePlace, folders: list[bytes]) -> list[Dropped]:
-    """Keeps folders that lie deeper than the system can name them, with all that is in them."""
-    if not folders:
+def keep_beyond(importer: Importer, place: WorkspacePlace, paths: list[bytes]) -> list[Dropped]:
+    """Keeps what cannot be in a tree: files, and folders with all that is in them."""
+    if not paths:
         return []
-    only = [os.fsdecode(folder) for folder in folders]
+    only = [os.fsdecode(path) for path in paths]
     return _keep_tar(importer, place.path, BEYOND, called="", only=only)
 
 
@@ -188,12 +194,12 @@ def keep_nested(
     inner = nested_place(repo, place, os.path.dirname(entry.path))
     replaced = partial(msgspec.structs.replace, nested)
     if inner is None or inner.git_dir is None:
-        return replaced(target="elsewhere", target_path=_pointed(path)), left
+        return replaced(target="elsewhere", target_path=place.named(_pointed(path))), left
     if place.git_dir is not None and _inside(inner.git_dir, place.git_dir):
         relative = os.path.relpath(inner.git_dir, place.git_dir)
         return replaced(target="admin", target_path=relative), left
     if _inside(inner.git_dir, place.path):
-        return replaced(target="elsewhere", target_path=inner.git_dir), left
+        return replaced(target="elsewhere", target_path=place.named(inner.git_dir)), left
     target_tar = f"nested/{number}.git.tar"
     left += _keep_tar(
         importer,
@@ -219,7 +225,7 @@ def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry
 
 
 def _pointed(path: str) -> str:
-    content = workspace_state.read_small(path) or b""
+    content = gitfiles.read_below(*os.path.split(path)) or b""
     target = os.fsdecode(content.removeprefix(b"gitdir: ").rstrip(b"\n"))
     return os.path.normpath(os.path.join(os.path.dirname(path), target))
 

@@ -80,6 +80,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["worktree", "clone", "plain"] = "plain"
     folder: bool = False
     """False when the folder had been deleted by hand."""
+    folder_mode: int | None = None
+    """Its permissions; None where they were not written down."""
     branch: str | None = None
     tip: str | None = None
     head: str | None = None
@@ -87,6 +89,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     index: bool = False
     """True when the index differed from HEAD and has a tree of its own."""
+    hollow: list[str] = []
+    """Files with more holes than can be written out, which are in `beyond.tar`."""
     empty: list[str] = []
     file_mode: int = 0o644
     exec_mode: int = 0o755

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
+from windlass.git import beneath, gitfiles, gitstate, names, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
 from windlass.git.holes import HoleWriter
 from windlass.git.manifest import RESTORED
@@ -92,7 +92,20 @@ class PutBack:
         with contextlib.suppress(GitError):
             self._git("update-index", "-q", "--refresh", ok=_ANY, within=Patience().left)
         self._finish(saved)
+        self._put_folder_mode()
         return self._notes
+
+    def _put_folder_mode(self) -> None:
+        """Gives the folder its permissions again; its owner stays able to work in it."""
+        mode = self._about.folder_mode
+        if mode is None:
+            return
+        with gitfiles.opened(self._path) as top:
+            os.fchmod(top, (mode | 0o700) & 0o777)
+        if mode & 0o700 != 0o700:
+            self._notes.append(
+                f"the workspace folder was closed to its owner ({mode:03o}), and is open again"
+            )
 
     def _finish(self, saved: Tree) -> None:
         """Does what comes last, when no git of ours looks at the workspace any more."""

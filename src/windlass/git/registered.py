@@ -49,6 +49,15 @@ def forget(repo: Repository, path: str) -> None:
             os.unlink(file)
 
 
+def move(repo: Repository, path: str, to: str) -> None:
+    """Remembers that the clone at `path` lies elsewhere from now on."""
+    clone = _find(repo, path)
+    if clone is None or clone.origin is None:
+        return
+    note(repo, to, branch=clone.branch, origin=clone.origin)
+    forget(repo, path)
+
+
 def first_index(path: str) -> str:
     """Names the index that the clone at `path` was made with, by its place in our own folder."""
     return f"{_FIRST_INDEX}{_key(path)}"

@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import names, registered, workspace_state
+from windlass.git import gitfiles, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.runner import Dirs, run, user_settings
 
@@ -140,7 +140,7 @@ def require_commit(repo: Repository) -> str:
 def head_branch(repo: Repository) -> str | None:
     """Names the branch that the main checkout is on; None when HEAD is detached."""
     # Asked for all the time, so it is read where git keeps it; with reftables it is not there.
-    kept = _branch_of(repo.git_dir)
+    kept = _branch_in(workspace_state.read_small(os.path.join(repo.git_dir, "HEAD")))
     if kept not in (None, ".invalid"):
         return kept
     said = repo.git("symbolic-ref", "-q", "HEAD", ok=(0, 1))
@@ -226,15 +226,15 @@ def checkouts(repo: Repository) -> dict[str, str]:
     main = head_branch(repo)
     places = {main: repo.root} if main else {}
     for admin, place in workspace_state.admins(repo).items():
-        if branch := _branch_of(admin):
+        head = gitfiles.read_below(workspace_state.canonical(admin), "HEAD")
+        if branch := _branch_in(head):
             places.setdefault(branch, place)
     return {**registered.clones(repo), **places}
 
 
-def _branch_of(git_dir: str) -> str | None:
-    """The branch that a git folder's HEAD file names; None for anything else in it."""
-    head = workspace_state.read_small(os.path.join(git_dir, "HEAD")) or b""
-    if not head.startswith(_ON_BRANCH):
+def _branch_in(head: bytes | None) -> str | None:
+    """The branch that a HEAD file names; None for anything else in it."""
+    if head is None or not head.startswith(_ON_BRANCH):
         return None
     return os.fsdecode(head.removeprefix(_ON_BRANCH).rstrip())
 

@@ -18,6 +18,7 @@ from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import (
     clones,
+    gitfiles,
     manifest,
     mirror,
     object_transfer,
@@ -171,7 +172,7 @@ def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:
     if place.git_dir is None:
         return False
     own = registered.branch_of(repo, path) or worktrees.own_branch(place.git_dir)
-    done = workspace_state.read_small(os.path.join(place.git_dir, RESTORED)) == commit.encode()
+    done = gitfiles.read_below(place.git_dir, RESTORED) == commit.encode()
     return done and own == branch
 
 

@@ -1,5 +1,3 @@
-# ruff: noqa: PTH118
-# Reason: names that agents make are bytes, which pathlib cannot hold.
 """Which commits of a workspace must stay reachable, so that no garbage collection takes them.
 
 HEAD, the branch, stashes, private refs, unfinished merges and rebases, and everything the reflogs
@@ -58,7 +56,7 @@ def mentioned(git_dir: str, *, but: tuple[str, ...] = ()) -> set[str]:
             continue
         if name == RESTORED or name.startswith(but):
             continue
-        content = workspace_state.read_small(os.path.join(git_dir, name), limit=_LIMIT) or b""
+        content = gitfiles.read_data(git_dir, name, limit=_LIMIT)
         ids.update(match.decode() for match in _ID.findall(content))
     return ids
 
@@ -68,7 +66,7 @@ def kept_before(repo: Repository, git_dir: str) -> set[str]:
 
     Else each salvage would hold the one before, which would count as the agent's and never go.
     """
-    content = workspace_state.read_small(os.path.join(git_dir, RESTORED)) or b""
+    content = gitfiles.read_below(git_dir, RESTORED) or b""
     if not _ID.fullmatch(content):
         return set()
     said = repo.git("rev-list", "--parents", "--max-count=1", content.decode(), "--", ok=(0, 128))
@@ -77,7 +75,8 @@ def kept_before(repo: Repository, git_dir: str) -> set[str]:
 
 def branch_log(git_dir: str, ref: str) -> set[str]:
     """Gathers the ids in one ref's log."""
-    content = workspace_state.read_small(os.path.join(git_dir, "logs", ref), limit=_LIMIT) or b""
+    own = workspace_state.canonical(git_dir)
+    content = gitfiles.read_below(own, f"logs/{ref}", limit=_LIMIT) or b""
     return {match.decode() for match in _ID.findall(content)}
 
 
@@ -87,9 +86,8 @@ def stashes(place: WorkspacePlace, *, branch: str | None) -> list[Stash]:
     Linked worktrees share one stash: theirs are those made on their branch. Those made on no
     branch could be anybody's, so they are kept too. A clone's are all its own.
     """
-    content = workspace_state.read_small(
-        os.path.join(place.common_dir, "logs/refs/stash"), limit=_LIMIT
-    )
+    own = workspace_state.canonical(place.common_dir)
+    content = gitfiles.read_below(own, "logs/refs/stash", limit=_LIMIT)
     stashes = []
     for line in (content or b"").splitlines():
         about, _, message = line.partition(b"\t")

@@ -130,6 +130,10 @@ class TooMuchSaid(GitError):
     """Git answers with more than is read."""
 
 
+class TookTooLong(GitError):
+    """Git did not finish in its time."""
+
+
 class GitResult(msgspec.Struct, frozen=True):
     """How one git call ended."""
 
@@ -256,12 +260,12 @@ def run(
                 "what is in the workspace is too large to be looked at like this",
             ) from None
         except subprocess.TimeoutExpired as error:
-            raise GitError(
+            raise TookTooLong(
                 f"`{spell(args)}` did not finish within {timeout:.0f} s",
                 "look at the disk and at other git processes on this repository, then try again",
             ) from error
         finally:
-            _end(process)
+            end(process)
     result = GitResult(process.returncode, out, err)
     if result.code not in ok:
         raise failed(args, result, dirs=dirs, cwd=cwd)
@@ -288,7 +292,8 @@ def run_both(
     except TooMuchSaid:
         raise
     except GitError as error:
-        raise GitError(f"after `{spell(first)}`: {error.message}", error.hint) from error
+        kind = TookTooLong if isinstance(error, TookTooLong) else GitError
+        raise kind(f"after `{spell(first)}`: {error.message}", error.hint) from error
 
 
 def _time_left(dirs: Dirs | None, timeout: float) -> float:
@@ -297,10 +302,15 @@ def _time_left(dirs: Dirs | None, timeout: float) -> float:
     return max(0.0, min(timeout, dirs.until - time.monotonic()))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a git that is still there with all that it started: a box, a program that hangs."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a git that nobody waited for to the end, with all that it started: a box, a program.
+
+    Git itself may have ended, and a child of it hold its pipe: then that is ended. Nobody has taken
+    note of git's end before, so that its number is still its own.
+    """
+    if process.returncode is None:
+        # PermissionError: macOS, where nobody but the ended git is left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
 

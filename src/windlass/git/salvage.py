@@ -4,9 +4,10 @@
 
 The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
 `nested/` the `.git` folders of nested repositories as tars, `beyond.tar` what lies deeper than the
-system can name, `gitdir.tar` the workspace's own git state, `loose/` and `tags/` objects that only
-such state names, `windlass.json` the rest. Its parents keep every commit alive. It is written in
-quarantine and referenced last: it is whole or it is not there.
+system can name and files with more holes than can be written out, `gitdir.tar` the workspace's own
+git state, `loose/` and `tags/` objects that only such state names, `windlass.json` the rest. Its
+parents keep every commit alive. It is written in quarantine and referenced last: it is whole or it
+is not there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -23,8 +25,10 @@ from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
+    gitfiles,
     gitstate,
     homecoming,
+    later,
     manifest,
     names,
     registered,
@@ -43,6 +47,8 @@ from windlass.git.runner import LONG, Patience, limited, run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.arrival import Allowed
     from windlass.git.contents import Tree
     from windlass.git.gitstate import IndexEntries
@@ -54,6 +60,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+_WHOLE_SECONDS = re.compile(r"(?<=T\d{6})-\d{3}$")
+"""Milliseconds as the stamps of endings have them, which would be read as a time zone."""
 
 
 class Salvaged(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +81,8 @@ def salvage(
     stamp: str,
     meta: dict[str, object],
     branch: str | None = None,
+    known_as: str | None = None,
+    after: Sequence[str] = (),
     ignored_cap: int = 64 << 20,
     ignored_files_cap: int = 10_000,
     allowed: Allowed = EVERYTHING,
@@ -82,7 +93,9 @@ def salvage(
     Raises and changes nothing when anything cannot be kept; a second call with the same agent and
     stamp gives the first one's result. Nothing may be writing to the workspace any more. A clone is
     read through `box`, where there is one; what git cannot read of it, and what is more than is
-    `allowed`, is kept as raw bytes.
+    `allowed`, is kept as raw bytes. One that was moved out of its agent's reach is `known_as`
+    what it was before. What is kept `after` other salvages of the same work is what there is by
+    then, and not what is missing; where these hold all of it, the first of them is given.
     """
     ref = manifest.ref_of(agent, stamp)
     if not names.is_ref(os.fsencode(ref)):
@@ -92,16 +105,29 @@ def salvage(
     if ref in known:
         return _done(repo, ref, known[ref])
     with quarantine(repo) as inside:
+        permissions = gitfiles.open_up(workspace_state.canonical(path))
         place = workspace_state.locate(repo, path, box=box)
+        if known_as is not None:
+            place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
         caps = (ignored_cap, ignored_files_cap)
         work = _look(repo, place, agent=agent, branch=branch, known=known, caps=caps)
+        if after:
+            earlier = manifest.read(repo, after[0])
+            work = msgspec.structs.replace(
+                work,
+                head=None,
+                before={},
+                tip=work.tip or earlier.tip,
+                base=work.base or earlier.base,
+            )
         about = Manifest(
             agent=agent,
             stamp=stamp,
             time=_time_of(stamp),
-            path=work.place.path,
+            path=work.place.named(work.place.path),
             kind=work.place.kind,
             folder=work.folder,
+            folder_mode=permissions,
             branch=work.branch,
             tip=work.tip,
             head=work.head,
@@ -112,6 +138,9 @@ def salvage(
             meta=meta,
         )
         commit, summary = _keep(repo, inside, work=work, about=about, allowed=allowed)
+        if after and later.adds_nothing(inside, commit, after):
+            ref = manifest.ref_of(earlier.agent, earlier.stamp)
+            return Salvaged(ref=ref, commit=after[0], summary=earlier.summary)
         sync(inside.release(repo))
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))
@@ -132,7 +161,7 @@ def _time_of(stamp: str) -> int:
     if stamp.isdigit() and len(stamp) <= 11:
         return int(stamp)
     try:
-        moment = dt.datetime.fromisoformat(stamp)
+        moment = dt.datetime.fromisoformat(_WHOLE_SECONDS.sub("", stamp))
     except ValueError:
         return int(time.time())
     if moment.tzinfo is None:
@@ -184,10 +213,14 @@ def _look(
             home = tip
             tip = own if own == home or _is_whole(seen_inside, own) else home
             start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
+        left = gitstate.index_left(place, dirs)
         index = gitstate.read_index(dirs)
+        index.dropped.extend(left)
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
-        seen = Survey(files=[], dotgits=[], beyond=[], empty=[], ignored=set(), dropped=[])
+        seen = Survey(
+            files=[], dotgits=[], beyond=[], hollow=[], empty=[], ignored=set(), dropped=[]
+        )
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
         before = _files_of(repo, place, dirs, start)
@@ -259,7 +292,7 @@ def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
         return head_ref.removeprefix("refs/heads/")
     # A rebase detaches HEAD and remembers the branch.
     for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        saved = workspace_state.read_small(os.path.join(place.git_dir or "", name))
+        saved = gitfiles.read_below(place.git_dir, name)
         if saved is not None:
             return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
     return None
@@ -276,7 +309,8 @@ def _keep(
         dropped += gitstate.keep_state(importer, work.place)
         if raw:
             dropped += gitstate.keep_raw_objects(importer, work.place, why=raw)
-        dropped += gitstate.keep_beyond(importer, work.place, work.survey.beyond)
+        beyond = [*work.survey.beyond, *work.survey.hollow]
+        dropped += gitstate.keep_beyond(importer, work.place, beyond)
         nested, left = _keep_nested(repo, importer, work)
         dropped += left
         tags = _keep_loose(inside, importer, chosen.loose)
@@ -294,6 +328,7 @@ def _keep(
         whole = msgspec.structs.replace(
             about,
             index=bool(counts["index"]),
+            hollow=[os.fsdecode(name) for name in work.survey.hollow],
             empty=[os.fsdecode(name) for name in work.survey.empty],
             file_mode=modes.plain,
             exec_mode=modes.executable,

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import path_count, views, workspace_state
+from windlass.git import gitfiles, index_entries, path_count, views, workspace_state
 from windlass.git.path_count import TooManyPaths
-from windlass.git.runner import LOOK, Dirs, ReadBox, run, run_both
+from windlass.git.reading_room import ReadingRoom
+from windlass.git.runner import LOOK, Dirs, GitResult, ReadBox, TookTooLong, run, run_both
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
 
 
+GLANCE = 5.0
+"""Seconds for most of all looks; after that it is looked for what keeps git."""
 _SHAPE = ("--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
 _STAGED = ("--cached", "--no-renames", "--name-status", "-z")
 
@@ -36,6 +40,8 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
     conflicted: list[str] = []
     nested: list[str] = []
     """Repositories inside the workspace that hold work of their own."""
+    unread: list[str] = []
+    """Tracked files with more holes than are read: what is in them is not known."""
     operation: Operation | None = None
     setup: list[str] = []
     """What was there before the agent and is as it was; in none of the other lists."""
@@ -43,7 +49,8 @@ class WorkStatus(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def clean(self) -> bool:
         """Says whether everything is committed and nothing is under way."""
-        lists = (self.staged, self.unstaged, self.untracked, self.conflicted, self.nested)
+        changed = (self.staged, self.unstaged, self.untracked, self.conflicted)
+        lists = (*changed, self.nested, self.unread)
         return self.operation is None and not any(lists)
 
 
@@ -79,6 +86,7 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
         untracked=[name for name in lists.untracked if name.rstrip("/") not in nested],
         conflicted=lists.conflicted,
         nested=nested,
+        unread=lists.unread,
         operation=workspace_state.operation_of(place),
     )
 
@@ -109,6 +117,7 @@ class _Lists:
         self.unstaged: list[str] = []
         self.untracked: list[str] = []
         self.conflicted: list[str] = []
+        self.unread: list[str] = []
         self.ignored: set[bytes] = set()
 
     def read_staged(self, dirs: Dirs, *, head: str | None) -> None:
@@ -128,9 +137,11 @@ class _Lists:
         The index is made by what git is called with first, if there is such a call.
         """
         asked = ["status", *_SHAPE, "--ignore-submodules=all"]
-        if first is not None:
-            said = run_both(first, asked, dirs=dirs, timeout=LOOK)
-        else:
+        try:
+            said = _both(first, asked, dirs=dirs, within=GLANCE)
+        except TookTooLong:
+            # Only now: to look for such files first would cost another git at each look.
+            self.unread = _pass_over_holes(dirs, first)
             said = run(asked, dirs=dirs, timeout=LOOK)
         told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
         for record in filter(None, said.out.split(b"\0")):
@@ -147,6 +158,24 @@ class _Lists:
         self.conflicted = sorted({*self.conflicted})
         self.unstaged = [name for name in self.unstaged if name not in told]
         self.untracked = [name for name in self.untracked if name not in told]
+
+
+def _both(first: list[str] | None, then: list[str], *, dirs: Dirs, within: float) -> GitResult:
+    if first is not None:
+        return run_both(first, then, dirs=dirs, timeout=within)
+    return run(then, dirs=dirs, timeout=within)
+
+
+def _pass_over_holes(dirs: Dirs, first: list[str] | None) -> list[str]:
+    """Has git take files with too many holes for unchanged; lists them."""
+    room = ReadingRoom()
+    top = os.fsencode(dirs.work_tree or "")
+    for name in _both(first, ["ls-files", "-z"], dirs=dirs, within=LOOK).out.split(b"\0"):
+        with contextlib.suppress(OSError):
+            room.takes(top, name, os.lstat(os.path.join(top, name)), is_new=False)
+    mark = ["update-index", "--assume-unchanged", "-z", "--stdin"]
+    index_entries.feed(mark, room.unread, dirs=dirs)
+    return list(map(os.fsdecode, room.unread))
 
 
 def _empty_tree(dirs: Dirs) -> str:
@@ -198,22 +227,40 @@ def _is_untouched(
 def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> WorkspacePlace | None:
     """Finds the git folder of a nested repository if it lies where it may be read."""
     folder = os.path.join(outer.path, os.fsdecode(path))
+    known_as = outer.named(folder) if outer.known_as else ""
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
-        return WorkspacePlace(path=folder, kind="clone", git_dir=own, common_dir=own, box=outer.box)
-    pointer = workspace_state.read_small(own)
+        return WorkspacePlace(
+            path=folder,
+            kind="clone",
+            git_dir=own,
+            common_dir=own,
+            box=outer.box,
+            known_as=known_as,
+        )
+    pointer = gitfiles.read_below(folder, ".git")
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
-    target = os.path.realpath(
-        os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
-    )
+    named = os.path.join(folder, os.fsdecode(pointer.removeprefix(b"gitdir: ").rstrip(b"\n")))
+    target = os.path.realpath(outer.found(named))
     # Only a worktree has a part of the repository's own git folder. Whatever else an agent has made
     # of its workspace, what it points to elsewhere is not its own.
     ours = (repo.git_dir + os.sep,) if outer.kind == "worktree" else ()
     if not target.startswith((*ours, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
-        return WorkspacePlace(path=folder, kind="worktree", git_dir=target, common_dir=repo.git_dir)
+        return WorkspacePlace(
+            path=folder,
+            kind="worktree",
+            git_dir=target,
+            common_dir=repo.git_dir,
+            known_as=known_as,
+        )
     return WorkspacePlace(
-        path=folder, kind="clone", git_dir=target, common_dir=target, box=outer.box
+        path=folder,
+        kind="clone",
+        git_dir=target,
+        common_dir=target,
+        box=outer.box,
+        known_as=known_as,
     )

@@ -52,6 +52,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     dotgits: list[WalkEntry]
     beyond: list[bytes]
     """Folders that are deeper than the system can name what is in them."""
+    hollow: list[bytes]
+    """Those of the files that have more holes than can be written out."""
     empty: list[bytes]
     ignored: set[bytes]
     """The kept ones that git ignores."""
@@ -101,6 +103,7 @@ def survey(
         files=[entry for entry in wanted if entry.kind in ("file", "link")],
         dotgits=[entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)],
         beyond=[entry.path for entry in wanted if entry.kind == "beyond"],
+        hollow=[],
         empty=[entry.path for entry in entries if entry.kind == "folder" and entry.empty],
         ignored=kept,
         dropped=dropped,

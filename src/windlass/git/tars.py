@@ -3,7 +3,8 @@
 """Folders as tar files: packed by lstat, unpacked without following a link.
 
 For what cannot be a tree: git refuses `.git` in any letter case inside one; and what lies deeper
-than the system can name. Both ways go folder by folder, so that no path is too long.
+than the system can name. Both ways go folder by folder, so that no path is too long. Of a file with
+holes the data alone is in the tar, as GNU tar and others have it too (GNU.sparse, version 0.1).
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import errno
 import os
 import stat
 import tarfile
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, open_flags
-from windlass.git.descent import LEASED, Descent
+from windlass.git import gitfiles, holes, open_flags
+from windlass.git.descent import LEASED, Descent, is_exchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -59,14 +60,20 @@ def pack(
                 left[relative] = "deeper than is kept"
                 continue
             *parents, name = top, *filter(None, relative.split("/"))
-            here = descent.open(parents)
-            mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
             saved_as = "/".join(filter(None, ("it", relative)))
-            if why := _add(archive, descent, (*parents, name), saved_as):
-                left[relative] = why
-            if stat.S_ISDIR(mode):
-                names = sorted(os.listdir(descent.open((*parents, name))), reverse=True)
-                pending.extend("/".join(filter(None, (relative, name))) for name in names)
+            try:
+                here = descent.open(parents)
+                mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
+                if why := _add(archive, descent, (*parents, name), saved_as):
+                    left[relative] = why
+                names = os.listdir(descent.open((*parents, name))) if stat.S_ISDIR(mode) else []
+            except OSError as error:
+                if not relative or not is_exchanged(error):
+                    raise
+                left[relative] = "gone, or something else by now"
+                continue
+            names.sort(reverse=True)
+            pending.extend("/".join(filter(None, (relative, name))) for name in names)
     return left
 
 
@@ -84,7 +91,10 @@ def _add(archive: tarfile.TarFile, descent: Descent, path: Sequence[str], saved_
             return LEASED
         with os.fdopen(handle, "rb") as file:
             entry.size = os.fstat(file.fileno()).st_size
-            archive.addfile(entry, file)
+            if holes.size(file.fileno()):
+                _add_sparse(archive, entry, file.fileno())
+            else:
+                archive.addfile(entry, file)
         return ""
     if stat.S_ISLNK(about.st_mode):
         entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=folder)
@@ -94,6 +104,22 @@ def _add(archive: tarfile.TarFile, descent: Descent, path: Sequence[str], saved_
         return "a socket, pipe or device"
     archive.addfile(entry)
     return ""
+
+
+def _add_sparse(archive: tarfile.TarFile, entry: tarfile.TarInfo, source: int) -> None:
+    whole = entry.size
+    parts = [(at, min(length, whole - at)) for at, length in holes.parts(source) if at < whole]
+    entry.size = sum(length for _, length in parts)
+    # The last one tells where the file ends.
+    told = [*parts, (whole, 0)]
+    entry.pax_headers = {
+        "GNU.sparse.major": "0",
+        "GNU.sparse.minor": "1",
+        "GNU.sparse.size": str(whole),
+        "GNU.sparse.numblocks": str(len(told)),
+        "GNU.sparse.map": ",".join(f"{at},{length}" for at, length in told),
+    }
+    archive.addfile(entry, cast("IO[bytes]", holes.PartReader(source, parts)))
 
 
 def unpack(
@@ -115,7 +141,7 @@ def unpack(
     with (
         gitfiles.opened(os.path.realpath(above)) as folder,
         Descent(folder) as descent,
-        tarfile.open(fileobj=source, mode="r|") as archive,
+        tarfile.open(fileobj=source, mode="r:") as archive,
     ):
         for member in archive:
             relative = _relative(member.name)
@@ -124,7 +150,7 @@ def unpack(
             *parents, name = top, *relative
             try:
                 member.mode |= owner if member.isdir() else owner & 0o600
-                _extract(archive, member, name, parent=descent.open(parents, make=True))
+                _extract(source, member, name, parent=descent.open(parents, make=True))
             except OSError as error:
                 if error.errno in _IN_THE_WAY:
                     left["/".join(relative)] = os.strerror(error.errno)
@@ -161,7 +187,7 @@ def _relative(name: str) -> list[str]:
     return parts[1:]
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, name: str, *, parent: int) -> None:
+def _extract(source: IO[bytes], member: tarfile.TarInfo, name: str, *, parent: int) -> None:
     if member.isdir():
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=parent)
@@ -176,8 +202,19 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, name: str, *, pa
     if member.issym():
         os.symlink(os.fsencode(member.linkname), name, dir_fd=parent)
         return
-    content = archive.extractfile(member)
     with os.fdopen(os.open(name, open_flags.NEW, 0o600, dir_fd=parent), "wb") as file:
-        while content is not None and (chunk := content.read(_CHUNK)):
-            file.write(chunk)
+        _write(source, member, file)
         os.fchmod(file.fileno(), member.mode & 0o777)
+
+
+def _write(source: IO[bytes], member: tarfile.TarInfo, file: IO[bytes]) -> None:
+    """Writes what a member holds to an empty file; where it had holes there are holes again."""
+    source.seek(member.offset_data)
+    parts = cast("list[tuple[int, int]] | None", member.sparse)
+    end = 0
+    for at, length in parts or [(0, member.size)]:
+        file.seek(at)
+        end = at + length
+        while file.tell() < end and (chunk := source.read(min(_CHUNK, end - file.tell()))):
+            file.write(chunk)
+    file.truncate(end)

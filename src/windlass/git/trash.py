@@ -153,7 +153,10 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[SalvagedCha
     said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
     fields = said.out.split(b"\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    return [SalvagedChange(letter.decode(), os.fsdecode(name)) for letter, name in pairs]
+    letters = {os.fsdecode(name): letter.decode() for letter, name in pairs}
+    # They are not in the tree, where they look deleted if HEAD has them.
+    letters |= {name: "M" if name in letters else "A" for name in about.hollow}
+    return [SalvagedChange(letters[name], name) for name in sorted(letters)]
 
 
 def restore(

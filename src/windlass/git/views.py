@@ -1,4 +1,4 @@
-# ruff: noqa: PTH102, PTH118, PTH123
+# ruff: noqa: PTH102, PTH108, PTH118, PTH123
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """How git looks at a workspace: through folders of ours, and at a clone from inside a box.
 
@@ -12,11 +12,13 @@ clone and what it borrows and nothing else: whatever it can be led to open is th
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from windlass.core.errors import GitError
 from windlass.git import attire, gitfiles, registered, workspace_state
 from windlass.git.included import user_excludes
 from windlass.git.runner import Dirs, armed
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from windlass.git.repository import Repository
     from windlass.git.workspace_state import WorkspacePlace
+
+log = logging.getLogger(__name__)
 
 _UNBORN = "ref: refs/heads/windlass-unborn\n"
 _EXCLUDES = "info/excludes-of-the-person"
@@ -134,12 +138,22 @@ def at_commit(
     config = dirs.config
     if place.box is not None and place.lender is not None:
         index = os.path.join(dirs.git_dir, "first-index")
-        with contextlib.suppress(OSError), gitfiles.opened(repo.private) as private:
-            gitfiles.copy_file(private, registered.first_index(place.path), into=index)
+        _copy_first_index(repo, place, index)
         config = {**config, **_EVERY_CHANGE}
     dirs = msgspec.structs.replace(dirs, index=index, config=config)
     # It reads files too: those that have changed since the index was last written are marked.
     return dirs, ["read-tree", *(("-i", "--reset", commit) if commit else ("--empty",))]
+
+
+def _copy_first_index(repo: Repository, place: WorkspacePlace, into: str) -> None:
+    """Copies the index that a clone was made with, whole or not at all: git does without it."""
+    try:
+        with gitfiles.opened(repo.private) as private:
+            gitfiles.copy_file(private, registered.first_index(place.path), into=into)
+    except (OSError, GitError) as error:
+        log.warning("%s: its first index cannot be copied: %s", place.path, error)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(into)
 
 
 def with_excludes(repo: Repository, dirs: Dirs) -> Dirs:

@@ -59,7 +59,9 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
     """
     with contextlib.ExitStack() as stack:
         try:
-            top = stack.enter_context(gitfiles.opened(root))
+            top = stack.enter_context(gitfiles.entered(root))
+        except PermissionError as error:
+            raise _closed(os.fsencode(root), error) from error
         except OSError as error:
             if is_exchanged(error):
                 return

@@ -9,6 +9,7 @@ A linked worktree has its admin folder in the main git folder, a clone its own `
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -19,8 +20,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from windlass.core.errors import GitError
+from windlass.core.printable import printable_line
 from windlass.git import gitfiles, registered
 from windlass.git.blobs import kinds
+from windlass.git.descent import is_exchanged
 from windlass.git.erasing import erase
 from windlass.git.runner import Dirs, ReadBox, run
 
@@ -58,6 +62,21 @@ class WorkspacePlace(msgspec.Struct, frozen=True, kw_only=True):
     """The object folder that a clone was made to borrow from; never what is written in it."""
     box: ReadBox | None = None
     """How git reads it, where that is not safe outside; it shows the clone and its lender."""
+    known_as: str = ""
+    """Where it lay while its agent worked in it, if that is elsewhere: files in it name that."""
+
+    def named(self, path: str) -> str:
+        """Gives a path in the workspace as its agent knew it."""
+        return _exchanged(path, self.path, self.known_as) if self.known_as else path
+
+    def found(self, path: str) -> str:
+        """Gives the place now of a path that its agent wrote down."""
+        return _exchanged(path, self.known_as, self.path) if self.known_as else path
+
+
+def _exchanged(path: str, top: str, other: str) -> str:
+    is_below = path == top or path.startswith(top + os.sep)
+    return other + path.removeprefix(top) if is_below else path
 
 
 def quoted_alternate(path: str) -> str:
@@ -107,6 +126,7 @@ def locate(repo: Repository, path: str, *, box: ReadBox | None = None) -> Worksp
         return WorkspacePlace(
             path=real, kind="clone", git_dir=own, common_dir=own, lender=lender, box=box
         )
+    _require_known(repo, real)
     return WorkspacePlace(
         path=real, kind="plain", git_dir=None, common_dir=repo.git_dir, lender=lender, box=box
     )
@@ -122,25 +142,51 @@ def is_folder(path: str) -> bool:
     """Says whether this is a folder itself, not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    except OSError as error:
+        if is_exchanged(error) or error.errno == errno.ENAMETOOLONG:
+            return False
+        # Not known: whoever took it for none would leave behind what is in it.
+        raise GitError(
+            f"cannot look at {printable_line(path)}: {error.strerror}",
+            "open the folder that it is in for the user that runs Windlass, then try again",
+        ) from error
 
 
 def admins(repo: Repository) -> dict[str, str]:
     """Maps every linked worktree's admin folder to the worktree folder that it names."""
+    return _admins(repo)[0]
+
+
+def _admins(repo: Repository) -> tuple[dict[str, str], list[GitError]]:
+    """Gives what `admins` gives, and why others of them cannot be read."""
     top = os.path.join(repo.git_dir, "worktrees")
     try:
         names = sorted(os.listdir(top))
     except FileNotFoundError:
-        return {}
+        return {}, []
     folders = {}
+    unread = []
     for name in names:
         admin = os.path.join(top, name)
-        pointer = read_small(os.path.join(admin, "gitdir"))
+        try:
+            pointer = gitfiles.read_below(canonical(admin), "gitdir")
+        except GitError as error:
+            unread.append(error)
+            continue
         if pointer and is_folder(admin):
             target = os.path.join(admin, os.fsdecode(pointer.rstrip(b"\n")))
             folders[admin] = canonical(os.path.dirname(target))
-    return folders
+    return folders, unread
+
+
+def _require_known(repo: Repository, path: str) -> None:
+    """Refuses to call a folder plain whose git state may lie where it cannot be read."""
+    _, unread = _admins(repo)
+    if unread:
+        raise GitError(
+            f"which git folder is that of {printable_line(path)} is not known: {unread[0].message}",
+            unread[0].hint,
+        )
 
 
 def find_admin(repo: Repository, path: str) -> str | None:
@@ -154,7 +200,9 @@ def find_admin(repo: Repository, path: str) -> str | None:
 
 def read_person(path: str, *, limit: int = 65536) -> bytes:
     """Reads a file of the person's own, whose links mean what they say; b"" when there is none."""
-    return read_small(os.path.realpath(path), limit=limit) or b""
+    with contextlib.suppress(GitError):  # git itself goes on without what it may not read
+        return read_small(os.path.realpath(path), limit=limit) or b""
+    return b""
 
 
 def head_of(

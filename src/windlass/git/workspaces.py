@@ -1,4 +1,4 @@
-# ruff: noqa: PTH108, PTH118, PTH208
+# ruff: noqa: PTH103, PTH104, PTH108, PTH118, PTH120, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Workspaces of agents: made, found again after a crash, brought back, removed.
 
@@ -34,6 +34,8 @@ from windlass.git.runner import LONG, Dirs, armed, run
 from windlass.git.status import WorkStatus, status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.repository import Repository
 
 __all__ = [
@@ -44,8 +46,11 @@ __all__ = [
     "diff",
     "ensure",
     "follow",
+    "forget",
     "include",
+    "is_kept",
     "materialise",
+    "move",
     "remove",
     "status",
 ]
@@ -91,6 +96,36 @@ def ensure(
     _stand(repo, path=folder, branch=branch, start=tip, agent=agent, origin=origin)
     base = read_ref(repo, base_ref(agent)) if agent else None
     return Workspace(path=folder, branch=branch, base=base or tip)
+
+
+def move(repo: Repository, *, path: str, to: str) -> None:
+    """Moves a workspace to another place, with all that git knows of it, or completes that.
+
+    Where there is something already, what came to be at `path` meanwhile stays there.
+    """
+    folder, target = worktrees.outside(repo, path), worktrees.outside(repo, to)
+    if os.path.lexists(target):
+        return
+    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    registered.move(repo, folder, target)
+    worktrees.move(repo, folder, target)
+    with contextlib.suppress(FileNotFoundError):  # deleted by hand; git still knows it
+        os.rename(folder, target)
+
+
+def is_kept(repo: Repository, branch: str, kept: Sequence[str]) -> bool:
+    """Says whether all that is on a branch is in one of these salvages."""
+    ref = f"refs/heads/{branch}"
+    said = repo.git("rev-list", "-n1", ref, "--not", *kept, ok=(0, 128))
+    return not said.out if said.code == 0 else read_ref(repo, ref) is None
+
+
+def forget(repo: Repository, *, path: str, branch: str, agent: str) -> None:
+    """Deletes branch, base ref and what git knows of a workspace; its folder stays as it is."""
+    folder = worktrees.outside(repo, path)
+    delete_refs(repo, f"refs/heads/{branch}", base_ref(agent))
+    registered.forget(repo, folder)
+    worktrees.forget(repo, folder)
 
 
 def remove(repo: Repository, *, path: str, branch: str, agent: str) -> None:

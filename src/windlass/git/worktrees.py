@@ -13,9 +13,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from windlass import whole_file
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
-from windlass.git import workspace_state
+from windlass.git import gitfiles, workspace_state
 from windlass.git.erasing import erase
 from windlass.git.repository import branch_exists, checkouts
 from windlass.git.runner import run
@@ -90,19 +91,37 @@ def follow(repo: Repository, path: str) -> None:
         _point(path, admin)
 
 
+def move(repo: Repository, path: str, to: str) -> None:
+    """Has git know the worktree at `path` elsewhere, with those inside it; its files stay."""
+    with workspace_state.locked(repo, _LOCK):
+        for admin, place in _within(repo, path).items():
+            pointer = os.path.join(to + place.removeprefix(path), ".git")
+            content = os.fsencode(pointer) + b"\n"
+            whole_file.replace(os.path.join(admin, "gitdir"), content, mode=0o644)
+
+
 def unregister(repo: Repository, path: str) -> None:
     """Deletes the folder and its admin entry, and those of worktrees inside it."""
     erase(path)  # not under the lock: there may be millions of files, and others wait for it
+    forget(repo, path)
+
+
+def forget(repo: Repository, path: str) -> None:
+    """Deletes the admin entry of a worktree, and those of worktrees inside it."""
     with workspace_state.locked(repo, _LOCK):
-        gone = [
-            admin
-            for admin, place in workspace_state.admins(repo).items()
-            if place == path or place.startswith(path + os.sep)
-        ]
-        for admin in gone:
+        for admin in _within(repo, path):
             erase(admin)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.join(repo.git_dir, "worktrees"))
+
+
+def _within(repo: Repository, path: str) -> dict[str, str]:
+    """Maps the admin folders of the worktree at `path`, and of those inside it, to their places."""
+    return {
+        admin: place
+        for admin, place in workspace_state.admins(repo).items()
+        if place == path or place.startswith(path + os.sep)
+    }
 
 
 def is_ready(admin: str) -> bool:
@@ -118,7 +137,7 @@ def mark_ready(admin: str, *, branch: str) -> None:
 
 def own_branch(admin: str) -> str | None:
     """Names the branch that the workspace was made for, whatever HEAD is on now."""
-    content = workspace_state.read_small(os.path.join(admin, _READY)) or b""
+    content = gitfiles.read_below(workspace_state.canonical(admin), _READY) or b""
     return os.fsdecode(content.strip()) or None
 
 
@@ -140,11 +159,10 @@ def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) ->
 
 def _is_whole(admin: str) -> bool:
     """Tells a finished admin folder from one whose `git worktree add` was killed."""
-    if workspace_state.read_small(os.path.join(admin, "locked")) == b"initializing":
+    own = workspace_state.canonical(admin)
+    if gitfiles.read_below(own, "locked") == b"initializing":
         return False
-    return all(
-        workspace_state.read_small(os.path.join(admin, name)) for name in ("HEAD", "commondir")
-    )
+    return all(gitfiles.read_below(own, name) for name in ("HEAD", "commondir"))
 
 
 def _sweep_half_made(repo: Repository, name: str) -> None:
@@ -153,13 +171,11 @@ def _sweep_half_made(repo: Repository, name: str) -> None:
     top = os.path.join(repo.git_dir, "worktrees")
     pattern = re.compile(re.escape(name) + r"\d*")
     for entry in os.listdir(top) if workspace_state.is_folder(top) else []:
-        admin = os.path.join(top, entry)
-        nowhere = not workspace_state.read_small(os.path.join(admin, "gitdir"))
-        starting = workspace_state.read_small(os.path.join(admin, "locked")) in (
-            b"initializing",
-            b"",
-        )
-        if pattern.fullmatch(entry) and nowhere and starting:
+        if not pattern.fullmatch(entry):
+            continue
+        admin = workspace_state.canonical(os.path.join(top, entry))
+        nowhere = not gitfiles.read_below(admin, "gitdir")
+        if nowhere and gitfiles.read_below(admin, "locked") in (b"initializing", b""):
             erase(admin)
 
 

@@ -9,6 +9,7 @@ import contextlib
 import os
 import stat
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import psutil
@@ -138,6 +139,37 @@ def running(*marks: str) -> list[str]:
     assignments = [_assigned(mark).encode() for mark in marks]
     under = (pid for pid, entry in census.take().items() if entry.has(*assignments))
     return [said for pid in sorted(under) if (said := _described(pid)) is not None]
+
+
+def users(folder: Path) -> list[str]:
+    """Describes every process that works in a folder, or has something in it open.
+
+    As far as we may see: those of other users we may not.
+    """
+    top = os.path.realpath(folder)
+    pids = (pid for pid in psutil.pids() if pid != os.getpid())
+    used = (pid for pid in pids if any(_is_below(top, path) for path in _places(pid)))
+    return [said for pid in sorted(used) if (said := _described(pid)) is not None]
+
+
+def _places(pid: int) -> Iterator[str]:
+    """Where a process works, and the path of everything that it has open."""
+    if sys.platform != "linux":
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            yield process.cwd()
+            yield from (file.path for file in process.open_files())
+        return
+    with contextlib.suppress(OSError):
+        yield os.readlink(f"/proc/{pid}/cwd")  # noqa: PTH115 - a link of the kernel's
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                yield os.readlink(entry.path)  # noqa: PTH115 - as above
+
+
+def _is_below(top: str, path: str) -> bool:
+    return path == top or path.startswith(f"{top}{os.sep}")
 
 
 def _described(pid: int) -> str | None:

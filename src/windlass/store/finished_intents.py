@@ -11,20 +11,22 @@ from windlass.store.store import Writing
 
 _C = tables.intents.c
 _FINISHED = ("done", "failed")
+_TEXTS = (_C.data, _C.result, _C.error)
 
 
 def old(
-    connection: sa.Connection, *, before: float, besides: Iterable[str], limit: int
+    connection: sa.Connection, *, before: float, besides: Iterable[str], kept: Iterable[str]
 ) -> list[str]:
-    """Lists finished intents that nobody changed since.
+    """Lists finished intents that nobody changed since, but for those that are `kept`.
 
     Those of the kinds `besides` are among them only where they failed or were undone.
     """
     reversible = sa.and_(_C.kind.in_(list(besides)), _C.status == "done", _C.undone_by.is_(None))
-    query = (
-        sa.select(_C.id)
-        .where(_C.status.in_(_FINISHED), _C.updated_at < before, sa.not_(reversible))
-        .limit(limit)
+    query = sa.select(_C.id).where(
+        _C.status.in_(_FINISHED),
+        _C.updated_at < before,
+        sa.not_(reversible),
+        _C.id.not_in(list(kept)),
     )
     return [row.id for row in connection.execute(query)]
 
@@ -40,6 +42,13 @@ def old_and_reversible(
         _C.updated_at < before,
     )
     return [row.id for row in connection.execute(query)]
+
+
+def size(connection: sa.Connection, keys: Sequence[str]) -> int:
+    """About how many bytes intents take."""
+    texts = [sa.func.coalesce(sa.func.length(sa.type_coerce(c, sa.Text)), 0) for c in _TEXTS]
+    query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(_C.id) + sum(texts)), 0))
+    return int(connection.execute(query.where(_C.id.in_(keys))).scalar_one())
 
 
 def remove(writing: Writing, keys: Sequence[str]) -> None:

@@ -59,6 +59,13 @@ def put(
     context.store.write(lambda w: whole_rows.put_intent(w, intent))
 
 
+def sweep(context: Context) -> None:
+    """Removes what ended a month ago and is over."""
+    retention = IntentRetention(context)
+    for part in retention.parts(before=context.clock.now() - 30 * DAY):
+        retention.remove(part)
+
+
 def left(context: Context, *keys: str) -> set[str]:
     """Those that are still there."""
     return {key for key in keys if context.store.read(partial(rows.intent, key=key))}
@@ -74,7 +81,7 @@ def test_what_ended_a_month_ago_is_removed_and_what_is_open_never(
     put(context, "failed end", "end", days=31, status="failed")
     put(context, "young", days=29)
     put(context, "open", "spawn", days=400, status="open")
-    IntentRetention(context).sweep()
+    sweep(context)
     every = [*(f"old{number}" for number in range(5)), "failed", "failed end", "young", "open"]
     assert left(context, *every) == {"young", "open"}
 
@@ -96,20 +103,20 @@ def test_an_ending_stays_for_as_long_as_the_trash_holds_what_it_ended(
         trash.empty(git, {entry.ref: entry.commit})
     put(context, "end", "end", days=31, closed=[fox.uid], trash={fox.uid: {"id": entry.id}})
     put(context, "unknown", "end", days=31, repo=RepoId("00000000"), closed=[], trash={})
-    IntentRetention(context).sweep()
+    sweep(context)
     assert left(context, "end", "unknown") == ({"end"} if there else set())
 
 
 def test_where_the_trash_cannot_be_seen_an_ending_stays(context: Context) -> None:
     put(context, "end", "end", days=400, closed=["fox"], trash={})
-    IntentRetention(context).sweep()
+    sweep(context)
     assert left(context, "end") == {"end"}
 
 
 def test_the_endings_of_a_repository_that_was_removed_go_too(context: Context) -> None:
     put(context, "end", "end", days=31, closed=["fox"], trash={})
     repos.forget(context, repos.by_id(context, REPO))
-    IntentRetention(context).sweep()
+    sweep(context)
     assert left(context, "end") == set()
 
 
@@ -124,7 +131,7 @@ def test_an_ending_without_a_workspace_stays_for_as_long_as_it_can_be_undone(
     spawn(workshop, "elk", worktree=False)
     workshop.ask("end", agents=["elk"])
     clock.time += 31 * DAY
-    IntentRetention(workshop.context).sweep()
+    sweep(workshop.context)
     assert [agent["id"] for agent in workshop.ask("undo")["restored"]] == ["elk"]
 
 
@@ -138,7 +145,7 @@ def test_a_reassignment_stays_for_as_long_as_it_can_be_undone(
     if not there:
         workshop.ask("reassign", agent="fox", parent=None)
     clock.time += 31 * DAY
-    IntentRetention(workshop.context).sweep()
+    sweep(workshop.context)
     assert left(workshop.context, "person:k") == ({"person:k"} if there else set())
 
 

@@ -9,7 +9,7 @@ from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import GitError, Internal, Unavailable, WindlassError
-from windlass.daemon.agents import endings
+from windlass.daemon.agents.removal import Removals
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
 from windlass.git import merges
@@ -131,7 +131,7 @@ def test_what_is_left_to_do_is_told_also_where_there_is_no_other_hint(
         raise GitError("no")
 
     commit(worker(workshop, "fox"), "fox.txt")
-    monkeypatch.setattr(endings, "keep", fail)
+    monkeypatch.setattr(Removals, "keep", fail)
     with pytest.raises(GitError, match="is merged into main") as told:
         workshop.ask("merge", agent="fox")
     assert told.value.hint == "what is left to do is wl kill fox"

@@ -80,7 +80,7 @@ def test_nothing_begins_in_a_workspace_while_its_agent_ends_not_even_a_box_that_
     codes: list[int] = []
 
     def meanwhile(*words: Any, **more: Any) -> Any:
-        done = subprocess.run(argv, env={}, cwd=place["path"], check=False, capture_output=True)
+        done = subprocess.run(argv, env={}, cwd=workshop.repo, check=False, capture_output=True)
         codes.append(done.returncode)
         for verb, named in (("place", "fox"), ("merge", "hand")):
             with pytest.raises(Conflict, match="fox is being ended"):

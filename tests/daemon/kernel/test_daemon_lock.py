@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,19 @@ def test_a_second_daemon_is_refused_also_where_the_file_of_the_first_was_moved_a
     third.take({}, Hasty())
     assert third.is_in_place()
     third.release()
+
+
+def test_a_lock_whose_note_could_not_be_written_is_let_go_of_all_the_same(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "daemon.lock")
+    lock.take({}, Hasty())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            lock.tell(more="x" * 100)
+        lock.release()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    second = Lock(tmp_path / "daemon.lock")
+    second.take({}, Hasty())
+    second.release()

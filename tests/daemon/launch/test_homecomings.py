@@ -5,8 +5,11 @@ Real git and real boxes, with the services of a daemon in the test's own process
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +23,10 @@ from windlass.core.config import BoxSettings, Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.states import State
+from windlass.daemon.launch import commit_fetcher
 from windlass.daemon.services import Services
 from windlass.daemon.spend.disk import Disk
-from windlass.git import quarantine
+from windlass.git import homecoming, quarantine
 from windlass.git.arrival import TooLarge
 from windlass.store import kept, rows
 
@@ -263,3 +267,55 @@ def test_a_fetch_that_takes_long_holds_up_no_other_agent_and_no_list(workshop: W
     finally:
         over.set()
         holder.join()
+
+
+def test_a_fetch_that_the_system_refuses_is_told_once_and_paused_after(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fox = boxed(workshop)
+    fetcher = workshop.services.fetcher
+    git(Path(fox.workspace), "commit", "-q", "--allow-empty", "-m", "more")
+    tried = []
+
+    def refuse(*_: object, **__: object) -> None:
+        tried.append(1)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(homecoming, "fetch", refuse)
+    for _ in range(3):
+        fetcher.try_to_fetch(fox)
+    assert len(tried) == 1
+    assert fetcher.failures[fox.uid].error.message == "Too many open files"
+    assert [event["error"] for event in events(workshop, "branch.stuck")] == ["Too many open files"]
+
+
+def test_who_has_more_to_do_waits_for_a_fetch_no_longer_than_it_says(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many may look at once: while one fetches, the others come back without."""
+    fox = boxed(workshop)
+    fetcher = workshop.services.fetcher
+    git(Path(fox.workspace), "commit", "-q", "--allow-empty", "-m", "more")
+    monkeypatch.setattr(commit_fetcher, "_PATIENCE", 0.1)
+    under_way, may_end = threading.Event(), threading.Event()
+
+    def take_long(*_: object, **__: object) -> None:
+        under_way.set()
+        assert may_end.wait(60)
+
+    monkeypatch.setattr(homecoming, "fetch", take_long)
+    both_probed = threading.Barrier(2)
+
+    def meet(agent: Agent) -> object:
+        # Both have seen that nobody fetches; or one is alone, because the other does not get here.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_probed.wait(1)
+        return agent.uid
+
+    monkeypatch.setattr(fetcher, "_seen", meet)
+    with ThreadPoolExecutor(2) as threads:
+        looks = [threads.submit(fetcher.try_to_fetch, fox) for _ in range(2)]
+        assert under_way.wait(60)
+        done, _ = wait(looks, timeout=20, return_when=FIRST_COMPLETED)
+        may_end.set()
+    assert len(done) == 1, "both wait"

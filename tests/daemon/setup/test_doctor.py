@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from windlass.api.wire.setup import ProbeView
+from windlass.core.ids import Uid
 from windlass.daemon.kernel import role_files, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import doctor
+from windlass.daemon.setup import disk_kinds, doctor
 
 
 @pytest.fixture
@@ -108,3 +109,20 @@ def test_a_role_with_a_file_is_not_named(context: Context, shop: Path) -> None:
     (shop / role_files.FOLDER / "reviewer.md").write_text("Read all of it.\n")
     probe = configuration(context, shop, "[roles.reviewer]\nmodel = 'opus'\n")
     assert probe == {"name": "configuration", "works": True, "detail": "valid", "fix": ""}
+
+
+def test_what_is_taken_of_the_disk_is_said_by_kind(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = context.folders.session(Uid("fox"), 1)
+    session.mkdir(parents=True)
+    (session / "screen.log").write_bytes(bytes(1 << 20))
+    (session / "events.jsonl").write_bytes(bytes(2 << 20))
+    (context.folders.agent(Uid("fox")) / "loop").symlink_to(context.folders.home)
+    taken = {view["kind"]: view for view in disk_kinds.taken(context)}
+    assert all(view["whole"] for view in taken.values())
+    assert taken["store"]["bytes"] > 0
+    assert 1 << 20 <= taken["screens"]["bytes"] < 2 << 20
+    assert 2 << 20 <= taken["agents"]["bytes"] < 3 << 20
+    monkeypatch.setattr(disk_kinds, "_PATIENCE", -1.0)
+    assert not any(view["whole"] for view in disk_kinds.taken(context) if view["bytes"])

@@ -23,7 +23,7 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.spend import budgets
 from windlass.daemon.spend.budgets import Budgets
-from windlass.store import rows
+from windlass.store import mailbox, rows
 
 _ANSWERS = count()
 
@@ -100,6 +100,22 @@ def test_an_agent_over_its_budget_is_paused_and_says_so_once(bench: Bench) -> No
         "budget.agent",
         sentence,
     )
+
+
+def test_the_person_and_the_manager_are_told_of_a_pause_and_what_lets_it_go_on(
+    bench: Bench,
+) -> None:
+    lead = bench.agent("lead")
+    fox = bench.agent("fox", parent=lead.uid)
+    judge = running(bench, fox)
+    spend(bench, fox, 10.12)
+    judge.judge(fox, bench.newest(fox))
+    await_pause(bench, fox)
+    go_on = "raise it: wl config set budget.agent 20, then wl resume fox"
+    (posted,) = bench.events("notice.posted")
+    assert posted.data["text"].endswith(f"To go on: {go_on}")
+    (message,) = bench.store.read(lambda c: mailbox.inbox(c, recipient=lead.uid))
+    assert message.body == posted.data["text"]
 
 
 def test_resuming_is_refused_until_the_limit_is_raised(bench: Bench) -> None:

@@ -192,3 +192,16 @@ def folders(workshop: Workshop) -> dict[str, str]:
         }
     finally:
         shutil.rmtree(top)
+
+
+@pytest.mark.parametrize("folders", [False, True])
+def test_files_that_are_too_full_of_holes_to_be_compared_are_named(
+    workshop: Workshop, clone: Path, folders: bool
+) -> None:
+    with (clone / "code.py").open("ab") as file:
+        file.truncate(1 << 40)
+    if (clone / "code.py").stat().st_blocks > 8:
+        pytest.skip("this file system has no holes")
+    shown = workshop.ask("diff", agent="fox", folders=folders)
+    assert shown["unread"] == ["code.py"]
+    shutil.rmtree(shown.get("folder", ""), ignore_errors=True)

@@ -138,6 +138,8 @@ class EndedAgent(TypedDict):
     id: str
     uid: str
     trash: TrashLocation | None
+    late: list[TrashLocation]
+    """What others wrote there while it was being ended, if anything."""
     archived: str | None
     """Where its workspace is, if its repository was gone and nothing could be salvaged to it."""
 

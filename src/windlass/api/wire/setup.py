@@ -182,6 +182,15 @@ class IsolationView(TypedDict):
     probes: list[ProbeView]
 
 
+class DiskView(TypedDict):
+    """What one kind of things takes of the disk; where not all was counted, at least that."""
+
+    kind: str
+    path: str
+    bytes: int
+    whole: bool
+
+
 class DoctorReply(TypedDict):
     """What agents need, and whether it is there."""
 
@@ -190,6 +199,7 @@ class DoctorReply(TypedDict):
     driver: str
     drivers: list[ProbeView]
     isolation: IsolationView
+    disk: list[DiskView]
     home: str
     sockets: str
     system: str

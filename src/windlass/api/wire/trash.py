@@ -39,6 +39,7 @@ class TrashLocation(TypedDict):
 
     id: str
     ref: str
+    commit: str
     summary: SalvageSummary
 
 

@@ -46,6 +46,10 @@ class AgentView(TypedDict):
     readonly: NotRequired[bool]
     stuck: NotRequired[str]
     """Why its commits do not come home, and what to do."""
+    denied: NotRequired[str]
+    """Why a call of an agent that waits was denied in its last turn."""
+    goes_on_at: NotRequired[float]
+    """When an agent that a limit stopped is to go on by itself."""
 
 
 class RoleView(TypedDict):
@@ -199,6 +203,8 @@ class UncommittedView(TypedDict):
     untracked: list[str]
     conflicted: list[str]
     nested: list[str]
+    unread: list[str]
+    """Tracked files with too many holes to be read."""
     setup: NotRequired[list[str]]
     operation: str | None
     clean: bool
@@ -302,6 +308,8 @@ class DiffReply(TypedDict):
     """From the base to the tip."""
     uncommitted: NotRequired[str]
     """From the tip to what the workspace has."""
+    unread: NotRequired[list[str]]
+    """Files of the workspace that are too large to be compared, or too full of holes."""
     folder: NotRequired[str]
     tool: NotRequired[str]
 

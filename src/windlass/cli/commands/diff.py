@@ -18,7 +18,9 @@ from windlass.cli import patch
 from windlass.cli.call import Call
 from windlass.cli.output import shown, write, write_error, write_exactly
 from windlass.core.errors import ConfigError
+from windlass.core.printable import printable_line
 
+_NAMED = 10
 _PARTS = ("committed", "uncommitted")
 EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff api --tool meld")
 
@@ -40,10 +42,10 @@ def run(call: Call) -> int:
     if args.tool is not None:
         return _with_tool(call)
     diff = call.ask("diff", agent=args.agent, stat=args.stat)
-    _tell_if_gone(diff)
+    _tell_what_is_missing(diff)
     parts = {part: _text(diff[part]) for part in _PARTS}
     if call.json:
-        about = {name: diff[name] for name in ("id", "base", "tip", "gone")}
+        about = {name: diff[name] for name in ("id", "base", "tip", "gone", "unread")}
         call.data({**about, **{part: _clean(text) for part, text in parts.items()}})
         return 0
     if not call.terminal:
@@ -75,8 +77,12 @@ def _heading(diff: dict[str, Any], part: str) -> str:
     return f"# not committed, beyond {tip}, what a merge leaves behind: {nothing}".rstrip()
 
 
-def _tell_if_gone(diff: dict[str, Any]) -> None:
+def _tell_what_is_missing(diff: dict[str, Any]) -> None:
     """Says so beside the difference, which may be for a program."""
+    if unread := diff["unread"]:
+        names = ", ".join(map(printable_line, unread[:_NAMED]))
+        more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+        write_error(f"wl: not compared, too large or too full of holes: {names}{more}\n")
     if diff["gone"]:
         write_error(
             f"wl: {diff['id']}'s workspace is gone; this is what it had committed or staged."
@@ -97,7 +103,7 @@ def _page(text: str) -> None:
 
 def _with_tool(call: Call) -> int:
     diff = call.ask("diff", agent=call.args.agent, folders=True)
-    _tell_if_gone(diff)
+    _tell_what_is_missing(diff)
     tool = shlex.split(call.args.tool or diff["tool"])
     try:
         if not tool or shutil.which(tool[0]) is None:

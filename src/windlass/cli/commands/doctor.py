@@ -25,7 +25,8 @@ def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
     if call.args.matrix:
         return _matrix(call)
-    report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
+    with call.remarks_on_environment():
+        report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
     left = unfinished.listed(call)
     orphans = unfinished.orphans(call)
     call.data({**report, "set_aside": left, "orphans": orphans})
@@ -45,8 +46,21 @@ def run(call: Call) -> int:
     for status in ("halted", "set aside"):
         _unfinished(call, status, [intent for intent in left if intent["status"] == status])
     _orphans(call, orphans)
+    _disk(call, report["disk"])
     call.say(f"state in {report['home']}, sockets in {report['sockets']}")
     return 0 if report["ok"] else 3
+
+
+def _disk(call: Call, kinds: list[dict[str, Any]]) -> None:
+    """What is taken of the disk, kind by kind."""
+    if not kinds:
+        return  # an agent asks, which is not told
+    call.say(call.paint("disk", "bold"))
+    for kind in kinds:
+        size = render.size(kind["bytes"])
+        taken = size if kind["whole"] else f"more than {size}"
+        call.say(f"  {kind['kind']:<21} {taken}")
+    call.say("  what is over goes once a day, or now: wl gc")
 
 
 def _unfinished(call: Call, status: str, intents: list[dict[str, Any]]) -> None:

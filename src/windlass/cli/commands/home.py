@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import time
 from argparse import ArgumentParser
+from datetime import datetime
 from typing import Any
 
 from windlass.cli import render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.commands.costs import usd
 from windlass.core.ages import age
+
+_LONG_SETUP = 120.0
+"""Seconds after which an agent that is still being prepared is worth a look."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -21,8 +25,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """One static screen: what needs you, the crew as a tree, or how to begin."""
     listed = call.ask("agents")
-    call.data(listed)
     if call.json:
+        call.data([_with_need(agent) for agent in listed])
         return 0
     if not listed:
         return _begin(call)
@@ -94,10 +98,26 @@ def _unfinished(intent: dict[str, Any]) -> tuple[str, str, str]:
     return name, f"{unfinished.said(intent)} ({since}): wl doctor says why", f"wl retry {name}"
 
 
+def _with_need(agent: dict[str, Any]) -> dict[str, Any]:
+    """An agent as programs get it, with what the screen would say under "needs you"."""
+    need = _need(agent)
+    return {**agent, "needs_you": {"text": need[0], "command": need[1]} if need else None}
+
+
 def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
     """What an agent needs, and the command that gives it."""
     name, since, evidence = agent["id"], age(agent["state_age"]), agent["evidence"]
+    if agent.get("stuck"):
+        return f"cannot bring its commits home: {agent['stuck']}", f"wl why {name}"
+    if agent.get("denied") and agent["state"] == "waiting":
+        return f"waits ({since}), and was denied: {agent['denied']}", f"wl denials {name}"
     match agent["state"]:
+        case "creating" if agent["state_age"] > _LONG_SETUP:
+            return f"is still being set up ({since}): {evidence}", f"wl log {name}"
+        case "rate_limited" if "goes_on_at" in agent:
+            goes_on = datetime.fromtimestamp(agent["goes_on_at"]).astimezone()
+            said = f"is at a limit ({since}), and goes on by itself at {goes_on:%a %H:%M}"
+            return f"{said}: {evidence}", f'to try now: wl send {name} "go on"'
         case "asking":
             return f"asks ({since}): {evidence}", f"wl attach {name}"
         case "complete" if agent["parent"] is None:
@@ -107,7 +127,7 @@ def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
         case "stopped":
             return f"stopped ({since}): {evidence}", f"wl resume {name}"
         case "paused":
-            return f"is paused ({since}): {evidence.removeprefix('paused: ')}", f"wl resume {name}"
+            return f"is {evidence} ({since})", f"wl resume {name}"
         case "unknown":
             return f"is unknown ({since})", f"wl why {name}"
         case _:

@@ -10,6 +10,8 @@ from argparse import ArgumentParser
 
 from windlass.cli import ended
 from windlass.cli.call import Call, take_yes
+from windlass.core.errors import Conflict
+from windlass.core.printable import printable_line
 
 EXAMPLES = (
     "wl merge api",
@@ -29,6 +31,13 @@ def arguments(parser: ArgumentParser) -> None:
     take_yes(parser)
 
 
+def _refuse(call: Call, agent: str) -> None:
+    """Says before the question what would be said after it."""
+    asked = call.ask("merge-check", agent=agent, into=call.args.into, expect=call.args.expect)
+    if asked["problems"]:
+        raise Conflict(printable_line(asked["problems"][0]), f"see wl merge-check {agent}")
+
+
 def run(call: Call) -> int:
     """Asks, then merges."""
     args = call.args
@@ -36,6 +45,7 @@ def run(call: Call) -> int:
     if not call.sure:
         (agent,) = call.to_be_ended([agent])
         into = f" into {args.into}" if args.into else ""
+        _refuse(call, agent)
         call.confirm(f"merge {agent}{into} and end it?")
     done = call.ask("merge", agent=agent, into=args.into, expect=args.expect)
     call.data(done)

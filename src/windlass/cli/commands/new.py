@@ -94,29 +94,32 @@ def run(call: Call) -> int:
     allow = _patterns("--allow-tools", args.allow_tools)
     deny = _patterns("--deny-tools", args.deny_tools)
     call.progress("preparing a workspace ...")
-    made = call.ask(
-        "spawn",
-        goal=goal,
-        name=args.name,
-        role=role,
-        parent=parent,
-        model=args.model,
-        driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
-        script=_script(args.script),
-        script_text=read_text(args.script) if args.script and os.environ.get(calls.BOXED) else None,
-        worktree=not args.no_worktree,
-        mode="headless" if args.print else "live",
-        allow=allow,
-        deny=deny,
-        yolo=args.yolo,
-        isolation=args.isolation,
-        network=args.network,
-        fork=args.fork,
-        max_turns=args.max_turns,
-        max_usd=args.max_budget,
-        max_seconds=args.time_limit,
-        with_changes=args.with_changes,
-    )
+    with call.remarks_on_environment():
+        made = call.ask(
+            "spawn",
+            goal=goal,
+            name=args.name,
+            role=role,
+            parent=parent,
+            model=args.model,
+            driver=args.driver or os.environ.get("WINDLASS_DRIVER") or None,
+            script=_script(args.script),
+            script_text=read_text(args.script)
+            if args.script and os.environ.get(calls.BOXED)
+            else None,
+            worktree=not args.no_worktree,
+            mode="headless" if args.print else "live",
+            allow=allow,
+            deny=deny,
+            yolo=args.yolo,
+            isolation=args.isolation,
+            network=args.network,
+            fork=args.fork,
+            max_turns=args.max_turns,
+            max_usd=args.max_budget,
+            max_seconds=args.time_limit,
+            with_changes=args.with_changes,
+        )
     call.data(made)
     if call.quiet:
         call.say(made["id"])

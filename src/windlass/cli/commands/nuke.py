@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 
 from windlass.cli import ended
 from windlass.cli.call import Call, take_yes
+from windlass.core.errors import UserError
 
 EXAMPLES = ("wl nuke api", "wl nuke --force")
 
@@ -21,6 +22,8 @@ def run(call: Call) -> int:
     agents = call.args.agents
     if not call.sure:
         agents = call.to_be_ended(agents)
+        if not agents and call.ask("whoami")["repo"] is None:
+            raise UserError("not in a repository that Windlass knows", "cd into one, or `wl init`")
         what = f"{', '.join(agents)} and everything below" if agents else "every agent here"
         call.confirm(f"end {what}? their work is kept in the trash")
     done = call.ask("end", agents=agents, tree=True, force=call.args.force)

@@ -23,4 +23,5 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Resumes each agent."""
     args = call.args
-    return steered.each(call, "resume", max_usd=args.max_budget, max_seconds=args.time_limit)
+    with call.remarks_on_environment():
+        return steered.each(call, "resume", max_usd=args.max_budget, max_seconds=args.time_limit)

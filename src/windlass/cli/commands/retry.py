@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Tries it, or takes it back, and says what came of that."""
-    intent = _meant(call.args.agent, unfinished.listed(call))
+    intent = _meant(call, call.args.agent, unfinished.listed(call))
     done = call.ask("retry", intent=intent["id"], back=call.args.back)
     call.data(done)
     name = ", ".join(intent["agents"]) or intent["id"]
@@ -35,7 +35,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _meant(wanted: str, intents: list[dict[str, Any]]) -> dict[str, Any]:
+def _meant(call: Call, wanted: str, intents: list[dict[str, Any]]) -> dict[str, Any]:
     exact = [intent for intent in intents if wanted in (intent["id"], *intent["agents"])]
     found = exact or [
         intent
@@ -43,6 +43,7 @@ def _meant(wanted: str, intents: list[dict[str, Any]]) -> dict[str, Any]:
         if any(name.startswith(wanted) for name in (intent["id"], *intent["agents"]))
     ]
     if not found:
+        call.full_ids([wanted])  # says so where there is no such agent
         raise NotFound(
             f"nothing of {wanted} is set aside or halted", "`wl doctor` lists what is, if anything"
         )

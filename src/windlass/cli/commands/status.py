@@ -12,7 +12,7 @@ from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl status", "wl status api", "wl status api --json")
 
-_KINDS = ("conflicted", "staged", "unstaged", "untracked", "nested")
+_KINDS = ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -74,8 +74,9 @@ def _uncommitted(call: Call, work: dict[str, Any]) -> None:
     if work["operation"]:
         call.say(f"  a {work['operation']} is under way")
     for kind in _KINDS:
+        why = ", which has too many holes" if kind == "unread" else ""
         for path in work[kind][:10]:
-            call.say(f"  {kind:<10} {printable_line(path)}")
+            call.say(f"  {kind:<10} {printable_line(path)}{why}")
         if len(work[kind]) > 10:
             call.say(f"  {kind:<10} ... and {len(work[kind]) - 10} more")
     if left := work.get("setup"):

@@ -73,8 +73,17 @@ def _chosen(call: Call, waiting: list[dict[str, Any]]) -> list[dict[str, Any]]:
     known = {line["key"] for line in waiting}
     for key in call.args.keys:
         if key not in known:
+            _require_key(key)
             raise NotFound(f"{key} does not wait here", "`wl trust` shows what does")
     return [line for line in waiting if not call.args.keys or line["key"] in call.args.keys]
+
+
+def _require_key(key: str) -> None:
+    """Says so where there is no such key at all."""
+    from windlass.core import config  # noqa: PLC0415 - with msgspec, too slow for help
+
+    if not config.about(key):
+        raise NotFound(f"no key {key!r}", config.near(key))
 
 
 def _show(call: Call, known: dict[str, Any], lines: list[dict[str, Any]]) -> None:

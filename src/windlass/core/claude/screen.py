@@ -22,10 +22,13 @@ _RETRYING = re.compile(
     r"\b(?P<will>will )?retry(?:ing)? in (?P<time>\d[\w ]{0,30}?)(?=…|\.|,|\s*[·(]|\s*$)",
     re.IGNORECASE,
 )
+_WAITS_FOR_LIMIT = re.compile(
+    r"\bwait (?:for|until) (?:the |your |usage )*limit (?:to )?resets?\b", re.IGNORECASE
+)
 _PLACEHOLDER = re.compile(r'Press up to edit queued messages|Try "|Message @\S+')
 
 
-TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit")
+TELLTALES = (b"Retrying", b"ompacting", b"Enter to", b"Esc to cancel", b"limit", b"429")
 """What is printed when a screen comes to show something that no hook tells of."""
 
 
@@ -51,8 +54,10 @@ def _dialog(seen: Layout) -> Found | None:
     dialog = screen_dialogs.find(seen)
     if dialog is None:
         return None
-    if any("limit to reset" in option.lower() for option in dialog.options):
-        return State.RATE_LIMITED, "usage-limit-dialog", dialog.evidence
+    if any(_WAITS_FOR_LIMIT.search(option) for option in dialog.options):
+        limit = screen_turns.last_limit(seen)
+        evidence = f"{limit} / {dialog.evidence}" if limit else dialog.evidence
+        return State.RATE_LIMITED, "usage-limit-dialog", evidence
     return State.ASKING, f"dialog-{dialog.kind.replace('_', '-')}", dialog.evidence
 
 
@@ -126,6 +131,7 @@ RULES: tuple[Callable[[Layout], Found | None], ...] = (
     screen_turns.hidden,
     screen_turns.limited,
     screen_turns.failed,
+    screen_turns.refused,
     screen_turns.broken_off,
     screen_turns.spoken,
     screen_windows.running,

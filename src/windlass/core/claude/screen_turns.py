@@ -16,10 +16,17 @@ from windlass.core.states import State, from_last_message
 _LIMIT = re.compile(
     r"you['\u2019]ve (?:hit|reached) your\b.{0,60}\blimit\b|you['\u2019]re out of (?:extra )?usage"
     r"|your org is out of usage|(?:claude (?:ai )?|your )?"
-    r"(?:usage|\d+-hour|session|weekly|(?:opus|sonnet)(?: weekly)?) limit reached\b",
+    r"(?:usage|\d+-hour|session|weekly|(?:opus|sonnet)(?: weekly)?) limit"
+    r"(?: has been| was| is)? reached\b|limit reached\s*[·∙•.|]?\s*resets?\b",
     re.IGNORECASE,
 )
 _LIMITED = re.compile(r"\b429\b|rate.?limit", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"(?:(?:http|error|status|api)\b[\w :/.]{0,12}[ (:])?429\b"
+    r"|request failed with status code 429\b|rate[ _]limit(?:[ _]error| (?:reached|exceeded))\b",
+    re.IGNORECASE,
+)
+"""What older versions say of a request that was refused, without calling it an API error."""
 _FAILURES = (
     (
         "login-needed",
@@ -89,8 +96,44 @@ def limited(seen: Layout) -> Found | None:
     """A subscription's limit is reached; a notice below the prompt says so too."""
     for said in (*_reports(seen), *_segments(seen)):
         if _LIMIT.match(said):
-            return State.RATE_LIMITED, "usage-limit", said
+            return State.RATE_LIMITED, "usage-limit", _with_reset(seen, said)
     return None
+
+
+def last_limit(seen: Layout) -> str:
+    """The last line on a screen that tells of a limit, for a dialog that does not name it."""
+    lines = (line.strip("●⏺⎿\N{NO-BREAK SPACE} ") for line in reversed(seen.lines))
+    return next((line for line in lines if _LIMIT.match(line)), "")
+
+
+def refused(seen: Layout) -> Found | None:
+    """The program's last word is that a request was refused with a 429.
+
+    Only where it stands as an outcome, or alone: an agent may speak of such errors itself.
+    """
+    block = last_said(seen)
+    if block is None:
+        return None
+    alone = [block.first] if not block.mark or _is_api_error(block) else []
+    for said in (*alone, *(() if block.is_tool and block.mark in BULLETS else _outcomes(block))):
+        if _REFUSED.match(said):
+            return State.RATE_LIMITED, "api-limited", said
+    return None
+
+
+def _is_api_error(block: Block) -> bool:
+    """Whether a bullet tells of an error; behind it in brackets it looks like a tool's call."""
+    return block.mark in BULLETS and block.first.lower().startswith("api error (")
+
+
+def _with_reset(seen: Layout, said: str) -> str:
+    """What was said of a limit, with the lines below it: a narrow terminal breaks it."""
+    block = last_said(seen)
+    lines = [line.strip("⎿\N{NO-BREAK SPACE} ") for line in (block.words if block else ())]
+    if said not in lines:
+        return said
+    at = lines.index(said)
+    return " ".join(line for line in lines[at : at + 3] if line and not line.startswith("/"))
 
 
 def failed(seen: Layout) -> Found | None:

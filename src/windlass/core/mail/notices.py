@@ -10,6 +10,7 @@ import re
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
+from windlass.core import limit_reset
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
 from windlass.core.mail.messages import FRAME, Kind
@@ -93,6 +94,12 @@ def news(agent: Agent, *, reason: Reason, failed: bool, manager: str | None = No
                 "waiting",
                 f"{who} has a dialog open{_why(reason)}; answer it in its terminal:"
                 f" wl attach {agent.id}",
+            )
+        case State.RATE_LIMITED if limit_reset.ends_turn(reason):
+            return News(
+                "waiting",
+                f"{who} is at a limit{_why(reason)}; it goes on by itself when that is over:"
+                f' wl why {agent.id}; to try now: wl send {agent.id} "go on"',
             )
         case State.STOPPED if failed:
             return News(

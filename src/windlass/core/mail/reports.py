@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from windlass.core import limit_reset
 from windlass.core.crew import Agent
 from windlass.core.mail import reminders
 from windlass.core.mail.messages import unmarked
@@ -64,6 +65,8 @@ def is_news(agent: Agent, report: Report) -> bool:
             return below and report.reason.kind not in _SOMEBODY_CAME
         case State.ASKING:
             return below and agent.mode == "live"
+        case State.RATE_LIMITED:
+            return below and limit_reset.ends_turn(report.reason)
         case State.STOPPED if report.ending == "quit":
             return below or (agent.mode == "live" and agent.owns_workspace)
         case State.STOPPED:
@@ -73,7 +76,7 @@ def is_news(agent: Agent, report: Report) -> bool:
 
 def counts_files(agent: Agent, report: Report) -> bool:
     """Whether it matters what is not committed: never in the person's own checkout."""
-    return agent.owns_workspace and report.state is not State.ASKING
+    return agent.owns_workspace and report.state not in (State.ASKING, State.RATE_LIMITED)
 
 
 def at_work(agents: Iterable[Agent]) -> bool:
@@ -149,7 +152,7 @@ def left_in_session(name: str, left: Uncommitted) -> str:
 
 def uncommitted(work: Mapping[str, Any]) -> Uncommitted:
     """What a status of a workspace says, in short; a file may be in several of its lists."""
-    lists = ("conflicted", "staged", "unstaged", "untracked", "nested")
+    lists = ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
     names = list(dict.fromkeys(name for key in lists for name in work.get(key, ())))
     return Uncommitted(len(names), tuple(printable_line(name) for name in names[:_NAMED]))
 
@@ -168,6 +171,11 @@ def _happened(name: str, report: Report) -> tuple[str, str]:
             return (
                 f"{name} has a dialog open ({why}), which only the person can answer.",
                 f"`wl look {name}` shows it; the person answers it with `wl attach {name}`.",
+            )
+        case State.RATE_LIMITED, _:
+            return (
+                f"{name} is at a limit ({why}). It goes on by itself when that is over.",
+                f"nothing; {talk} has it try sooner, `wl why {name}` tells more.",
             )
         case State.STOPPED, "quit":
             return (

@@ -5,6 +5,8 @@ An ending never fails for a wrong configuration: what is wrong is passed over, a
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 
 from windlass.core import shapes
@@ -73,3 +75,9 @@ def of_repos(
         configured[repo] = _of(known)
         notes += passed_over(known)
     return configured, list(dict.fromkeys(notes))
+
+
+def stamp(now: float) -> str:
+    """A moment as a name for refs and folders; to the millisecond, so that it stays unique."""
+    whole = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    return f"{whole}-{int(now * 1000) % 1000:03d}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,23 +22,27 @@ from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest, FailedAge
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, UserError, WindlassError
-from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
+from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.agents import ending_settings
-from windlass.daemon.agents.ending_settings import EndingSettings
+from windlass.daemon.agents.ending_settings import EndingSettings, stamp
+from windlass.daemon.agents.removal import Removals
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import intent_errors, lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import beside, boxes, homecomings, project_commands
+from windlass.daemon.launch import beside, boxes, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
-from windlass.git import repository, salvage, workspaces
-from windlass.store import rows
+from windlass.git import repository
+from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+ARCHIVED_EVENTS = 50_000
+"""Events of an agent that its archive has a copy of, the last ones: all of them are in the log, and
+stay there for longer. More would take an ending as long as the agent was busy."""
 UNSAID: Mapping[str, Any] = {"failed": [], "notes": []}
 """What replies mean that an older release kept, which had neither."""
 
@@ -54,6 +57,7 @@ class Endings:
         self._sockets = sockets
         self._fetcher = fetcher
         self._life = life
+        self._removals = Removals(context)
 
     def steps(self) -> tuple[Step, ...]:
         """The steps that end every agent named in `data["agents"]`."""
@@ -130,14 +134,24 @@ class Endings:
 
     def _salvage(self, work: RunningIntent) -> None:
         def salvage_one(agent: Agent, repo: Repo) -> None:
-            if agent.uid in work.data.get("trash", {}) or not has_work(agent, repo):
+            stamp, how = work.data["stamp"], work.data["how"]
+            if agent.uid in work.data.get("trash", {}):
                 return
-            commands = ending_settings.commands(work, agent, repo)
-            project_commands.teardown(work, agent, repo, commands)
-            kept = keep(work, agent, repo, stamp=work.data["stamp"], how=work.data["how"])
+            if not self._removals.is_aside(agent, stamp):
+                if not has_work(agent, repo):
+                    return
+                self._tear_down(work, agent, repo)
+            kept = self._removals.keep(work, agent, repo, stamp=stamp, how=how)
             work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
 
         self._with_each(work, salvage_one)
+
+    def _tear_down(self, work: RunningIntent, agent: Agent, repo: Repo) -> None:
+        """Runs the project's own command for an end, where there is one, once."""
+        commands, over = ending_settings.commands(work, agent, repo), work.data.get("torn_down", [])
+        if commands.teardown and agent.uid not in over:
+            project_commands.teardown(work, agent, repo, commands)
+            work.keep(torn_down=[*over, agent.uid])
 
     def _remove(self, work: RunningIntent) -> None:
         def remove_one(agent: Agent, repo: Repo) -> None:
@@ -145,7 +159,7 @@ class Endings:
                 return
             try:
                 with self._fetcher.halted(agent):
-                    remove(agent, repo)
+                    self._removals.remove(work, agent, repo, stamp=work.data["stamp"])
             except WindlassError as error:
                 kept = work.data.get("trash", {}).get(agent.uid)
                 also = f"; its work is also kept as {kept['id']}" if kept else ""
@@ -187,8 +201,10 @@ class Endings:
         moment = work.data["stamp"]
         self._stop(agent)
         if "trash" not in work.data and has_work(agent, repo):
-            work.keep(trash={agent.uid: keep(work, agent, repo, stamp=moment, how=how)})
-        remove(agent, repo)
+            kept = self._removals.keep(work, agent, repo, stamp=moment, how=how)
+            work.keep(trash={agent.uid: kept})
+        if agent.branch is not None:
+            self._removals.remove(work, agent, repo, stamp=moment)
         archive(context, agent, stamp=moment, how=how)
         ending = {"how": how, "by": "windlass", "stamp": moment, "agents": {agent.uid: agent.id}}
         work.with_next_record(lambda w: close(w, agent, ending))
@@ -200,7 +216,10 @@ class Endings:
         for uid, name in _not_failed(work.data).items():
             kept = work.data.get("trash", {}).get(uid)
             archived = work.data.get("archived", {}).get(uid)
-            ended.append({"id": name, "uid": uid, "trash": kept, "archived": archived})
+            late = work.data.get("late", {}).get(uid, [])
+            ended.append(
+                {"id": name, "uid": uid, "trash": kept, "late": late, "archived": archived}
+            )
         orphans = list(work.data.get("orphans", {}))
         return {
             "ended": ended,
@@ -264,12 +283,6 @@ def _tell(writing: Writing, work: RunningIntent, agents: list[Agent]) -> None:
     work.keep_in(writing, told=True)
 
 
-def stamp(now: float) -> str:
-    """A moment as a name for refs and folders; to the millisecond, so that it stays unique."""
-    whole = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-    return f"{whole}-{int(now * 1000) % 1000:03d}"
-
-
 def has_work(agent: Agent, repo: Repo) -> bool:
     """Whether there is anything of the agent's own to keep; a spawn may have failed before."""
     if agent.branch is None or repos.is_gone(repo):
@@ -290,55 +303,25 @@ def keep_orphaned(agent: Agent, folder: Path) -> Path | None:
     return target if target.is_dir() else None
 
 
-def remove(agent: Agent, repo: Repo) -> None:
-    """Removes the workspace and the branch of an agent whose work was kept."""
-    if agent.branch is not None:
-        workspaces.remove(
-            repos.git(repo), path=agent.workspace, branch=agent.branch, agent=agent.id
-        )
-
-
-def keep(work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str, how: str) -> dict[str, Any]:
-    """Salvages an agent's work and says where it is; told with the next record of the intent."""
-    configured = ending_settings.kept(work, repo)
-    trash = configured.trash
-    kept = salvage.salvage(
-        repos.git(repo),
-        path=agent.workspace,
-        branch=agent.branch or "",
-        agent=agent.id,
-        stamp=stamp,
-        meta={"how": how, "row": msgspec.to_builtins(agent)},
-        ignored_cap=trash.ignored_mb << 20,
-        ignored_files_cap=trash.ignored_files,
-        allowed=homecomings.at_an_end(configured.box),
-        box=boxes.keeping(work.context, agent),
-    )
-    summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
-    event = AgentSalvaged(ref=kept.ref, **summary)
-    work.with_next_record(lambda w: w.emit(event, repo=repo.id, agent=agent.uid))
-    return {"id": f"{agent.id}-{stamp}", "ref": kept.ref, "summary": summary}
-
-
 def archive_name(agent: Agent, stamp: str) -> str:
     """The name of the archive folder that an agent's own folder becomes."""
     return f"{stamp}-{agent.id}"
 
 
 def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
-    """Moves an agent's folder into the archive, with its log and its row as files."""
+    """Moves an agent's folder into the archive, with the end of its log and its row as files."""
     target = context.folders.archive / archive_name(agent, stamp)
     source = context.folders.agent(agent.uid)
     if source.is_dir() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         os.rename(source, target)  # noqa: PTH104 - one atomic step, on one file system
     target.mkdir(parents=True, exist_ok=True)
-    events = context.store.read(lambda c: rows.events(c, agent=agent.uid, limit=1 << 20))
+    log = event_lines.last(context.store, agent.uid, ARCHIVED_EVENTS)
     with (target / "events.jsonl").open("wb") as file:
-        for event in events:
-            file.write(msgspec.json.encode(event) + b"\n")
+        for lines in event_lines.lines(context.store, agent.uid, after=log.after):
+            file.write(lines)
     row: dict[str, Any] = msgspec.to_builtins(agent)
-    text = json.dumps({"how": how, **row}, indent=2)
+    text = json.dumps({"how": how, "earlier_events": log.earlier, **row}, indent=2)
     (target / "agent.json").write_text(text + "\n")
     return target
 

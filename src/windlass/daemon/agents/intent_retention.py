@@ -1,10 +1,13 @@
-"""Finished intents are kept for a month; longer where `wl undo` could still reverse them."""
+"""Finished intents that are over: those that `wl undo` could still reverse are not."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
+
+import sqlalchemy as sa
 
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
@@ -19,31 +22,45 @@ from windlass.store.rows import Intent
 
 log = logging.getLogger(__name__)
 
-KEPT = 30 * 86_400.0
 _AT_ONCE = 200
 """Rows removed in one transaction: others write as well."""
 
 
+class OldIntents(NamedTuple):
+    """Intents that are over, and about how many bytes they take."""
+
+    keys: list[str]
+    size: int
+
+
 class IntentRetention:
-    """Removes finished intents that are old and that nobody could undo any more."""
+    """Finds and removes finished intents that are old and that nobody could undo any more."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def sweep(self) -> None:
-        """Removes finished intents that are old, unless `wl undo` could still need them."""
+    def parts(self, *, before: float) -> Iterator[OldIntents]:
+        """Finds those that ended before a moment, part by part.
+
+        What an intent that is not finished undoes stays: if that is taken back, it can be undone
+        again.
+        """
         store = self._context.store
-        before = self._context.clock.now() - KEPT
-        old = partial(finished_intents.old, before=before, besides=UNDOABLE, limit=_AT_ONCE)
-        while keys := store.read(old):
-            store.write(partial(finished_intents.remove, keys=keys))
-        reversible = store.read(
-            partial(finished_intents.old_and_reversible, before=before, kinds=UNDOABLE)
-        )
-        over = self._over(reversible)
-        for first in range(0, len(over), _AT_ONCE):
-            part = over[first : first + _AT_ONCE]
-            store.write(partial(finished_intents.remove, keys=part))
+        kept = store.read(_being_undone)
+        old = partial(finished_intents.old, before=before, besides=UNDOABLE, kept=kept)
+        yield from self._in_parts(store.read(old))
+        kinds = partial(finished_intents.old_and_reversible, before=before, kinds=UNDOABLE)
+        yield from self._in_parts(self._over(store.read(kinds)))
+
+    def remove(self, part: OldIntents) -> None:
+        """Removes a part, as far as it is still finished."""
+        self._context.store.write(partial(finished_intents.remove, keys=part.keys))
+
+    def _in_parts(self, keys: list[str]) -> Iterator[OldIntents]:
+        for first in range(0, len(keys), _AT_ONCE):
+            part = keys[first : first + _AT_ONCE]
+            size = self._context.store.read(partial(finished_intents.size, keys=part))
+            yield OldIntents(part, size)
 
     def _over(self, keys: list[str]) -> list[str]:
         """Those of which there is nothing left to undo."""
@@ -75,3 +92,9 @@ class IntentRetention:
         except WindlassError as error:
             log.warning("the trash of %s cannot be read: %s", repo, error.message)
             return None
+
+
+def _being_undone(connection: sa.Connection) -> list[str]:
+    """The finished intents that others undo just now."""
+    unfinished = (*rows.open_intents(connection), *rows.set_aside(connection))
+    return [str(intent.data["undoes"]) for intent in unfinished if "undoes" in intent.data]

@@ -475,7 +475,8 @@ def _contains(git: Repository, tip: str, head: str) -> bool:
 
 def uncommitted(work: WorkStatus) -> list[str]:
     """The paths of a workspace that hold something which no commit has."""
-    return sorted({*work.staged, *work.unstaged, *work.untracked, *work.conflicted, *work.nested})
+    changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
+    return sorted({*changed, *work.nested, *work.unread})
 
 
 def refuse_inside(agent: Agent, cwd: str) -> None:

@@ -57,9 +57,7 @@ class Undos:
         repo = scope.require_repo()
         kept = {entry.id: entry for entry in trash.entries(repos.git(repo))}
         key = own_key(caller, request) or str(uuid.uuid4())
-        last = self._context.store.read(
-            lambda c: _last_undoable(c, repo.id, scope.caller_uid, kept)
-        )
+        last = self._context.store.read(lambda c: last_undoable(c, repo.id, scope.caller_uid, kept))
         if last is not None and last.kind == "reassign":
             back = last
             done = intents.perform(
@@ -122,7 +120,7 @@ def _lost(
     return lost
 
 
-def _last_undoable(
+def last_undoable(
     connection: sa.Connection, repo: RepoId, caller: Uid | None, kept: Mapping[str, TrashEntry]
 ) -> Intent | None:
     """The newest that still has something to reverse; what has not is passed over."""

@@ -8,7 +8,10 @@ daemon, which are no faster for it.
 from __future__ import annotations
 
 import math
+import os
 import time
+from datetime import timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
 
 from windlass.core.errors import ConfigError
 
@@ -58,3 +61,23 @@ def from_variable(text: str | None) -> SystemClock:
             f"write how many times faster timers run, such as 20, or unset {VARIABLE}",
         )
     return SystemClock(scale)
+
+
+def zone(name: str) -> tzinfo:
+    """Finds a time zone by its name, or the machine's own for an empty one.
+
+    LookupError or ValueError where this machine knows no such zone.
+    """
+    if name:
+        try:
+            return ZoneInfo(name)
+        except OSError as error:  # "America" is a folder of them
+            raise LookupError(name) from error
+    try:
+        if os.environ.get("TZ"):
+            return ZoneInfo(os.environ["TZ"].removeprefix(":"))
+        with open("/etc/localtime", "rb") as file:  # noqa: PTH123 - what its reader takes
+            return ZoneInfo.from_file(file)
+    except (OSError, LookupError, ValueError):
+        offset = time.localtime().tm_gmtoff  # as it is now, without the changes of a year
+        return timezone(timedelta(seconds=offset))

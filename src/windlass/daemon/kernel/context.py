@@ -81,6 +81,10 @@ class Folders:
         """Where an agent's checkout goes."""
         return self.workspaces / repo / name
 
+    def ending(self, repo: RepoId) -> Path:
+        """Where workspaces lie while their agents are being ended; no agent has such a name."""
+        return self.workspaces / repo / ".ending"
+
     def sockets(self, uid: Uid) -> Path:
         """An agent's socket folder: who comes in through it is that agent."""
         return self.runtime / uid[:8]

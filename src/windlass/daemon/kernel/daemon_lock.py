@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any, TextIO
 
 from windlass.core.errors import ConfigError, Conflict
 from windlass.core.ports import Clock
+
+log = logging.getLogger(__name__)
 
 _PATIENCE = 0.5
 """Whoever asks whether a daemon runs holds the file's lock for an instant, and is no daemon."""
@@ -77,7 +80,11 @@ class Lock:
     def release(self) -> None:
         """Lets go; the file stays, because removing it would race with the next taker."""
         if self._file is not None:
-            self._file.close()
+            try:
+                self._file.close()
+            except OSError as error:  # what could not be written is tried once more; it is closed
+                log.warning("the note in %s is not whole: %s", self._path, error.strerror)
+            self._file = None
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None

@@ -9,13 +9,14 @@ from windlass.api.verbs import Caller
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import operations, repos
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 from windlass.store.rows import Repo
 
 HINT = "`wl list` shows who is there"
+_NO_REPO = RepoId("unknown")
 
 
 class Scope(NamedTuple):
@@ -23,6 +24,20 @@ class Scope(NamedTuple):
 
     repo: Repo | None
     caller: Agent | None
+    is_unknown: bool = False
+    """Whether it is asked from a git repository that Windlass does not know."""
+
+    @property
+    def repo_id(self) -> RepoId | None:
+        """Whose agents, events and archives are meant; None, outside of any repository, is all.
+
+        A repository that is not known has none of them.
+        """
+        return self.repo.id if self.repo else _NO_REPO if self.is_unknown else None
+
+    def everywhere(self) -> Scope:
+        """The same request, asked about all repositories."""
+        return self._replace(repo=None, is_unknown=False)
 
     @property
     def caller_uid(self) -> Uid | None:
@@ -51,7 +66,10 @@ def scope(context: Context, caller: Caller, request: Mapping[str, Any]) -> Scope
             raise Denied("the calling agent has ended", "its socket means nothing any more")
         return Scope(repos.by_id(context, agent.repo), agent)
     cwd = request.get("cwd")
-    return Scope(repos.known(context, cwd) if cwd else None, None)
+    if not cwd:
+        return Scope(None, None)
+    repo = repos.known(context, cwd)
+    return Scope(repo, None, repo is None and repos.is_inside(cwd))
 
 
 def root(context: Context, caller: Caller, request: Mapping[str, Any]) -> str | None:
@@ -62,8 +80,7 @@ def root(context: Context, caller: Caller, request: Mapping[str, Any]) -> str | 
 
 def live(context: Context, scope: Scope) -> list[Agent]:
     """The live agents of the repository; outside of any, those of all."""
-    repo = scope.repo.id if scope.repo else None
-    return context.store.read(lambda c: rows.agents(c, repo=repo))
+    return context.store.read(lambda c: rows.agents(c, repo=scope.repo_id))
 
 
 def agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
@@ -82,8 +99,7 @@ def agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
 
 def ended(context: Context, scope: Scope, wanted: str) -> Agent | None:
     """The newest ended agent of exactly that id."""
-    repo = scope.repo.id if scope.repo else None
-    past = context.store.read(lambda c: rows.agents(c, repo=repo, ended=True))
+    past = context.store.read(lambda c: rows.agents(c, repo=scope.repo_id, ended=True))
     return next((a for a in reversed(past) if a.id == wanted), None)
 
 
@@ -131,9 +147,9 @@ def refuse_ending(context: Context, agent: Agent) -> None:
 
 
 def _hint(context: Context, scope: Scope) -> str:
-    if scope.repo is None:
+    if scope.repo_id is None:
         return f"not in a repository; {HINT}"
-    elsewhere = [a for a in context.store.read(rows.agents) if a.repo != scope.repo.id]
+    elsewhere = [a for a in context.store.read(rows.agents) if a.repo != scope.repo_id]
     if elsewhere:
         return f"{HINT}; `wl list --all` includes other repositories"
     return HINT

@@ -46,6 +46,11 @@ def known(context: Context, cwd: str) -> Repo | None:
     return None
 
 
+def is_inside(cwd: str) -> bool:
+    """Whether a folder is in a git repository, known or not; asks no git."""
+    return any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
+
+
 def _moved(context: Context, git_repo: Repository, by_id: Mapping[RepoId, Repo]) -> Repo | None:
     """Knows a repository again that was moved to another folder, and tells its workspaces."""
     kept = _kept_id(context, git_repo)

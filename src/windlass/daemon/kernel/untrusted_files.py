@@ -15,7 +15,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from windlass.git import holes
+
 _MOST_FILES = 100_000
+_MOST_HOLES = 1 << 20
 _TRIES = 5
 _PLAINLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -102,10 +105,15 @@ def read(path: str | Path, *, most: int, below: Path | None = None) -> bytes:
 
 
 def copy(source: str | Path, target: Path, *, most: int, below: Path | None = None) -> None:
-    """Copies a plain file that is no larger than that, to a place of our own."""
+    """Copies a plain file that is no larger than that, to a place of our own.
+
+    Not one with holes, which take no room in it, and would take room in its copy.
+    """
     with os.fdopen(descriptor(source, below=below), "rb") as old:
         if os.fstat(old.fileno()).st_size > most:
             raise NotPlain(f"{source} is larger than {most} bytes")
+        if holes.size(old.fileno()) > _MOST_HOLES:
+            raise NotPlain(f"{source} is full of holes")
         with target.open("wb") as new:
             left = most
             while left > 0 and (chunk := old.read(min(left, 1 << 20))):

@@ -183,9 +183,9 @@ def reading(context: Context, agent: Agent) -> ReadBox | None:
     return _lean(context, agent, agent.workspace)
 
 
-def keeping(context: Context, agent: Agent) -> ReadBox | None:
-    """The same for what its clone holds as a whole, however large that is."""
-    return _lean(context, agent, agent.workspace, file_size=None)
+def keeping(context: Context, agent: Agent, place: str) -> ReadBox | None:
+    """The same for what its clone holds as a whole, however large that is, and where it lies."""
+    return _lean(context, agent, place, file_size=None)
 
 
 def _lean(

@@ -18,6 +18,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Unavailable, WindlassError
 from windlass.core.events import BranchMoved, BranchStuck
 from windlass.core.ids import Uid
+from windlass.core.printable import printable_line
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.keyed_locks import KeyedLocks, StillHeld
@@ -146,20 +147,25 @@ class CommitFetcher:
         if agent.isolation != "box":
             return
         with self._locks.trying(agent.uid, within=_PATIENCE) as is_free:
-            if not is_free:
-                return  # it is under way, and takes long
+            # Else it is under way, and takes long. Who has the lock keeps it: `fetch` takes it
+            # again, and would else wait for whoever came first.
+            if is_free:
+                self._fetch_unless_paused(agent)
+
+    def _fetch_unless_paused(self, agent: Agent) -> None:
         seen = self._seen(agent)
         before = self.failures.get(agent.uid)
         if before is not None and before.holds(seen, self._context.clock.now()):
             return
         try:
             self.fetch(agent)
-        except WindlassError as error:
+        except (WindlassError, OSError) as error:
+            known = error if isinstance(error, WindlassError) else _unforeseen(error)
             again = before is not None and before.seen == seen
             pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0
-            self.failures[agent.uid] = FailedFetch(error, seen, self._context.clock.now(), pause)
-            if before is None or before.error.message != error.message:
-                self._tell_of_failure(agent, error.message)
+            self.failures[agent.uid] = FailedFetch(known, seen, self._context.clock.now(), pause)
+            if before is None or before.error.message != known.message:
+                self._tell_of_failure(agent, known.message)
 
     def too_much(self, agent: Agent) -> TooLarge | None:
         """What of an agent's commits was too much to come home, and still is."""
@@ -196,6 +202,15 @@ class CommitFetcher:
         log.warning("the commits of %s cannot be fetched: %s", agent.id, why)
         event = BranchStuck(id=agent.id, error=why)
         self._context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
+
+
+def _unforeseen(error: OSError) -> Unavailable:
+    """What the system refused, as what it is: the disk, the number of open files, permissions."""
+    about = f"{error.filename}: " if error.filename else ""
+    return Unavailable(
+        printable_line(f"{about}{error.strerror or error}"),
+        "look at the disk and at the daemon's log; it is tried again",
+    )
 
 
 def _tell_of_commits(writing: Writing, *, agent: Agent, tip: str) -> None:

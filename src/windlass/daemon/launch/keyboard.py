@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from windlass import drivers
 from windlass.core.crew import Agent
@@ -35,6 +36,14 @@ def is_up(context: Context, agent: Agent) -> bool:
     except WindlassError:
         return False
     return reading.dialog is not None or reading.draft is not None
+
+
+def leave_limit_dialog(context: Context, agent: Agent) -> None:
+    """Closes the dialog that a limit opens, which hides the prompt; touches no other one."""
+    with suppress(WindlassError):  # its terminal has just gone
+        if _see(context, agent).rule == "usage-limit-dialog":
+            keys = drivers.dialect(agent.driver).keys
+            context.sessions.terminal.keys(session_name(agent), keys.interrupt)
 
 
 def harmless(text: str) -> str:

@@ -79,7 +79,7 @@ class Answers:
     def _asked_by(self, scope: lookup.Scope, wanted: str) -> list[Message]:
         """What the caller is asked by whoever has that id, or else one that begins so."""
         me = recipients.caller(scope).uid
-        repo = scope.repo.id if scope.repo else None
+        repo = scope.repo_id
         questions = self._context.store.read(
             lambda c: mailbox.questions(c, repo=repo, recipient=me)
         )

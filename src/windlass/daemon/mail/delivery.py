@@ -17,13 +17,14 @@ from typing import NamedTuple
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import MailReply, MailRequest
-from windlass.core import events
+from windlass.core import events, limit_reset
+from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import MailStuck, MessageSent, SessionEnded, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.mail import messages
 from windlass.core.mail.messages import Message, Offer, Route
-from windlass.core.states import IDLE
+from windlass.core.states import IDLE, State
 from windlass.daemon.kernel import file_stat
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.keyed_locks import KeyedLocks
@@ -262,7 +263,7 @@ class Delivery:
             return self._is_up(recipient) and self._by_hook(recipient, batch, hook)
         rested = self._context.clock.now() - max(agent.state_at, queued[0].created_at)
         # Before now by the clock: it was set back since, and nobody knows how long ago that was.
-        if agent.state in IDLE and not 0 <= rested < _PATIENCE:
+        if _hears(agent, queued) and not 0 <= rested < _PATIENCE:
             return self._by_typing(recipient, batch[:1])
         return False
 
@@ -354,6 +355,13 @@ class Delivery:
     def _queued(self, uid: Uid) -> list[Message]:
         queued = self._context.store.read(lambda c: mailbox.queued(c, uid))
         return [message for message in queued if message.offer is None]
+
+
+def _hears(agent: Agent, queued: list[Message]) -> bool:
+    """Whether an agent is idle; at a limit it is so for who tells it that the limit is over."""
+    if agent.state is State.RATE_LIMITED:
+        return any(m.sender == messages.WINDLASS and m.topic == limit_reset.TOPIC for m in queued)
+    return agent.state in IDLE
 
 
 async def _give(hook: _WaitingHook, text: str) -> bool:

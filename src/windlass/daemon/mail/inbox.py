@@ -36,7 +36,7 @@ class Inbox:
         listed = self._context.store.read(
             lambda c: mailbox.inbox(
                 c,
-                repo=scope.repo.id if scope.repo else None,
+                repo=scope.repo_id,
                 recipient=None if request.get("sent") else party,
                 sender=party if request.get("sent") else None,
                 states=states,

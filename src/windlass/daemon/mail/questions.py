@@ -76,7 +76,7 @@ class Questions:
 
     def _read(self, scope: lookup.Scope, request: QuestionsRequest) -> list[Message]:
         me = recipients.caller(scope).uid
-        repo = scope.repo.id if scope.repo else None
+        repo = scope.repo_id
 
         def read(connection: sa.Connection) -> list[Message]:
             if not request.get("all"):

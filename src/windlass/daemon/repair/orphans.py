@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from windlass.core.errors import Unavailable, WindlassError
 from windlass.core.ids import Uid
-from windlass.daemon.agents import endings
+from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import registered, repository, workspace_state, worktrees
@@ -201,7 +201,7 @@ class Orphans:
         """Moves the folder of an agent that nobody knows into the archive, as endings do."""
         if any(place.is_relative_to(folder) for place in self._context.sessions.shown().values()):
             raise Unavailable(f"a session in {folder} goes on", "end it, and try again")
-        stamp = endings.stamp(self._context.clock.now())
+        stamp = ending_settings.stamp(self._context.clock.now())
         target = self._context.folders.archive / f"{stamp}-{folder.name}"
         target.parent.mkdir(parents=True, exist_ok=True)
         try:

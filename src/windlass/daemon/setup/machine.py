@@ -20,7 +20,7 @@ from windlass.api.wire.setup import (
 from windlass.core.config import Config
 from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.setup import doctor, drivers
+from windlass.daemon.setup import disk_kinds, doctor, drivers
 
 
 class Machine:
@@ -44,7 +44,10 @@ class Machine:
         """Everything that an agent needs, and whether it is there."""
         repo = lookup.scope(self._context, caller, request).repo
         root = lookup.root(self._context, caller, request)
-        return doctor.examine(self._context, root, repo, driver=request.get("driver"))
+        report = doctor.examine(self._context, root, repo, driver=request.get("driver"))
+        if caller.agent is not None:  # counting takes a while, and the disk is the person's
+            return report
+        return {**report, "disk": disk_kinds.taken(self._context)}
 
     def drivers(self, caller: Caller, request: DriversRequest) -> list[DriverView]:
         """Every driver, and which one is taken here."""

@@ -274,6 +274,7 @@ def _overrun(judged: _Judgement) -> Overrun:
             BudgetExceeded(budget=limit.budget, sentence=limit.sentence, hint=limit.hint)
             for limit in judged.exceeded
         ),
+        hint="; ".join(limit.hint for limit in judged.exceeded),
     )
 
 

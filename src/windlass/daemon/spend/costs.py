@@ -150,7 +150,7 @@ class Costs:
         self.prices()  # a table that is wrong is told here, where somebody looks
         scope = lookup.scope(self._context, caller, request)
         everywhere = request.get("all_repos") and scope.caller is None
-        repo = None if everywhere or scope.repo is None else scope.repo.id
+        repo = None if everywhere else scope.repo_id
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 

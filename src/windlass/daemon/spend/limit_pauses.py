@@ -16,10 +16,11 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import EventData
 from windlass.core.ids import Uid
+from windlass.core.mail import messages
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import IntentDraft
-from windlass.daemon.mail import notices
+from windlass.daemon.mail import from_windlass, notices
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -31,7 +32,7 @@ _TRIES = 3
 class Overrun(NamedTuple):
     """A session of an agent that is beyond a limit: its name, why, and the events that tell it.
 
-    `notice` is what the person is told besides, where there is something to do.
+    `notice` is what is told of it where more is to do than `hint` says, which lets it go on.
     """
 
     agent: Agent
@@ -40,6 +41,16 @@ class Overrun(NamedTuple):
     why: str
     events: tuple[EventData, ...]
     notice: str = ""
+    hint: str = ""
+
+    @property
+    def told(self) -> str:
+        """What the person and the agent's manager are told: why, and what lets it go on."""
+        resume = f"wl resume {self.agent.id}"
+        steps = [self.hint] if self.hint else []
+        steps += [] if resume in self.hint else [resume]
+        go_on = ", then ".join(steps)
+        return self.notice or f"Agent {self.agent.id} was paused: {self.why}. To go on: {go_on}"
 
 
 class LimitPauses:
@@ -77,9 +88,9 @@ class LimitPauses:
             known = self._context.store.read(partial(rows.intent, key=key))
             if known is not None and known.status == "failed":
                 continue
-            told = overrun if number == 1 else overrun._replace(events=(), notice="")
+            begin = partial(_begin, overrun, is_news=number == 1)
             try:
-                self._intents.perform("pause", key, partial(_begin, told))
+                self._intents.perform("pause", key, begin)
             except Conflict:
                 log.debug("%s needs no pause any more", agent.id)
             except WindlassError as error:
@@ -87,18 +98,26 @@ class LimitPauses:
             return
 
 
-def _begin(overrun: Overrun) -> IntentDraft:
+def _begin(overrun: Overrun, *, is_news: bool) -> IntentDraft:
     agent = overrun.agent
 
     def prepare(writing: Writing) -> dict[str, Any]:
         session = rows.newest_session(writing.connection, agent.uid)
         if session is None or session.number != overrun.session or session.ended_at is not None:
             raise Conflict(f"session {overrun.session} of {agent.id} is over", "nothing to pause")
-        for event in overrun.events:
-            writing.emit(event, repo=agent.repo, agent=agent.uid)
-        if overrun.notice:
-            text = overrun.notice
-            notices.post(writing, agent.repo, agent.id, "waiting", text, agent=agent.uid)
+        if is_news:
+            _tell(writing, overrun)
         return {"uid": agent.uid, "number": overrun.session, "why": f"paused: {overrun.why}"}
 
     return IntentDraft(agent.repo, None, prepare)
+
+
+def _tell(writing: Writing, overrun: Overrun) -> None:
+    """Tells the log, the person and the manager, who would wait for it in vain."""
+    agent = overrun.agent
+    for event in overrun.events:
+        writing.emit(event, repo=agent.repo, agent=agent.uid)
+    notices.post(writing, agent.repo, agent.id, "waiting", overrun.told, agent=agent.uid)
+    manager = rows.agent(writing.connection, agent.parent) if agent.parent else None
+    if manager is not None and manager.ended_at is None:
+        from_windlass.say(writing, manager, overrun.told, topic=messages.state_of(agent.uid))

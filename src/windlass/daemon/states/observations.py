@@ -27,6 +27,24 @@ def observe(writing: Writing, agent: Agent, seen: Observation) -> None:
     settle(writing, agent.uid)
 
 
+def is_known_limit(writing: Writing, agent: Agent, seen: Observation) -> bool:
+    """Whether a screen tells of a limit that it was known to show, as a later daemon sees it again.
+
+    What it said of its end ("resets 3pm") counts from the first time.
+    """
+    if seen.source is not Source.SCREEN or seen.value is not State.RATE_LIMITED:
+        return False
+    fresh = rows.agent(writing.connection, agent.uid)
+    if fresh is None or fresh.state is not State.RATE_LIMITED:
+        return False
+    known = rows.observations(writing.connection, agent.uid)
+    reason = reasons.in_short(seen.reason)
+    return any(
+        old.source is seen.source and old.session == seen.session and old.reason == reason
+        for old in known
+    )
+
+
 def settle(writing: Writing, uid: Uid) -> None:
     """Folds the observations of an agent into its state; a change is an event."""
     agent = rows.agent(writing.connection, uid)

@@ -16,7 +16,7 @@ import msgspec
 import sqlalchemy as sa
 
 from windlass import drivers
-from windlass.core import crew, events, shapes
+from windlass.core import crew, events, limit_reset, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
@@ -102,6 +102,8 @@ def _told(work: RunningIntent) -> dict[str, Any]:
     return {"told": work.data["told"]}
 
 
+_TRIES = 10
+"""Messages of ours among which one that a limit is over is looked for."""
 OPERATION = Operation("report", (Step("count", _count), Step("tell", _tell)), lambda _: [], _told)
 """Telling is two steps, so that git is asked once and outside of any transaction."""
 
@@ -111,6 +113,8 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
 
     What was told since an agent was at work last is not told again, however its state wavers.
     """
+    if after.state is State.RATE_LIMITED and _is_tried(writing, after.uid):
+        return  # that it is at a limit was told before it was tried whether that is over
     notices.on_state(writing, before, after, reason)
     report = Report(state=after.state, reason=reason, ending=_ending(writing, before, after))
     if not reports.is_news(after, report):
@@ -127,6 +131,16 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
         report = msgspec.structs.replace(report, said=words)
     writing.emit(AgentReported(state=after.state), repo=after.repo, agent=after.uid)
     _set_out(writing, after, report)
+
+
+def _is_tried(writing: Writing, uid: Uid) -> bool:
+    """Whether an agent was told a while ago at most that its limit is over."""
+    tried = mailbox.inbox(writing.connection, recipient=uid, sender=messages.WINDLASS, last=_TRIES)
+    return any(
+        message.topic == limit_reset.TOPIC
+        and writing.now - message.created_at < 2 * limit_reset.LAST_TRY
+        for message in tried
+    )
 
 
 def uncommitted(context: Context, agent: Agent) -> Uncommitted:

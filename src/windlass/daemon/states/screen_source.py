@@ -47,7 +47,7 @@ class ScreenMemory(msgspec.Struct):
     again: bool = False
     state: State | None = None
     since: float = 0.0
-    told: tuple[State, str] | None = None
+    told: tuple[State, str, str] | None = None
 
 
 class ScreenSource:
@@ -110,9 +110,12 @@ def _judge(memory: ScreenMemory, reading: ScreenReading, now: float) -> Observat
         memory.state, memory.since, memory.again = reading.state, now, True
         return None
     memory.again = False
-    if reading.state is State.UNKNOWN or memory.told == (reading.state, reading.rule):
+    # A limit may be followed by another; the seconds until a retry are no news.
+    is_limit = reading.state is State.RATE_LIMITED and reading.retry_after is None
+    told = (reading.state, reading.rule, reading.evidence if is_limit else "")
+    if reading.state is State.UNKNOWN or memory.told == told:
         return None
-    memory.told = (reading.state, reading.rule)
+    memory.told = told
     return Observation(
         source=Source.SCREEN,
         value=reading.state,

@@ -165,7 +165,8 @@ class AgentWatcher:
 
         def change(writing: Writing) -> None:
             for observation in seen:
-                rows.put_observation(writing, agent.uid, observation)
+                if not observations.is_known_limit(writing, agent, observation):
+                    rows.put_observation(writing, agent.uid, observation)
             observations.settle(writing, agent.uid)
 
         self._drain(agent, session)  # what hooks said about the same moment comes first

@@ -6,7 +6,6 @@ Their screens, their work and the log have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
@@ -31,10 +30,11 @@ from windlass.api.wire.views import (
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import AgentState, UsageRefused
+from windlass.core.events import AgentState, PolicyDecision, UsageRefused
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
-from windlass.core.states import State
+from windlass.core.states import RESTING, State
+from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import instructions, session_request, setup_files
@@ -45,6 +45,8 @@ from windlass.git.status import WorkStatus
 from windlass.store import rows
 
 _REFUSED_SHOWN = 3
+_CHANGES = 20
+_WHY = 300
 _DOING = "look into"
 """What an agent does to itself and those below it alone, as a refusal says it."""
 
@@ -60,19 +62,12 @@ class AgentViews:
         """Lists agents in the order of the tree."""
         scope = lookup.scope(self._context, caller, request)
         if request.get("all_repos") and scope.caller is None:
-            scope = scope._replace(repo=None)
-        repo = scope.repo.id if scope.repo else None
-        if scope.repo is None and request.get("cwd") and not request.get("all_repos"):
-            repo = self._repo_for_unknown_folder(request.get("cwd", ""))
+            scope = scope.everywhere()
+        repo = scope.repo_id
         ended = request.get("ended", False)
         return self._context.store.read(
             lambda c: self._listed(c, repo=repo, ended=ended, manager=request.get("manager"))
         )
-
-    def _repo_for_unknown_folder(self, cwd: str) -> RepoId | None:
-        """In an unknown repository nothing is listed; outside of any, everything is."""
-        inside = any((folder / ".git").exists() for folder in (Path(cwd), *Path(cwd).parents))
-        return RepoId("unknown") if inside else None
 
     def _listed(
         self, connection: sa.Connection, *, repo: RepoId | None, ended: bool, manager: str | None
@@ -88,12 +83,13 @@ class AgentViews:
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
-            self._shown(agent, said.get(agent.uid, []), live=live, names=names, now=now)
+            self._shown(connection, agent, said.get(agent.uid, []), live=live, names=names, now=now)
             for _, agent in crew.forest(chosen)
         ]
 
     def _shown(
         self,
+        connection: sa.Connection,
         agent: Agent,
         said: list[states.Observation],
         *,
@@ -104,6 +100,10 @@ class AgentViews:
         shown = _agent_view(agent, said, live=live, names=names, now=now)
         if stuck := self._stuck(agent):
             shown["stuck"] = stuck
+        if agent.state is State.WAITING and (denied := _denied(connection, agent)):
+            shown["denied"] = denied
+        if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
+            shown["goes_on_at"] = due
         return shown
 
     def _stuck(self, agent: Agent) -> str:
@@ -157,9 +157,7 @@ class AgentViews:
         scope = lookup.scope(self._context, caller, request)
         wanted = request.get("agent")
         if wanted is None and scope.caller is None:
-            known = scope.repo.id if scope.repo else None
-            here = known or self._repo_for_unknown_folder(request.get("cwd", ""))
-            live = self._context.store.read(lambda c: rows.agents(c, repo=here))
+            live = lookup.live(self._context, scope)
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
@@ -259,7 +257,20 @@ class AgentViews:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
         names = rows.names(connection)
-        return self._shown(agent, said, live=live, names=names, now=self._context.clock.now())
+        now = self._context.clock.now()
+        return self._shown(connection, agent, said, live=live, names=names, now=now)
+
+
+def _denied(connection: sa.Connection, agent: Agent) -> str:
+    """Why a call of an agent was denied since it was set to work last; nothing if none was."""
+    denials = rows.events(connection, agent=agent.uid, kind=PolicyDecision.kind, last=1)
+    if not denials or agent.ended_at is not None:
+        return ""
+    changes = rows.events(connection, agent=agent.uid, kind=AgentState.kind, last=_CHANGES)
+    begun = [e.id for e in changes if events.read(AgentState, e).was in RESTING]
+    if begun and denials[0].id < begun[-1]:
+        return ""
+    return " ".join(printable(str(events.read(PolicyDecision, denials[0]).reason)).split())[:_WHY]
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:
@@ -295,6 +306,7 @@ def _uncommitted(work: WorkStatus) -> UncommittedView:
         "untracked": work.untracked,
         "conflicted": work.conflicted,
         "nested": work.nested,
+        "unread": work.unread,
         "setup": work.setup,
         "operation": work.operation,
         "clean": work.clean,

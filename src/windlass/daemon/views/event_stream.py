@@ -70,7 +70,7 @@ class EventStream:
         if wanted := asked.get("agent"):
             agent = lookup.any_reachable_agent(self._context, scope, wanted, doing="follow")
             return None, agent.uid
-        return (scope.repo.id if scope.repo else None), None
+        return scope.repo_id, None
 
     def _shown(self, caller: Caller, page: list[Event]) -> list[Event]:
         """What the caller may see: agents see their own tree, and of others who comes and goes."""

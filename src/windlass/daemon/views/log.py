@@ -37,7 +37,7 @@ class Log:
         last = request.get("last")
         if last is not None and last < 1:
             raise UserError(f"the newest {last} events are none", "give 1 or more")
-        repo = scope.repo.id if scope.repo and agent is None else None
+        repo = scope.repo_id if agent is None else None
         events = self._context.store.read(
             lambda c: rows.events(
                 c,

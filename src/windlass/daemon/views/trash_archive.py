@@ -48,7 +48,7 @@ class TrashArchive:
     def archives(self, caller: Caller, request: ArchiveRequest) -> list[ArchiveView]:
         """What was archived, newest first; one of them with its files."""
         scope = lookup.scope(self._context, caller, request)
-        repo = scope.repo.id if scope.repo else None
+        repo = scope.repo_id
         archives = [
             seen
             for folder in sorted(self._context.folders.archive.glob("*-*"), reverse=True)

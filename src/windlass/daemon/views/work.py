@@ -47,17 +47,20 @@ class Work:
             config = settings.usable(self._context.folders.home, git.root).config
             into = tempfile.mkdtemp(prefix=f"wl-diff-{agent.id}-")
             try:
-                changes.materialise(git, agent.workspace, into, base=base, tip=tip, box=box)
+                unread = changes.materialise(
+                    git, agent.workspace, into, base=base, tip=tip, box=box
+                )
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
                 raise
-            return {**about, "folder": into, "tool": config.diff_tool}
+            return {**about, "folder": into, "tool": config.diff_tool, "unread": unread}
         stat = request.get("stat", False)
         made = changes.diff(git, agent.workspace, base=base, tip=tip, stat=stat, box=box)
         return {
             **about,
             "committed": base64.b64encode(made.committed).decode(),
             "uncommitted": base64.b64encode(made.uncommitted).decode(),
+            "unread": made.unread,
         }
 
     def _tip(self, git: Repository, agent: Agent) -> str:
@@ -88,13 +91,13 @@ class Work:
         """Where an agent works, and what a command run there should be told."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.reachable_agent(self._context, scope, request.get("agent"), doing=_DOING)
+        # What were written there now, nobody would keep.
+        lookup.refuse_ending(self._context, agent)
         if not Path(agent.workspace).is_dir():
             raise NotFound(
                 f"{agent.workspace}, {agent.id}'s workspace, is gone",
                 f"`wl resume {agent.id}` makes it again from its branch",
             )
-        # What were written there now, nobody would keep.
-        lookup.refuse_ending(self._context, agent)
         known = session_request.beside_session(self._context, agent)
         terminal = request.get("terminal", False)
         box = boxes.prefix(self._context, agent, known, what="exec", terminal=terminal)

@@ -1,0 +1,119 @@
+"""Agents whose turn a usage limit or a 429 ended: they are parked, and go on when it is over.
+
+Nothing is remembered but what is in the store: that a limit stopped an agent, and what was said of
+its end, are observations; that it was told to go on is a message. So a daemon that comes after
+goes on where this one was. One agent goes on at a time: all at once would be at the limit again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+import sqlalchemy as sa
+
+from windlass.core import events, limit_reset, states
+from windlass.core.crew import Agent
+from windlass.core.errors import WindlassError
+from windlass.core.events import AgentState
+from windlass.core.ids import Uid
+from windlass.core.mail.messages import WINDLASS, Message
+from windlass.core.states import IDLE, Observation, State
+from windlass.daemon.agents.pause_resume import PauseResume
+from windlass.daemon.kernel import clock
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.launch import keyboard
+from windlass.daemon.mail import from_windlass
+from windlass.store import mailbox, rows
+from windlass.store.store import Writing
+
+log = logging.getLogger(__name__)
+
+STAGGER = 15.0
+"""Seconds between two agents that go on."""
+_BACK = 50
+
+
+class LimitWaits:
+    """Looks now and then for an agent whose limit is over."""
+
+    def __init__(self, context: Context, intents: Intents, pause_resume: PauseResume) -> None:
+        self._context = context
+        self._intents = intents
+        self._pause_resume = pause_resume
+
+    def look(self) -> None:
+        """Has the agent go on that is due first, if one is."""
+        now = self._context.clock.now()
+        waiting = self._context.store.read(lambda c: _waiting(c, now))
+        for _, agent in sorted(waiting, key=lambda pair: (pair[0], pair[1].uid)):
+            message = self._context.store.write(partial(_tell, uid=agent.uid))
+            if message is not None:
+                self._go_on(agent, message)
+                return
+
+    def _go_on(self, agent: Agent, message: Message) -> None:
+        """Makes sure that it can hear what it is told: a session that gave up is resumed."""
+        session = self._context.store.read(lambda c: rows.newest_session(c, agent.uid))
+        if session is not None and session.ended_at is None:
+            if agent.mode == "live":
+                keyboard.leave_limit_dialog(self._context, agent)
+            return
+        try:
+            self._pause_resume.wake(self._intents, agent.uid, key=f"limit-{message.id}", by=None)
+        except WindlassError as error:
+            log.warning("%s does not go on after its limit: %s", agent.id, error.message)
+
+
+def due(
+    connection: sa.Connection, agent: Agent, said: Sequence[Observation], *, now: float
+) -> float | None:
+    """When a parked agent is to go on; None for one that is not at a limit."""
+    if agent.ended_at is not None or agent.state is not State.RATE_LIMITED:
+        return None
+    verdict = states.fold(said, now=now)
+    winner = verdict.winner
+    if winner is None or not limit_reset.is_parked(winner):
+        return None
+    told = _told(connection, agent.uid)
+    return limit_reset.due(
+        winner,
+        verdict.losers,
+        tries=len(told),
+        last_try=max((message.created_at for message in told), default=None),
+        zones=clock.zone,
+    )
+
+
+def _waiting(connection: sa.Connection, now: float) -> list[tuple[float, Agent]]:
+    """The parked agents that are due, with when they were."""
+    parked = [a for a in rows.agents(connection) if a.state is State.RATE_LIMITED]
+    if not parked:
+        return []
+    said = rows.all_observations(connection)
+    moments = [(due(connection, a, said.get(a.uid, ()), now=now), a) for a in parked]
+    return [(moment, agent) for moment, agent in moments if moment is not None and moment <= now]
+
+
+def _told(connection: sa.Connection, uid: Uid) -> list[Message]:
+    """How often an agent was told to go on since a turn of it ended otherwise than at a limit."""
+    changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
+    ended = [e.at for e in changes if events.read(AgentState, e).now in (*IDLE, State.ASKING)]
+    since = max(ended, default=0.0)
+    inbox = mailbox.inbox(connection, recipient=uid, last=_BACK)
+    ours = [m for m in inbox if m.sender == WINDLASS and m.topic == limit_reset.TOPIC]
+    return [message for message in ours if message.created_at >= since]
+
+
+def _tell(writing: Writing, *, uid: Uid) -> Message | None:
+    """Tells an agent to go on, if it is still due in this transaction."""
+    agent = rows.agent(writing.connection, uid)
+    if agent is None:
+        return None
+    said = rows.observations(writing.connection, uid)
+    moment = due(writing.connection, agent, said, now=writing.now)
+    if moment is None or moment > writing.now:
+        return None
+    return from_windlass.say(writing, agent, limit_reset.GO_ON, topic=limit_reset.TOPIC)

@@ -1,0 +1,1 @@
+"""For how long things are kept that nobody needs any more, and their removal."""

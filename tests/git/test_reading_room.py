@@ -1,0 +1,123 @@
+"""What git is given to read of a workspace has an end, whatever its agent made out of nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.git.come_home import fetch
+from tests.git.conftest import git
+from tests.git.differences import difference
+from tests.git.hostile_clones import Scene
+
+from windlass.git import gitfiles, reading_room, status, workspaces
+from windlass.git.repository import Repository
+
+TEBIBYTE = 1 << 40
+
+
+@pytest.fixture(autouse=True)
+def _holes(tmp_path: Path) -> None:
+    stretch(tmp_path / "trial")
+    if (tmp_path / "trial").stat().st_blocks > 8:
+        pytest.skip("this file system has no holes")
+
+
+def stretch(path: Path) -> None:
+    with path.open("ab") as file:
+        file.truncate(TEBIBYTE)
+
+
+def test_a_difference_names_the_files_that_are_too_full_of_holes(
+    repo: Repository, ws: Path
+) -> None:
+    stretch(ws / "new")
+    stretch(ws / "readme.txt")
+    (ws / "src/one.py").write_text("one = 2\n")
+    (ws / "src/three.py").write_text("three = 3\n")
+    made = difference(repo, ws)
+    assert made.unread == ["new", "readme.txt"]
+    assert b"+one = 2\n" in made.uncommitted
+    assert b"+three = 3\n" in made.uncommitted
+    assert b"readme.txt" not in made.uncommitted
+
+
+def test_a_difference_reads_so_much_of_new_files_and_no_more(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_room, "MOST", 100)
+    for name in ("a", "b", "c"):
+        (ws / name).write_text("x" * 60)
+    (ws / "d").write_text("x" * 40)
+    (ws / "readme.txt").write_text("y" * 200)
+    made = difference(repo, ws, stat=True)
+    assert made.unread == ["b", "c"]
+    assert b"3 files changed" in made.uncommitted
+
+
+def test_a_status_names_the_tracked_files_that_are_too_full_of_holes(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the index does not say how large a file was, git has to read it."""
+    monkeypatch.setattr(status, "GLANCE", 1.0)
+    blob = git(ws, "rev-parse", "HEAD:readme.txt")
+    git(ws, "update-index", "--cacheinfo", f"100644,{blob},readme.txt")
+    stretch(ws / "readme.txt")
+    stretch(ws / "new")
+    (ws / "src/one.py").write_text("one = 2\n")
+    seen = workspaces.status(repo, str(ws))
+    assert (seen.unread, seen.unstaged, seen.untracked) == (["readme.txt"], ["src/one.py"], ["new"])
+    (ws / "new").unlink()
+    git(ws, "checkout", "src/one.py")
+    assert not workspaces.status(repo, str(ws)).clean
+
+
+def test_a_boxed_agent_is_looked_at_as_quickly(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is committed since its clone was made the index says no size."""
+    monkeypatch.setattr(status, "GLANCE", 1.0)
+    (tmp_path / "scene").mkdir()
+    scene = Scene(repo, tmp_path / "scene")
+    (scene.clone / "readme.txt").write_text("work\n")
+    git(scene.clone, "commit", "-qam", "work")
+    fetch(repo, scene.clone)
+    stretch(scene.clone / "readme.txt")
+    stretch(scene.clone / "new")
+    (scene.clone / "src/one.py").write_text("one = 2\n")
+    seen = status.status(repo, str(scene.clone), box=scene.reads)
+    assert (seen.unread, seen.unstaged, seen.untracked) == (["readme.txt"], ["src/one.py"], ["new"])
+    made = difference(repo, scene.clone, box=scene.reads)
+    assert made.unread == ["new", "readme.txt"]
+    assert b"+one = 2\n" in made.uncommitted
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another file system, to which nothing can be linked."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other file system to write to")
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_objects_are_copied_without_their_holes_and_up_to_a_limit(
+    tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gitfiles, "MOST_COPIED", 100_000)
+    packs = tmp_path / "objects/pack"
+    packs.mkdir(parents=True)
+    (packs / "pack-01.pack").write_bytes(b"x" * 200_000)
+    (packs / "pack-02.pack").write_bytes(b"x" * 60_000)
+    (packs / "pack-03.pack").write_bytes(b"x" * 60_000)
+    with (packs / "pack-04.pack").open("wb") as file:
+        file.truncate(1 << 30)
+    gitfiles.lend_objects(str(tmp_path), str(elsewhere / "lent"))
+    lent = {path.name: path.stat() for path in (elsewhere / "lent/pack").iterdir()}
+    assert "pack-01.pack" not in lent
+    assert len(lent) == 2
+    assert lent["pack-04.pack"].st_size == 1 << 30
+    assert lent["pack-04.pack"].st_blocks == 0
