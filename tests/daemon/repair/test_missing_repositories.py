@@ -69,3 +69,9 @@ def test_an_agent_of_a_deleted_repository_ends_and_it_is_said_where_its_work_is(
     shutil.rmtree(workshop.repo)
     (ended,) = workshop.ask("end", cwd="/", agents=[fox.id])["ended"]
     assert (Path(ended["archived"]) / "draft.txt").read_text() == "not lost"
+
+
+def test_doctor_looks_at_the_machine_where_a_repository_is_missing(workshop: Workshop) -> None:
+    born(workshop, "fox")
+    shutil.rmtree(workshop.repo / ".git")
+    assert workshop.ask("doctor", driver="standin")["needed"]
