@@ -6,10 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
+from tests.daemon.repair.test_repair import forget
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
+from windlass.core.errors import NotFound
 from windlass.daemon.repair.missing_repositories import MissingRepositories
 from windlass.store import rows, tables
 
@@ -75,3 +78,20 @@ def test_doctor_looks_at_the_machine_where_a_repository_is_missing(workshop: Wor
     born(workshop, "fox")
     shutil.rmtree(workshop.repo / ".git")
     assert workshop.ask("doctor", driver="standin")["needed"]
+
+
+def test_of_whom_only_the_repository_knows_it_is_said_where_the_work_is(workshop: Workshop) -> None:
+    """The state folder was moved, and with it the store and the workspaces."""
+    fox = born(workshop, "fox")
+    forget(workshop, fox)
+    branch = f"its commits are on agent/fox in {workshop.repo}"
+    with pytest.raises(NotFound) as refused:
+        workshop.ask("end", agents=["fox"])
+    assert refused.value.hint.startswith(f"{branch}, its files in {fox.workspace};")
+    Path(fox.workspace).rename(workshop.context.folders.home / "elsewhere")
+    with pytest.raises(NotFound) as refused:
+        workshop.ask("end", agents=["fox"])
+    assert f"{branch}, and its files were in {fox.workspace}, which" in refused.value.hint
+    with pytest.raises(NotFound) as refused:
+        workshop.ask("end", agents=["owl"])
+    assert "agent/owl" not in refused.value.hint

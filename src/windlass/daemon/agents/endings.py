@@ -22,14 +22,15 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest, FailedAgent
 from windlass.core import crew
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned, AgentSalvaged
 from windlass.core.ids import RepoId, Uid
-from windlass.daemon.agents import ending_settings
+from windlass.daemon.agents import ending_settings, lost_work
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import intent_errors, lookup, repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import beside, boxes, homecomings, project_commands
@@ -78,7 +79,8 @@ class Endings:
         context = self._context
         scope = lookup.scope(context, caller, request)
         live = lookup.live(context, scope)
-        chosen = [lookup.agent(context, scope, wanted) for wanted in request["agents"]]
+        cwd = request.get("cwd", "")
+        chosen = [_found(context, scope, wanted, cwd) for wanted in request["agents"]]
         if request.get("tree") and not chosen:
             scope.require_repo()
             chosen = crew.below(scope.caller, live) if scope.caller else list(live)
@@ -217,6 +219,17 @@ class Endings:
             if agent is not None and agent.ended_at is None:
                 live.append((agent, repos.by_id(self._context, agent.repo)))
         return live
+
+
+def _found(context: Context, scope: Scope, wanted: str, cwd: str) -> Agent:
+    """Finds whom to end; of whom this state folder does not know it says where the work is."""
+    try:
+        return lookup.agent(context, scope, wanted)
+    except NotFound as error:
+        known = lost_work.hint(cwd, wanted) if scope.caller is None else ""
+        if not known:
+            raise
+        raise NotFound(error.message, known) from error
 
 
 def uids_of(data: Any) -> list[Uid]:
