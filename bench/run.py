@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import answers, box, crew, home, hooks, looks, mail, notices, worst  # noqa: E402 - found through the line above
+from bench import answers, box, crew, home, hooks, looks, mail, memory, notices, worst  # noqa: E402 - found through the line above
 from bench.crew import command  # noqa: E402 - as above
 from bench.table import Row, show, timed  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
@@ -68,6 +68,7 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "hooks": hooks.measure,
     "notices": notices.measure,
     "mail": lambda _: mail.measure(),
+    "memory": lambda _: memory.measure(),
     "looks": looks.measure,
     "answers": answers.measure,
     "worst": worst.measure,

@@ -311,3 +311,13 @@ def test_a_session_runs_from_its_start_to_its_end() -> None:
     started = msgspec.structs.replace(session, started_at=1.0)
     ended = msgspec.structs.replace(started, ended_at=2.0)
     assert [each.runs for each in (session, started, ended)] == [False, True, False]
+
+
+def test_readers_keep_little_of_the_database_and_the_writer_as_much_as_usual(store: Store) -> None:
+    """There are many of them, and what they keep grows with the database."""
+
+    def cache(connection: sa.Connection) -> int:
+        return int(connection.exec_driver_sql("PRAGMA cache_size").scalar_one())
+
+    assert store.read(cache) == -256
+    assert store.write(lambda writing: cache(writing.connection)) == -2000

@@ -155,6 +155,11 @@ class FakeSessions:
         self._named: dict[str, FakeSession] = {}
         self.terminal = FakeTerminal(self._named)
 
+    def forget_all(self) -> None:
+        """Forgets every session, as what has ended is forgotten by tmux."""
+        self._started.clear()
+        self._named.clear()
+
     def __getitem__(self, name: str) -> FakeSession:
         """The newest session of that name, for the test to drive."""
         return self._named[name]

@@ -45,6 +45,7 @@ from windlass.daemon.kernel.pools import NoDefault
 from windlass.daemon.kernel.timers import Timer
 from windlass.daemon.launch import environment
 from windlass.daemon.person.status_files import StatusFiles
+from windlass.daemon.repair.missing_repositories import MissingRepositories
 from windlass.daemon.repair.reconciliation import reconcile
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
@@ -138,6 +139,7 @@ class Daemon:
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
             Timer("what is older than it is kept, once a day", 600.0, services.retention.daily),
+            Timer("repositories that are missing", 15.0, MissingRepositories(context).look),
             Timer("a copy of the database each day", 60.0, context.store.copy_daily),
             Timer("lock and database in their places", 1.0, self._stop_without_files),
         )

@@ -28,6 +28,10 @@ BUSY = 10.0
 """Seconds to wait for the lock of another program, as somebody's `sqlite3 windlass.db` may hold."""
 _LAST_PATIENCE = 200
 """Milliseconds to wait for those who still read when the process ends."""
+_SMALL_CACHE = "PRAGMA cache_size=-256"
+"""KiB of the database that a reader keeps. SQLite would keep 2 MiB in each of them, which grow with
+the database and are never given back. They are of little use: a reader forgets them as soon as
+somebody has written, and the system has the file in memory."""
 _SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON")
 
 
@@ -35,7 +39,7 @@ def reading(path: Path) -> sa.Engine:
     """Connections of readers: each transaction sees one state of the database, and changes none."""
     # The one that was returned last goes out first, because what it read is still in its cache.
     engine = _engine(path, size=READERS, pool_use_lifo=True)
-    _settle(engine, settings=(*_SETTINGS, "PRAGMA query_only=ON"), begin="BEGIN")
+    _settle(engine, settings=(*_SETTINGS, _SMALL_CACHE, "PRAGMA query_only=ON"), begin="BEGIN")
     return engine
 
 

@@ -38,8 +38,8 @@ def run(call: Call) -> int:
     for view in done["swept"]:
         for reason in view["kept"]:
             call.say(f"  kept: {view['kind']} {printable_line(reason)}")
-    said = "would be free" if done["dry_run"] else "are free"
-    call.tell(f"about {render.size(done['bytes'])} {said}, in the store for what comes next")
+    said = "that would make" if done["dry_run"] else "that made"
+    call.tell(f"{said} room for about {render.size(done['bytes'])}; the store uses its own again")
     return 0
 
 

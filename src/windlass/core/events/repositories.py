@@ -18,6 +18,12 @@ class RepoMoved(EventData, kind="repo.moved"):
     was: str
 
 
+class RepoMissing(EventData, kind="repo.missing"):
+    """A repository with live agents is not where it was: it was moved or deleted."""
+
+    root: str
+
+
 class ConfigAccepted(EventData, kind="config.accepted"):
     """The person accepted lines of a repository's own configuration: they count from now on."""
 

@@ -21,15 +21,16 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.agents import EndedAgent, EndReply, EndRequest, FailedAgent
 from windlass.core import crew, ids
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, UserError, WindlassError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.events import AgentEnded, AgentEnding, AgentReassigned
 from windlass.core.ids import RepoId, Uid
-from windlass.daemon.agents import ending_settings
+from windlass.daemon.agents import ending_settings, lost_work
 from windlass.daemon.agents.ending_settings import EndingSettings, stamp
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.kernel import intent_errors, lookup, repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import beside, boxes, project_commands
@@ -79,7 +80,8 @@ class Endings:
         context = self._context
         scope = lookup.scope(context, caller, request)
         live = lookup.live(context, scope)
-        chosen = [lookup.agent(context, scope, wanted) for wanted in request["agents"]]
+        cwd = request.get("cwd", "")
+        chosen = [_found(context, scope, wanted, cwd) for wanted in request["agents"]]
         for wanted, agent in zip(request["agents"], chosen, strict=True):
             ids.require_long(wanted, agent.id)
         if request.get("tree") and not chosen:
@@ -235,6 +237,17 @@ class Endings:
             if agent is not None and agent.ended_at is None:
                 live.append((agent, repos.by_id(self._context, agent.repo)))
         return live
+
+
+def _found(context: Context, scope: Scope, wanted: str, cwd: str) -> Agent:
+    """Finds whom to end; of whom this state folder does not know it says where the work is."""
+    try:
+        return lookup.agent(context, scope, wanted)
+    except NotFound as error:
+        known = lost_work.hint(cwd, wanted) if scope.caller is None else ""
+        if not known:
+            raise
+        raise NotFound(error.message, known) from error
 
 
 def uids_of(data: Any) -> list[Uid]:

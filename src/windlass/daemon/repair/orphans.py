@@ -18,6 +18,7 @@ from windlass.core.ids import Uid
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.repair.missing_repositories import consequences
 from windlass.git import registered, repository, workspace_state, worktrees
 from windlass.git.repository import Repository
 from windlass.store import rows
@@ -83,7 +84,15 @@ class Orphans:
         resolved = {Path(place).resolve() for place in places}
         strange = [place for place in workspaces if place not in resolved and place.exists()]
         waiting = {f"wl-{place.parent.name}-{place.name}": place for place in strange}
+        missing = [
+            Orphan(
+                "repository", repo.root, f"it is not there any more: {consequences(crew)}", "none"
+            )
+            for repo in self._context.store.read(rows.repos)
+            if (crew := [agent for agent in live if agent.repo == repo.id]) and repos.is_gone(repo)
+        ]
         return [
+            *missing,
             *self._sessions(shown, accounted, waiting),
             *(self._workspace(workspace) for workspace in lost),
             *unproven,

@@ -18,7 +18,7 @@ from windlass.api.wire.setup import (
     WhoamiReply,
 )
 from windlass.core.config import Config
-from windlass.daemon.kernel import lookup, settings
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import disk_kinds, doctor, drivers
 
@@ -43,6 +43,8 @@ class Machine:
     def doctor(self, caller: Caller, request: DriversRequest) -> DoctorReply:
         """Everything that an agent needs, and whether it is there."""
         repo = lookup.scope(self._context, caller, request).repo
+        if repo is not None and repos.is_gone(repo):  # named among the orphans
+            repo = None
         root = lookup.root(self._context, caller, request)
         report = doctor.examine(self._context, root, repo, driver=request.get("driver"))
         if caller.agent is not None:  # counting takes a while, and the disk is the person's
