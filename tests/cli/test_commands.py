@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from windlass.api import calls
+from windlass.cli import steered
 from windlass.cli.call import Call
 from windlass.cli.commands import (
     daemon,
@@ -132,6 +133,32 @@ def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb:
     call = Told(module, "lead", "le", info=info, **{verb: lambda _: done})
     module.run(call)
     assert [asked for asked, _ in call.asked] == ["info", "info", verb], "each once"
+
+
+def test_all_are_paused_or_resumed_each_in_its_turn_and_one_failure_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = {"ant": "running", "bee": "paused", "cat": "stopped", "dog": "waiting"}
+    listed = [{"id": name, "uid": f"u-{name}", "state": state} for name, state in states.items()]
+    naps: list[float] = []
+    monkeypatch.setattr("windlass.cli.steered.time.sleep", naps.append)
+
+    def does(request: dict[str, Any]) -> dict[str, Any]:
+        if request["agent"] in ("ant", "bee"):
+            raise Unavailable("no", "try again")
+        return {"id": request["agent"], "state": "done"}
+
+    for module, verb, whom in ((pause, "pause", "ant dog"), (resume, "resume", "bee cat")):
+        call = Told(module, "--all", agents=lambda _: listed, **{verb: does})
+        assert module.run(call) == Unavailable.exit_code
+        asked = [request["agent"] for name, request in call.asked if name == verb]
+        assert asked == whom.split()
+        assert "try again" in capsys.readouterr().out
+    assert naps == [steered.STAGGER], "only who begins to work"
+    with pytest.raises(UserError):
+        pause.run(Told(pause, "ant", "--all"))
+    with pytest.raises(UserError):
+        pause.run(Told(pause))
 
 
 @pytest.mark.parametrize(("names", "whose"), [(["api"], "its"), (["api", "ui"], "their")])
