@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -133,6 +134,33 @@ def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb:
     call = Told(module, "lead", "le", info=info, **{verb: lambda _: done})
     module.run(call)
     assert [asked for asked, _ in call.asked] == ["info", "info", verb], "each once"
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "command"),
+    [
+        ({"state": "rate_limited", "goes_on_at": 0.0}, "is at a limit", "wl send fox"),
+        ({"state": "rate_limited"}, None, None),
+        ({"state": "creating", "state_age": 300.0}, "still being set up", "wl log fox"),
+        ({"state": "creating"}, None, None),
+        ({"state": "running", "stuck": "no room"}, "commits home: no room", "wl why fox"),
+        ({"state": "waiting", "denied": "git push"}, "denied: git push", "wl denials fox"),
+        ({"state": "paused"}, "is paused", "wl resume fox"),
+        ({"state": "running"}, None, None),
+    ],
+)
+def test_what_stalls_needs_the_person_on_the_screen_and_in_json(
+    more: dict[str, Any], said: str | None, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = {"id": "fox", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
+    home.run(Told(home, "--json", agents=lambda _: [agent]))
+    (shown,) = json.loads(capsys.readouterr().out)
+    need = shown["needs_you"]
+    if said is None:
+        assert need is None
+    else:
+        assert said in need["text"]
+        assert command in need["command"]
 
 
 def test_all_are_paused_or_resumed_each_in_its_turn_and_one_failure_stops_nobody(
