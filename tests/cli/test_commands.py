@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from windlass.api import calls
+from windlass.cli import steered
 from windlass.cli.call import Call
 from windlass.cli.commands import (
     daemon,
@@ -160,6 +162,59 @@ def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb:
     call = Told(module, "lead", "le", info=info, **{verb: lambda _: done})
     module.run(call)
     assert [asked for asked, _ in call.asked] == ["info", "info", verb], "each once"
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "command"),
+    [
+        ({"state": "rate_limited", "goes_on_at": 0.0}, "is at a limit", "wl send fox"),
+        ({"state": "rate_limited"}, None, None),
+        ({"state": "creating", "state_age": 300.0}, "still being set up", "wl log fox"),
+        ({"state": "creating"}, None, None),
+        ({"state": "running", "stuck": "no room"}, "commits home: no room", "wl why fox"),
+        ({"state": "waiting", "denied": "git push"}, "denied: git push", "wl denials fox"),
+        ({"state": "paused"}, "is paused", "wl resume fox"),
+        ({"state": "running"}, None, None),
+    ],
+)
+def test_what_stalls_needs_the_person_on_the_screen_and_in_json(
+    more: dict[str, Any], said: str | None, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = {"id": "fox", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
+    home.run(Told(home, "--json", agents=lambda _: [agent]))
+    (shown,) = json.loads(capsys.readouterr().out)
+    need = shown["needs_you"]
+    if said is None:
+        assert need is None
+    else:
+        assert said in need["text"]
+        assert command in need["command"]
+
+
+def test_all_are_paused_or_resumed_each_in_its_turn_and_one_failure_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = {"ant": "running", "bee": "paused", "cat": "stopped", "dog": "waiting"}
+    listed = [{"id": name, "uid": f"u-{name}", "state": state} for name, state in states.items()]
+    naps: list[float] = []
+    monkeypatch.setattr("windlass.cli.steered.time.sleep", naps.append)
+
+    def does(request: dict[str, Any]) -> dict[str, Any]:
+        if request["agent"] in ("ant", "bee"):
+            raise Unavailable("no", "try again")
+        return {"id": request["agent"], "state": "done"}
+
+    for module, verb, whom in ((pause, "pause", "ant dog"), (resume, "resume", "bee cat")):
+        call = Told(module, "--all", agents=lambda _: listed, **{verb: does})
+        assert module.run(call) == Unavailable.exit_code
+        asked = [request["agent"] for name, request in call.asked if name == verb]
+        assert asked == whom.split()
+        assert "try again" in capsys.readouterr().out
+    assert naps == [steered.STAGGER], "only who begins to work"
+    with pytest.raises(UserError):
+        pause.run(Told(pause, "ant", "--all"))
+    with pytest.raises(UserError):
+        pause.run(Told(pause))
 
 
 @pytest.mark.parametrize(("names", "whose"), [(["api"], "its"), (["api", "ui"], "their")])

@@ -86,6 +86,7 @@ OTHERS = {
     "completion": "prints a text of ours",
     "daemon": "prints its own numbers, and the log, of which this module has a test",
     "demo": "prints its own texts, and names through `render`",
+    "estop": "prints numbers",
     "exec": "test_terminal_relay.py",
     "help": "prints texts of ours",
     "model": "is asked by the person's own sessions",

@@ -20,6 +20,8 @@ from windlass.core.errors import NotFound
 from windlass.core.leaks import without_leaks
 
 _PROGRAM = (sys.executable, "-P", "-m", "windlass.api.daemon_return")
+EMERGENCY = "estop"
+"""The file whose time is that of the last `wl estop`."""
 _ONCE = "WINDLASS_FAILPOINTS"
 """An order to die at some point is for one daemon, and not for those that come back."""
 
@@ -58,6 +60,14 @@ def mark_stopped() -> None:
     """Writes down that the person wants no daemon until they start one."""
     try:
         whole_file.replace_durably(_path("daemon.stopped"), b"")
+    except OSError as error:
+        raise places.unusable(error) from None
+
+
+def mark_emergency() -> None:
+    """Writes down that the person ended everything now; what was parked before stays so."""
+    try:
+        whole_file.replace_durably(_path(EMERGENCY), b"")
     except OSError as error:
         raise places.unusable(error) from None
 

@@ -111,6 +111,25 @@ def stop() -> dict[str, Any] | None:
         return _end() or held
 
 
+def stop_at_once() -> None:
+    """Kills the daemon, and marks it as stopped by the person: nothing brings it back.
+
+    It can be killed at any moment; what it was at is gone on with when the person starts again.
+    """
+    if IN_A_SESSION in os.environ:
+        raise Denied("agents do not stop the daemon", "ask the person")
+    if not os.path.isdir(places.home()):
+        return
+    daemon_record.mark_stopped()
+    held = running()
+    if not held or "pid" not in held:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(held["pid"]), signal.SIGKILL)
+    with contextlib.suppress(OSError):  # as after `_terminate`
+        os.unlink(places.person_socket())
+
+
 def _end() -> dict[str, Any] | None:
     """Ends whoever holds the daemon's lock, until nobody does; says who was the first."""
     first = None

@@ -58,6 +58,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("denials", "show what an agent was not allowed, and what would allow it"),
     CommandEntry("doctor", "check what this machine has and lacks"),
     CommandEntry("drivers", "list the agent CLIs, and let one trust your workspaces"),
+    CommandEntry("estop", "end every session at once; work is kept"),
     CommandEntry("exec", "run a command in an agent's workspace"),
     CommandEntry("explain", "say how a captured screen or a call of a tool is judged"),
     CommandEntry("gc", "remove what is older than it is kept, and say how much room that made"),

@@ -35,6 +35,7 @@ from windlass.daemon.spend.limit_pauses import LimitPauses
 from windlass.daemon.states import reports
 from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.reports import Reports
+from windlass.daemon.states.sleep_inhibitor import SleepInhibitor
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.agents import AgentViews
@@ -81,6 +82,7 @@ class Services:
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
+        self.sleep_inhibitor = SleepInhibitor(context)
         self.agent_views = AgentViews(context, self.fetcher)
         self.configuration = Configuration(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from tests.support.contexts import NoSockets, Turned, lent, opened
 from tests.support.fake_sessions import FakeSession
 from tests.support.workshop import Workshop
 
+from windlass.api.daemon_record import EMERGENCY
 from windlass.core import events, limit_reset
 from windlass.core.crew import Agent
 from windlass.core.events import NoticePosted, PolicyDecision
@@ -228,3 +230,22 @@ def test_who_waits_after_a_denial_says_what_was_denied(workshop: Workshop) -> No
     workshop.session(fox).hook("Stop", last_assistant_message="well")
     assert workshop.state(fox) is State.WAITING
     assert "denied" not in shown(workshop, fox)
+
+
+def test_who_was_parked_at_an_emergency_stop_waits_for_the_person(
+    workshop: Workshop, clock: Turned
+) -> None:
+    fox = spawned(workshop)
+    fails(workshop, fox)
+    mark = workshop.context.folders.home / EMERGENCY
+    mark.touch()
+    os.utime(mark, (NOON + HOUR, NOON + HOUR))
+    clock.time = NOON + 3 * HOUR
+    workshop.services.limit_waits.look()
+    assert told(workshop, fox) == []
+    workshop.session(fox).hook("UserPromptSubmit")
+    assert workshop.state(fox) is State.RUNNING
+    fails(workshop, fox, "429 Too Many Requests")
+    clock.time += HOUR
+    workshop.services.limit_waits.look()
+    assert len(told(workshop, fox)) == 1

@@ -7,14 +7,14 @@ from argparse import ArgumentParser
 from windlass.cli import steered
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl pause api",)
+EXAMPLES = ("wl pause api", "wl pause --all")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes agents."""
-    steered.take(parser)
+    """Takes agents, or all."""
+    steered.take_some_or_all(parser)
 
 
 def run(call: Call) -> int:
     """Pauses each agent."""
-    return steered.each(call, "pause")
+    return steered.some_or_all(call, "pause")

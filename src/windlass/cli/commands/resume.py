@@ -1,7 +1,8 @@
 """Goes on with paused or stopped agents, in the conversation that they had.
 
 --max-budget and --time-limit replace the limits that they were started with; both count from an
-agent's beginning, with what it has spent and taken so far.
+agent's beginning, with what it has spent and taken so far. --all goes on with every paused or
+stopped agent, two seconds apart.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from argparse import ArgumentParser
 from windlass.cli import limits, steered
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl resume api", "wl resume api --max-budget 5 --time-limit 2h")
+EXAMPLES = (
+    "wl resume api",
+    "wl resume api --max-budget 5 --time-limit 2h",
+    "wl resume --all",
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes agents."""
-    steered.take(parser)
+    """Takes agents, or all."""
+    steered.take_some_or_all(parser)
     limits.take(parser)
 
 
 def run(call: Call) -> int:
     """Resumes each agent."""
     args = call.args
+    limited = {"max_usd": args.max_budget, "max_seconds": args.time_limit}
     with call.remarks_on_environment():
-        return steered.each(call, "resume", max_usd=args.max_budget, max_seconds=args.time_limit)
+        return steered.some_or_all(call, "resume", **limited)

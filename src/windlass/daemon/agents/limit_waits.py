@@ -13,6 +13,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from windlass.api.daemon_record import EMERGENCY
 from windlass.core import events, limit_reset, states
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
@@ -21,7 +22,7 @@ from windlass.core.ids import Uid
 from windlass.core.mail.messages import WINDLASS, Message
 from windlass.core.states import IDLE, Observation, State
 from windlass.daemon.agents.pause_resume import PauseResume
-from windlass.daemon.kernel import clock
+from windlass.daemon.kernel import clock, file_stat
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import keyboard
@@ -47,7 +48,8 @@ class LimitWaits:
     def look(self) -> None:
         """Has the agent go on that is due first, if one is."""
         now = self._context.clock.now()
-        waiting = self._context.store.read(lambda c: _waiting(c, now))
+        ended = file_stat.written_at(f"{self._context.folders.home}/{EMERGENCY}")
+        waiting = self._context.store.read(lambda c: _waiting(c, now, since=ended))
         for _, agent in sorted(waiting, key=lambda pair: (pair[0], pair[1].uid)):
             message = self._context.store.write(partial(_tell, uid=agent.uid))
             if message is not None:
@@ -87,9 +89,13 @@ def due(
     )
 
 
-def _waiting(connection: sa.Connection, now: float) -> list[tuple[float, Agent]]:
-    """The parked agents that are due, with when they were."""
-    parked = [a for a in rows.agents(connection) if a.state is State.RATE_LIMITED]
+def _waiting(connection: sa.Connection, now: float, *, since: float) -> list[tuple[float, Agent]]:
+    """The parked agents that are due, with when they were.
+
+    Not those that were parked when the person ended everything: who goes on is then theirs to say.
+    """
+    limited = [a for a in rows.agents(connection) if a.state is State.RATE_LIMITED]
+    parked = [agent for agent in limited if agent.state_at > since]
     if not parked:
         return []
     said = rows.all_observations(connection)
