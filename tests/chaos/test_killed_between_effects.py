@@ -22,7 +22,7 @@ from windlass.daemon.agents.spawn import Spawns
 pytestmark = pytest.mark.slow
 
 NOTHING: Any = None
-ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING)
+ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
 OPERATIONS = {
     operation.kind: operation
     for operation in (

@@ -173,7 +173,7 @@ def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb:
         ({"state": "creating"}, None, None),
         ({"state": "running", "stuck": "no room"}, "commits home: no room", "wl why fox"),
         ({"state": "waiting", "denied": "git push"}, "denied: git push", "wl denials fox"),
-        ({"state": "paused"}, "is paused", "wl resume fox"),
+        ({"state": "paused", "evidence": "paused: why"}, "is paused: why", "wl resume fox"),
         ({"state": "running"}, None, None),
     ],
 )

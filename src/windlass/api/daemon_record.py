@@ -35,7 +35,11 @@ def keep_start() -> None:
     try:
         whole_file.replace_durably(_path("daemon.start"), text.encode("ascii"))
     except OSError as error:
-        raise places.unusable(error) from None
+        from windlass import disk_room  # noqa: PLC0415 - on the start-up path of every command
+
+        # On a full disk a daemon starts all the same; one that comes back has what was kept before.
+        if not disk_room.is_lacking(error):
+            raise places.unusable(error) from None
 
 
 def take_on(home: str) -> None:

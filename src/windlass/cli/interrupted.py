@@ -16,6 +16,7 @@ _TAKEN_BACK = {
     "config.set": "`wl config set` or `remove` takes it back",
     "drivers.trust": "`wl drivers` shows it",
     "end": "`wl undo` takes it back",
+    "gc": "what is gone by then is gone; `wl gc --dry-run` shows the rest",
     "hooks.install": "`wl hooks uninstall` takes it back",
     "hooks.uninstall": "`wl hooks install` takes it back",
     "init": "`wl repo remove` takes it back",

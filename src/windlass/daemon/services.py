@@ -10,6 +10,7 @@ from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
+from windlass.daemon.agents.removal import Removals
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
@@ -64,7 +65,7 @@ class Services:
         )
         self.watcher = AgentWatcher(context, sources)
         life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
-        self.endings = Endings(context, sockets, self.fetcher, life)
+        self.endings = Endings(context, sockets, self.fetcher, life, Removals(context))
         self.spawns = Spawns(context, self.fetcher, life, self.endings)
         self.merges = Merges(context, self.fetcher, self.endings)
         self.restores = Restores(context, sockets)

@@ -181,6 +181,8 @@ class _Work(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None
     stashes: list[Stash]
     refs: dict[str, str]
+    home: str | None
+    """The tip that came home last, which a clone's own may have left behind."""
     survey: Survey
     before: Tree
     index: IndexEntries
@@ -204,13 +206,13 @@ def _look(
         tip = known.get(f"refs/heads/{branch}")
     else:
         tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
+    home = tip if place.kind == "clone" else None
     with views.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
         dirs = view.dirs
         start = view.head or (tip if place.kind == "plain" else None)
         if place.kind == "clone":
             own = refs.get(f"refs/heads/{name}")
             seen_inside = workspace_state.of_clone(place, dirs)
-            home = tip
             tip = own if own == home or _is_whole(seen_inside, own) else home
             start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
         left = gitstate.index_left(place, dirs)
@@ -234,6 +236,7 @@ def _look(
         base=base,
         stashes=roots.stashes(place, branch=name),
         refs=refs,
+        home=home,
         survey=seen,
         before=before,
         index=index,
@@ -371,7 +374,7 @@ def _roots(
 
     And why its objects cannot come, where that is so: then they are to be kept as they are.
     """
-    first = [oid for oid in (work.head, work.tip, work.base) if oid]
+    first = [oid for oid in (work.head, work.tip, work.base, work.home) if oid]
     first += [stash.oid for stash in work.stashes]
     others = set(work.refs.values())
     if work.place.git_dir is not None:
@@ -392,7 +395,7 @@ def _roots(
         work.survey.dropped.extend(
             Dropped(path=f".git: {oid}", reason=reason, files=0) for oid in behind
         )
-        ours = {work.tip, work.base}
+        ours = {work.tip, work.base, work.home}
         first = [oid for oid in first if oid in came or oid in ours]
         return roots.choose(inside, first=first, others=others & came), came, raw
     return roots.choose(inside, first=first, others=others), None, ""

@@ -52,13 +52,18 @@ class Endings:
     """The operation `end`, its steps for others to use, and the request that begins it."""
 
     def __init__(
-        self, context: Context, sockets: AgentSockets, fetcher: CommitFetcher, life: SessionLife
+        self,
+        context: Context,
+        sockets: AgentSockets,
+        fetcher: CommitFetcher,
+        life: SessionLife,
+        removals: Removals,
     ) -> None:
         self._context = context
         self._sockets = sockets
         self._fetcher = fetcher
         self._life = life
-        self._removals = Removals(context)
+        self._removals = removals
 
     def steps(self) -> tuple[Step, ...]:
         """The steps that end every agent named in `data["agents"]`."""

@@ -7,6 +7,7 @@ deleted only as it was kept, and what they write later is kept as well.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,8 @@ class Removals:
                 self._erase(agent, repo, stamp)
             self._move_aside(agent, repo, stamp)  # where somebody has made it again
             if not os.path.lexists(place):
+                with contextlib.suppress(OSError):  # another agent is being ended, too
+                    self._context.folders.ending(agent.repo).rmdir()
                 return
         self._leave(work, agent, repo, stamp=stamp)
 

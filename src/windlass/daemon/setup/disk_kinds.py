@@ -6,8 +6,7 @@ Counting stops after a moment: of what is larger than that only a part was count
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from windlass.api.wire.setup import DiskView
@@ -21,7 +20,11 @@ _PATIENCE = 2.0
 
 def taken(context: Context) -> list[DiskView]:
     """Counts the store, its copies, and what agents have and had."""
-    folders, deadline = context.folders, time.monotonic() + _PATIENCE
+    folders, deadline = context.folders, context.clock.monotonic() + _PATIENCE
+
+    def in_time() -> bool:
+        return context.clock.monotonic() < deadline
+
     database = folders.home / "windlass.db"
     beside = [Path(f"{database}{end}") for end in ("", "-wal", "-shm")]
     agents = folders.home / "agents"
@@ -29,22 +32,24 @@ def taken(context: Context) -> list[DiskView]:
         *agents.glob(f"*/sessions/*/{SCREEN}"),
         *agents.glob(f"*/sessions/*/{EARLIER_SCREEN}"),
     ]
-    of_screens = _counted("screens", agents, screens, deadline)
-    of_agents = _counted("agents", agents, [agents], deadline)
+    of_screens = _counted("screens", agents, screens, in_time)
+    of_agents = _counted("agents", agents, [agents], in_time)
     of_agents["bytes"] = max(0, of_agents["bytes"] - of_screens["bytes"])
     copies, kept = backups.folder_of(database), folders.archive
     return [
-        _counted("store", database, beside, deadline),
-        _counted("copies of the store", copies, [copies], deadline),
+        _counted("store", database, beside, in_time),
+        _counted("copies of the store", copies, [copies], in_time),
         of_screens,
         of_agents,
-        _counted("archive", kept, [kept], deadline),
-        _counted("mirrors", folders.mirrors, [folders.mirrors], deadline),
-        _counted("workspaces", folders.workspaces, [folders.workspaces], deadline),
+        _counted("archive", kept, [kept], in_time),
+        _counted("mirrors", folders.mirrors, [folders.mirrors], in_time),
+        _counted("workspaces", folders.workspaces, [folders.workspaces], in_time),
     ]
 
 
-def _counted(kind: str, place: Path, paths: Iterable[Path], deadline: float) -> DiskView:
+def _counted(
+    kind: str, place: Path, paths: Iterable[Path], in_time: Callable[[], bool]
+) -> DiskView:
     total, whole = 0, True
     left = [os.fsencode(path) for path in paths]
     while left and whole:
@@ -56,5 +61,5 @@ def _counted(kind: str, place: Path, paths: Iterable[Path], deadline: float) -> 
             total += os.lstat(path).st_blocks * 512
         except OSError:  # it is gone by now, or closed to us: it is not counted
             continue
-        whole = time.monotonic() < deadline
+        whole = in_time()
     return {"kind": kind, "path": str(place), "bytes": total, "whole": whole}
