@@ -1,4 +1,4 @@
-# ruff: noqa: PTH102, PTH103, PTH118, PTH120
+# ruff: noqa: PTH103, PTH118, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """What an agent did, in two parts: what a merge takes, and what only its files have.
 
@@ -171,7 +171,7 @@ def _staged(
 def _with_new_objects(repo: Repository, place: WorkspacePlace, dirs: Dirs) -> Dirs:
     """Has git write what it makes of the files into the folder that is lent."""
     new = os.path.join(dirs.git_dir, "objects")
-    os.mkdir(new)
+    os.makedirs(new, exist_ok=True)
     lender = place.lender if workspace_state.narrows(place) else None
     known = workspace_state.quoted_alternate(lender or os.path.join(repo.git_dir, "objects"))
     return msgspec.structs.replace(armed(dirs), new_objects=new, objects=known)

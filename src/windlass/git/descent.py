@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from windlass.git import open_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Name: TypeAlias = str | bytes
 LEASES = 2.0
@@ -136,6 +136,21 @@ def unlock(name: Name, *, folder: int) -> None:
                 _change_mode(handle, stat.S_IMODE(mode) | wanted)
         finally:
             os.close(handle)
+
+
+@contextlib.contextmanager
+def opened_up(name: Name, *, folder: int) -> Iterator[None]:
+    """Has a folder be its owner's to write meanwhile: one that is moved needs that, too."""
+    handle = os.open(name, open_flags.NAMED, dir_fd=folder)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            _change_mode(handle, stat.S_IMODE(mode) | 0o700)
+        yield
+        if stat.S_ISDIR(mode):
+            _change_mode(handle, stat.S_IMODE(mode))
+    finally:
+        os.close(handle)
 
 
 def _change_mode(handle: int, mode: int) -> None:

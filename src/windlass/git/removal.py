@@ -65,6 +65,7 @@ def clear(root: str, seen: Look) -> list[bytes]:
             for path in sorted(folders[1:], key=lambda path: -path.count(b"/")):
                 with contextlib.suppress(OSError):  # something is in it, and listed
                     folder, name = way.holder(path)
+                    _open_up(folder)
                     os.rmdir(name, dir_fd=folder)
     finally:
         with contextlib.suppress(OSError):
@@ -107,6 +108,7 @@ def _take(way: Descent, path: bytes, bin_: int, seen: _Seen | None) -> bool:
     """Deletes one file, unless it is not as it was seen; says whether it is gone."""
     folder, name = way.holder(path)
     try:
+        _open_up(folder)
         if seen is None or _Seen.of(os.stat(name, dir_fd=folder, follow_symlinks=False)) != seen:
             return False
         with _unwritten(folder, name, seen) as is_unwritten:
@@ -119,9 +121,16 @@ def _take(way: Descent, path: bytes, bin_: int, seen: _Seen | None) -> bool:
                 return True
         _put_back(bin_, taken, folder, name)
     except OSError as error:
-        if not is_exchanged(error) and not isinstance(error, BlockingIOError):
+        if not is_exchanged(error) and not isinstance(error, BlockingIOError | PermissionError):
             raise
     return False
+
+
+def _open_up(folder: int) -> None:
+    """Has an open folder be ours to write: agents and tools close theirs."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    if mode & 0o700 != 0o700:
+        os.fchmod(folder, mode | 0o700)
 
 
 def _put_back(bin_: int, taken: str, folder: int, name: bytes) -> None:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.core.errors import Conflict
+from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
-from windlass.git import clones, registered, workspace_state, worktrees
+from windlass.git import clones, gitfiles, registered, workspace_state, worktrees
 from windlass.git.changes import diff, materialise
+from windlass.git.descent import opened_up
 from windlass.git.included import include
 from windlass.git.repository import (
     branch_exists,
@@ -107,10 +108,32 @@ def move(repo: Repository, *, path: str, to: str) -> None:
     if os.path.lexists(target):
         return
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    _register(repo, folder, target)
+    try:
+        _rename(folder, target)
+    except OSError as error:
+        _register(repo, target, folder)
+        raise GitError(
+            f"{printable_line(folder)} cannot be moved: {error.strerror}",
+            "see who may write to it and to the folder around it, then try again",
+        ) from error
+
+
+def _register(repo: Repository, folder: str, target: str) -> None:
     registered.move(repo, folder, target)
     worktrees.move(repo, folder, target)
-    with contextlib.suppress(FileNotFoundError):  # deleted by hand; git still knows it
+
+
+def _rename(folder: str, target: str) -> None:
+    try:
         os.rename(folder, target)
+    except FileNotFoundError:
+        pass  # deleted by hand; git still knows it
+    except PermissionError:
+        # Its agent has closed it: who moves a folder writes in it which one is above.
+        above, name = os.path.split(folder)
+        with gitfiles.opened(above) as parent, opened_up(name, folder=parent):
+            os.rename(folder, target)
 
 
 def is_kept(repo: Repository, branch: str, kept: Sequence[str]) -> bool:
