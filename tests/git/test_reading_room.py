@@ -96,6 +96,35 @@ def test_a_boxed_agent_is_looked_at_as_quickly(
     assert b"+one = 2\n" in made.uncommitted
 
 
+def test_holes_are_looked_for_once_by_all_names_and_not_where_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    size_of_holes = gitfiles.size_of_holes
+
+    def noted(path: str) -> int:
+        asked.append(Path(path).name)
+        return size_of_holes(path)
+
+    monkeypatch.setattr(gitfiles, "size_of_holes", noted)
+    monkeypatch.setattr(reading_room, "MOST", 3 << 20)
+    for name in ("large", "small", "late"):
+        stretch(tmp_path / name)
+    for name in ("small", "late"):
+        os.truncate(tmp_path / name, 1 << 20)
+    os.link(tmp_path / "large", tmp_path / "large-too")
+    os.link(tmp_path / "small", tmp_path / "small-too")
+    room = reading_room.ReadingRoom()
+    names = ["large", "large-too", "small", "small-too", "small", "late"]
+    top = bytes(tmp_path)
+    taken = [
+        room.takes(top, name.encode(), (tmp_path / name).lstat(), is_new=False) for name in names
+    ]
+    assert taken == [False, False, True, True, True, False]
+    assert room.unread == [b"large", b"large-too", b"late"]
+    assert asked == ["large", "small"]
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system, to which nothing can be linked."""
