@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +96,35 @@ def test_a_boxed_agent_is_looked_at_as_quickly(
     assert b"+one = 2\n" in made.uncommitted
 
 
+def test_holes_are_looked_for_once_by_all_names_and_not_where_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    size_of_holes = gitfiles.size_of_holes
+
+    def noted(path: str) -> int:
+        asked.append(Path(path).name)
+        return size_of_holes(path)
+
+    monkeypatch.setattr(gitfiles, "size_of_holes", noted)
+    monkeypatch.setattr(reading_room, "MOST", 3 << 20)
+    for name in ("large", "small", "late"):
+        stretch(tmp_path / name)
+    for name in ("small", "late"):
+        os.truncate(tmp_path / name, 1 << 20)
+    os.link(tmp_path / "large", tmp_path / "large-too")
+    os.link(tmp_path / "small", tmp_path / "small-too")
+    room = reading_room.ReadingRoom()
+    names = ["large", "large-too", "small", "small-too", "small", "late"]
+    top = bytes(tmp_path)
+    taken = [
+        room.takes(top, name.encode(), (tmp_path / name).lstat(), is_new=False) for name in names
+    ]
+    assert taken == [False, False, True, True, True, False]
+    assert room.unread == [b"large", b"large-too", b"late"]
+    assert asked == ["large", "small"]
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system, to which nothing can be linked."""
@@ -121,3 +152,44 @@ def test_objects_are_copied_without_their_holes_and_up_to_a_limit(
     assert len(lent) == 2
     assert lent["pack-04.pack"].st_size == 1 << 30
     assert lent["pack-04.pack"].st_blocks == 0
+
+
+def test_an_object_with_all_the_names_it_can_have_is_left_out_and_not_copied(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "objects/ab"
+    folder.mkdir(parents=True)
+    (folder / f"{0:038x}").write_bytes(b"x")
+    try:
+        for number in range(1, 70_000):
+            os.link(folder / f"{0:038x}", folder / f"{number:038x}")
+    except OSError as error:
+        if error.errno != errno.EMLINK:
+            raise
+    else:
+        pytest.skip("this file system has no limit to the names of a file")
+    (folder / f"{0:038x}").unlink()
+    made = number - 1
+    gitfiles.lend_objects(str(tmp_path), str(tmp_path / "lent"))
+    assert len(list((tmp_path / "lent/ab").iterdir())) == 1, "for which a name was free"
+    assert f"{made - 1} files of objects are left out" in caplog.text
+
+
+@pytest.mark.parametrize("place", ["near", "far"])
+def test_no_more_objects_are_lent_than_a_limit(
+    place: str,
+    tmp_path: Path,
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(gitfiles, "MOST_LENT", 3)
+    for folder in ("ab", "cd"):
+        (tmp_path / "objects" / folder).mkdir(parents=True)
+        (tmp_path / "objects" / folder / ("0" * 38)).symlink_to("nothing")
+        for number in range(1, 3):
+            (tmp_path / "objects" / folder / f"{number:038x}").write_bytes(b"x")
+    into = (tmp_path if place == "near" else elsewhere) / "lent"
+    gitfiles.lend_objects(str(tmp_path), str(into))
+    assert len([path for path in into.rglob("*") if path.is_file()]) == 3
+    assert "files of objects are left out" in caplog.text

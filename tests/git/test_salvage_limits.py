@@ -14,7 +14,7 @@ import pytest
 from tests.git.conftest import git, snapshot
 
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
-from windlass.git import manifest, repository, trash, workspaces
+from windlass.git import contents, manifest, repository, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -50,6 +50,45 @@ def test_unchanged_files_cost_no_new_objects(repo: Repository, ws: Path) -> None
     git(ws, "add", "big")
     git(ws, "commit", "-q", "-m", "big")
     assert salvage(repo, path=str(ws), agent="a1", stamp="1", meta={}).summary.size < 200_000
+
+
+def bytes_read() -> int:
+    """What this process has read so far, of whatever."""
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        pytest.skip("this system does not count what is read")
+    return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
+def test_a_file_with_many_names_is_read_and_sent_once(repo: Repository, ws: Path) -> None:
+    (ws / "name").write_bytes(os.urandom(1 << 20))
+    for number in range(60):
+        os.link(ws / "name", ws / f"name-{number:02}")
+    before = bytes_read()
+    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    assert bytes_read() - before < 20 << 20
+    assert kept.summary.untracked == 61
+    oid = git(ws, "hash-object", "name")
+    listed = git(repo.root, "ls-tree", f"{kept.commit}:files").splitlines()
+    assert len([line for line in listed if f"blob {oid}\tname" in line]) == 61
+
+
+def test_holes_are_written_out_once_for_all_names(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "MOST_HOLES", 3 << 20)
+    for name in ("first", "other"):
+        (ws / name).touch()
+        os.truncate(ws / name, 2 << 20)
+        os.link(ws / name, ws / f"{name}-too")
+    if (ws / "first").stat().st_blocks:
+        pytest.skip("this file system has no holes")
+    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
+    listed = git(repo.root, "ls-tree", "--name-only", f"{kept.commit}:files").splitlines()
+    assert {"first", "first-too"} <= set(listed)
+    assert not {"other", "other-too"} & set(listed), "kept without holes, elsewhere"
+    assert kept.summary.untracked == 4
 
 
 def test_sockets_pipes_and_devices_are_listed_and_never_opened(

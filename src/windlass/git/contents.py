@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, holes
+from windlass.git import gitfiles, holes, shared_files
 from windlass.git.descent import LEASED, Descent, is_exchanged
 from windlass.git.manifest import Dropped
 from windlass.git.walk import WalkEntry
@@ -35,6 +35,15 @@ _GITLINK = b"160000"
 
 Tree = dict[bytes, tuple[bytes, str]]
 """Paths with mode and object id."""
+
+
+class _Read:
+    """What was found out of files with several names, so that each is read and sent only once."""
+
+    def __init__(self) -> None:
+        self.holes: dict[shared_files.Key, int] = {}
+        self.ids: dict[shared_files.Key, str] = {}
+        self.marks: dict[shared_files.Key, str] = {}
 
 
 class Modes(NamedTuple):
@@ -88,17 +97,20 @@ def _keep_files(
 ) -> collections.Counter[str]:
     algorithm = _algorithm(inside)
     room = MOST_HOLES
+    read = _Read()
     hashed = {}
     counts: collections.Counter[str] = collections.Counter()
     for entry in survey.files:
         try:
-            if (hollow := _holes(descent, entry)) > room:
+            if (hollow := _holes(descent, entry, read)) > room:
                 survey.hollow.append(entry.path)
                 if entry.path not in before:
                     counts[_sort(entry.path, survey=survey, known=entry.path in tracked)] += 1
                 continue
             room -= hollow
-            oid = _hash(descent, entry, algorithm)
+            if hollow and (key := shared_files.key(entry.info)):
+                read.holes[key] = 0  # by another name, they are not written out again
+            oid = _hash(descent, entry, algorithm, read)
         except BlockingIOError:
             survey.dropped.append(_leased(entry))
             continue
@@ -115,7 +127,7 @@ def _keep_files(
             continue
         mode, oid = new[entry.path]
         try:
-            what = oid if oid in known else _send(importer, descent, entry)
+            what = oid if oid in known else _send(importer, descent, entry, read)
         except BlockingIOError:
             survey.dropped.append(_leased(entry))
             importer.take_away(b"files/" + entry.path)
@@ -127,17 +139,23 @@ def _keep_files(
     return counts
 
 
-def _holes(descent: Descent, entry: WalkEntry) -> int:
-    """The bytes of a file that are in holes."""
+def _holes(descent: Descent, entry: WalkEntry, read: _Read) -> int:
+    """The bytes of a file that are in holes and not yet written out."""
     if entry.kind == "link" or not holes.may_be_in(entry.info):
         return 0
+    key = shared_files.key(entry.info)
+    if key in read.holes:
+        return read.holes[key]
     try:
         with _opened(descent, entry.path) as file:
-            return holes.size(file.fileno())
+            size = holes.size(file.fileno())
     except OSError as error:
         if is_exchanged(error):
             return 0
         raise
+    if key:
+        read.holes[key] = size
+    return size
 
 
 def _leased(entry: WalkEntry) -> Dropped:
@@ -174,14 +192,20 @@ def _algorithm(inside: Quarantine) -> str:
     return "sha256" if inside.sha256 else "sha1"
 
 
-def _hash(descent: Descent, entry: WalkEntry, algorithm: str) -> str | None:
+def _hash(descent: Descent, entry: WalkEntry, algorithm: str, read: _Read) -> str | None:
     """The id that its content has; None where it is gone, or something else by now."""
     try:
         if entry.kind == "link":
             return _blob_id(algorithm, _link_text(descent, entry.path))
         handle = _handle(descent, entry.path)
         try:
-            return _stream_id(algorithm, handle)
+            key = shared_files.key(os.fstat(handle))
+            if key in read.ids:
+                return read.ids[key]
+            oid = _stream_id(algorithm, handle)
+            if key and key == shared_files.key(os.fstat(handle)):
+                read.ids[key] = oid
+            return oid
         finally:
             os.close(handle)
     except OSError as error:
@@ -224,16 +248,21 @@ def _handle(descent: Descent, path: bytes) -> int:
         ) from error
 
 
-def _send(importer: Importer, descent: Descent, entry: WalkEntry) -> str:
+def _send(importer: Importer, descent: Descent, entry: WalkEntry, read: _Read) -> str:
     path = entry.path
     if entry.kind == "link":
         return importer.blob(_link_text(descent, path))
     for _ in range(_TRIES):
         with _opened(descent, path) as file:
             before = os.fstat(file.fileno())
+            key = shared_files.key(before)
+            if key in read.marks:
+                return read.marks[key]
             mark, whole = importer.stream(file, before.st_size)
             after = os.fstat(file.fileno())
         if whole and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            if key and key == shared_files.key(after):
+                read.marks[key] = mark
             return mark
     raise GitError(
         f"{printable_line(os.fsdecode(path))} keeps changing while it is being kept",

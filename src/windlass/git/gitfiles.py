@@ -29,6 +29,10 @@ log = logging.getLogger(__name__)
 
 MOST_COPIED = 4 << 30
 """Bytes of a clone's own objects, which are mostly few: it borrows all that it began with."""
+MOST_LENT = 200_000
+"""Files of a clone's own objects; git itself packs them long before there are so many."""
+_NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP})
+"""What says that a file cannot be linked there at all, and not only this once."""
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LOOSE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -75,11 +79,11 @@ def read_refs(git_dir: str) -> dict[str, str]:
 def lend_objects(git_dir: str, into: str) -> None:
     """Makes the folder `into` hold a git folder's objects: plain files, and no list of others.
 
-    They are linked where the file system allows it and copied elsewhere, up to `MOST_COPIED`: of
-    more, git says that they are missing.
+    They are linked where the file system allows it and copied elsewhere, up to `MOST_COPIED`, and
+    no more of them than `MOST_LENT`: of the others, git says that they are missing.
     """
     os.mkdir(into)
-    copies = _Copies()
+    loan = _Loan()
     with _unless_exchanged(git_dir), entered(git_dir) as top, Descent(top) as descent:
         # Packs last: git packs an object first, and then takes it away where it lay alone.
         for name in sorted(os.listdir(descent.open(("objects",)))):
@@ -87,48 +91,63 @@ def lend_objects(git_dir: str, into: str) -> None:
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
                 with _unless_exchanged(git_dir):
                     folder, target = descent.open(("objects", name)), os.path.join(into, name)
-                    _lend_folder(folder, wanted=wanted, into=target, copies=copies)
-    if copies.left_out:
-        log.warning("%s: %d files are too much to be copied", git_dir, copies.left_out)
+                    _lend_folder(folder, wanted=wanted, into=target, loan=loan)
+    if loan.left_out:
+        log.warning("%s: %d files of objects are left out", git_dir, loan.left_out)
 
 
-def _lend_folder(folder: int, *, wanted: re.Pattern[str], into: str, copies: _Copies) -> None:
+def _lend_folder(folder: int, *, wanted: re.Pattern[str], into: str, loan: _Loan) -> None:
     os.mkdir(into)
+    done: set[str] = set()
     # Where a file has gone since, another may have come that holds the same.
     for _ in range(_TRIES):
         files = [name for name in os.listdir(folder) if wanted.fullmatch(name)]
-        lent = [_lend(folder, file, os.path.join(into, file), copies) for file in files]
-        if all(lent):
+        new = [name for name in files if name not in done]
+        there = [name for name in new if loan.add(folder, name, os.path.join(into, name))]
+        if there == new:
             return
+        done.update(there)
 
 
-def _lend(folder: int, name: str, target: str, copies: _Copies) -> bool:
-    """Links first and looks then: what is linked can no longer be exchanged; False: it is gone."""
-    try:
-        os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    except FileExistsError:
-        return True
-    except OSError:
-        copies.add(folder, name, target)
-        return True
-    info = os.lstat(target)
-    if not stat.S_ISREG(info.st_mode):
-        os.unlink(target)
-    elif not info.st_mode & stat.S_IRUSR:
-        os.chmod(target, stat.S_IMODE(info.st_mode) | 0o600)  # noqa: PTH101 - it is ours now
-    return True
-
-
-class _Copies:
-    """Files that are copied because they cannot be linked."""
+class _Loan:
+    """The files that are lent, and how many were left out."""
 
     def __init__(self) -> None:
         self._room = MOST_COPIED
+        self._files = MOST_LENT
         self.left_out = 0
 
-    def add(self, folder: int, name: str, target: str) -> None:
+    def add(self, folder: int, name: str, target: str) -> bool:
+        """Lends a file if there is room; False: it is gone.
+
+        Links first and looks then: what is linked can no longer be exchanged.
+        """
+        if not self._files:
+            self.left_out += 1
+            return True
+        try:
+            os.link(name, target, src_dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except FileExistsError:
+            return True
+        except OSError as error:
+            # One that has as many names as it can have would be copied once for each of them.
+            if error.errno in _NO_LINKS:
+                self._copy(folder, name, target)
+            else:
+                self.left_out += 1
+            return True
+        info = os.lstat(target)
+        if not stat.S_ISREG(info.st_mode):
+            os.unlink(target)
+            return True
+        self._files -= 1
+        if not info.st_mode & stat.S_IRUSR:
+            os.chmod(target, stat.S_IMODE(info.st_mode) | 0o600)  # noqa: PTH101 - it is ours now
+        return True
+
+    def _copy(self, folder: int, name: str, target: str) -> None:
         """Copies a plain file, without its holes, if there is room."""
         with _plain(name, folder) as old:
             if old is None:
@@ -138,6 +157,7 @@ class _Copies:
                 self.left_out += 1
                 return
             self._room -= size
+            self._files -= 1
             with open(target, "xb") as new:
                 holes.copy(old.fileno(), new.fileno())
 

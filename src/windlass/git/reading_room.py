@@ -7,8 +7,9 @@ would wait for all of them to be read.
 from __future__ import annotations
 
 import os
+import stat
 
-from windlass.git import gitfiles, holes
+from windlass.git import gitfiles, holes, shared_files
 
 MOST = 256 << 20
 """Bytes that are read for one look: some seconds, if git has to pack them too."""
@@ -19,6 +20,7 @@ class ReadingRoom:
 
     def __init__(self) -> None:
         self._left = MOST
+        self._holes: dict[shared_files.Key, int] = {}
         self.unread: list[bytes] = []
 
     def takes(self, top: bytes, name: bytes, info: os.stat_result, *, is_new: bool) -> bool:
@@ -26,11 +28,22 @@ class ReadingRoom:
 
         The rest of that was once committed, and git mostly knows it without reading.
         """
-        size = info.st_size if is_new else 0
-        if not is_new and holes.may_be_in(info):
-            size = gitfiles.size_of_holes(os.fsdecode(top + b"/" + name))
+        size = info.st_size if is_new else self._size_of_holes(top, name, info)
         if size > self._left:
             self.unread.append(name)
             return False
         self._left -= size
         return True
+
+    def _size_of_holes(self, top: bytes, name: bytes, info: os.stat_result) -> int:
+        if not stat.S_ISREG(info.st_mode) or not holes.may_be_in(info):
+            return 0
+        if not self._left:
+            return info.st_size  # whatever is in it, there is no room
+        key = shared_files.key(info)
+        if key in self._holes:
+            return self._holes[key]
+        size = gitfiles.size_of_holes(os.fsdecode(top + b"/" + name))
+        if key:
+            self._holes[key] = size
+        return size
