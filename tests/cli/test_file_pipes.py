@@ -25,6 +25,13 @@ for number in (0, 1, 2):
         continue
     sys.exit(1)
 """
+_FILLS_ITS_INPUT = """
+import os
+while os.read(0, 1 << 16):
+    pass
+again = os.open("/proc/self/fd/0", os.O_RDWR | os.O_NONBLOCK)
+os.write(again, bytes(1500))
+"""
 _BOTH = "for n in 1 2 3 4; do echo out $n; echo err $n >&2; done"
 
 
@@ -62,6 +69,17 @@ def test_what_it_does_not_read_is_left_for_others(tmp_path: Path) -> None:
     with (tmp_path / "list").open("rb", buffering=0) as source:
         subprocess.run(_line("head", "-c", "4"), stdin=source, check=True, capture_output=True)
         assert source.read(4) == b"2\n3\n"
+
+
+def test_what_it_writes_into_its_own_input_has_nobody_read_anything_again(file: Path) -> None:
+    """A script whose next line is run from there would be run from another place."""
+    said = b"echo the person's\n" * 100
+    file.write_bytes(said)
+    with file.open("rb", buffering=0) as source:
+        source.seek(1000)
+        line = _line(sys.executable, "-c", _FILLS_ITS_INPUT)
+        subprocess.run(line, stdin=source, check=True)
+        assert source.tell() >= 1000
 
 
 def test_both_outputs_keep_their_order_in_one_file(file: Path) -> None:

@@ -114,6 +114,12 @@ def test_a_time_that_cannot_be_read_is_tried_after_five_minutes_and_ever_later()
     assert limit_reset.due(seen, [], tries=1, last_try=seen.at - 9, zones=zones) == seen.at + 600
 
 
+def test_nobody_is_due_before_the_limit_was_seen() -> None:
+    seen = limited("Limit reached · resets 1pm (UTC)")
+    assert limit_reset.due(seen, [], tries=0, last_try=None, zones=zones) == seen.at
+    assert limit_reset.due(seen, [], tries=1, last_try=seen.at - 3600, zones=zones) == seen.at
+
+
 def test_a_screen_may_tell_the_time_that_a_hook_leaves_out() -> None:
     reason = Reason(kind="screen", rule="usage-limit", text="limit · resets 5pm (UTC)")
     screen = Observation(

@@ -30,6 +30,8 @@ class _Input:
         self.its_end, self._ours = os.pipe()
         self._over, self._ending = os.pipe()
         self._left = b""
+        self._taken = 0
+        """Bytes that were read of our input."""
         self._carrier: threading.Thread | None = None
         os.set_blocking(self._ours, False)
 
@@ -46,14 +48,18 @@ class _Input:
         else:
             self._carrier.join()
             unread = fcntl.ioctl(self.its_end, termios.FIONREAD, bytes(4))
+            # The program can write to its pipe too: there may be more in it than came from here.
+            back = min(struct.unpack("i", unread)[0] + len(self._left), self._taken)
             with contextlib.suppress(OSError):  # of a folder nothing was read
-                os.lseek(0, -struct.unpack("i", unread)[0] - len(self._left), os.SEEK_CUR)
+                os.lseek(0, -back, os.SEEK_CUR)
         os.close(self.its_end)
         os.close(self._over)
 
     def _carry(self) -> None:
         while self._over not in select.select([self._over], [self._ours], [])[0]:
-            self._left = self._left or _read(0)
+            if not self._left:
+                self._left = _read(0)
+                self._taken += len(self._left)
             if not self._left:
                 break
             self._left = self._left[os.write(self._ours, self._left) :]

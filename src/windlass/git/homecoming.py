@@ -80,6 +80,11 @@ def _stat(path: str) -> tuple[int, ...]:
     return (info.st_mode, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
+def written_tip(path: str, branch: str) -> str | None:
+    """Gives the id that a clone's branch has, as written; None where it has no such branch."""
+    return _tip_of(os.path.join(workspace_state.canonical(path), ".git"), f"refs/heads/{branch}")
+
+
 def fetch(
     repo: Repository,
     *,

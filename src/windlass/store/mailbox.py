@@ -132,12 +132,19 @@ def inbox(
     recipient: str | None = None,
     sender: str | None = None,
     kind: str | None = None,
+    topic: str | None = None,
     states: Iterable[str] | None = None,
     last: int = _MOST,
 ) -> list[Message]:
     """The newest messages to or from somebody, oldest first."""
     query = sa.select(t.messages).order_by(_C.number.desc()).limit(last)
-    asked = ((_C.repo, repo), (_C.recipient, recipient), (_C.sender, sender), (_C.kind, kind))
+    asked = (
+        (_C.repo, repo),
+        (_C.recipient, recipient),
+        (_C.sender, sender),
+        (_C.kind, kind),
+        (_C.topic, topic),
+    )
     for column, wanted in asked:
         if wanted is not None:
             query = query.where(column == wanted)

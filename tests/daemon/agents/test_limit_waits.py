@@ -100,6 +100,28 @@ def test_agents_go_on_one_after_the_other(workshop: Workshop, clock: Turned) -> 
         assert sum(len(told(workshop, agent)) for agent in crew) == count
 
 
+def test_who_is_at_a_limit_again_and_again_holds_back_nobody(
+    workshop: Workshop, clock: Turned
+) -> None:
+    """Though it always says that the limit is over, and ends turns in between."""
+    ant, bee, cat = (spawned(workshop, name) for name in ("ant", "bee", "cat"))
+    fails(workshop, bee)
+    fails(workshop, cat)
+    clock.time = NOON + 3 * HOUR - 60
+    fails(workshop, ant, "You've hit your session limit · resets 2:30pm (UTC)")
+    workshop.services.limit_waits.look()
+    assert len(told(workshop, ant)) == 1
+    for time in (NOON + 3 * HOUR - 30, NOON + 3 * HOUR):
+        clock.time = time
+        workshop.session(ant).hook("UserPromptSubmit")
+        workshop.session(ant).hook("Stop", last_assistant_message="well")
+        assert workshop.state(ant) is State.WAITING
+        fails(workshop, ant, "You've hit your session limit · resets 2:30pm (UTC)")
+        clock.time = NOON + 3 * HOUR
+        workshop.services.limit_waits.look()
+    assert [len(told(workshop, agent)) for agent in (ant, bee, cat)] == [1, 1, 1]
+
+
 def test_a_time_that_nobody_tells_is_tried_ever_later(workshop: Workshop, clock: Turned) -> None:
     fox = spawned(workshop)
     pauses = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from tests.support.replies import as_declared
 from tests.support.workshop import Workshop, git
 
 from windlass.box import probes
-from windlass.core.errors import Conflict
+from windlass.core.errors import Conflict, Unavailable
+from windlass.daemon.launch import commit_fetcher
+from windlass.git import homecoming
+from windlass.store import rows
 
 pytestmark = pytest.mark.skipif(not probes.usable().host_network, reason="this machine has no box")
 Hide = Callable[[Path], None]
@@ -170,6 +174,76 @@ def test_a_merge_takes_the_commit_that_was_looked_at_and_no_other(
     assert git(workshop.repo, "show", "main:code.py") == "good\n"
     done = as_declared("merge", workshop.ask("merge", agent="fox", expect=now))
     assert done["tip"] == now == git(workshop.repo, "rev-parse", "main^2").strip()
+
+
+@pytest.fixture
+def slow_fetch(
+    workshop: Workshop, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], None]]:
+    """Commits that are being fetched, and go on to be when the test says so."""
+    fetcher = workshop.services.fetcher
+    fox = next(a for a in workshop.context.store.read(rows.agents) if a.id == "fox")
+    under_way, may_end = threading.Event(), threading.Event()
+    real = homecoming.fetch
+
+    def take_long(*args: Any, **more: Any) -> str | None:
+        under_way.set()
+        assert may_end.wait(60)
+        return real(*args, **more)
+
+    monkeypatch.setattr(homecoming, "fetch", take_long)
+    monkeypatch.setattr(commit_fetcher, "_PATIENCE", 0.1)
+    commit(clone)
+    fetching = threading.Thread(target=fetcher.try_to_fetch, args=[fox])
+    fetching.start()
+
+    def end() -> None:
+        may_end.set()
+        fetching.join()
+
+    try:
+        assert under_way.wait(60)
+        yield end
+    finally:
+        end()
+
+
+def test_while_commits_are_coming_home_nothing_else_is_shown_in_their_place(
+    workshop: Workshop, clone: Path, slow_fetch: Callable[[], None]
+) -> None:
+    with pytest.raises(Unavailable, match="commits of fox are still coming home") as failed:
+        diff(workshop)
+    assert "try again" in failed.value.hint
+    (agent,) = workshop.ask("status", agent="fox")["agents"]
+    assert "still coming home" in agent["stuck"]
+    slow_fetch()
+    shown = diff(workshop)
+    assert "+evil" in shown["committed"]
+    assert shown["tip"] == git(clone, "rev-parse", "agent/fox").strip()
+    (agent,) = workshop.ask("status", agent="fox")["agents"]
+    assert "stuck" not in agent
+
+
+def test_commits_that_cannot_come_home_are_told_with_the_reason(
+    workshop: Workshop, clone: Path
+) -> None:
+    (workshop.context.folders.home / "config.toml").write_text("[box]\nhome_mb = 1\n")
+    (clone / "noise").write_bytes(os.urandom(2 << 20))
+    git(clone, "add", "noise")
+    git(clone, "commit", "-q", "-m", "noise")
+    for _ in range(2):  # the second time nothing is tried
+        with pytest.raises(Unavailable, match=r"do not come home.*box\.home_mb is 1") as failed:
+            diff(workshop)
+    assert "wl config set box.home_mb" in failed.value.hint
+
+
+def test_a_branch_that_cannot_be_read_is_told(workshop: Workshop, clone: Path) -> None:
+    commit(clone)
+    ref = clone / ".git/refs/heads/agent/fox"
+    ref.rename(clone / ".git/hidden")
+    ref.symlink_to(clone / ".git/hidden")
+    with pytest.raises(Unavailable, match="is not what git made it"):
+        diff(workshop)
 
 
 def diff(workshop: Workshop, **more: Any) -> dict[str, Any]:

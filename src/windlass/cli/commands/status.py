@@ -61,7 +61,7 @@ def _one(call: Call, agent: dict[str, Any], left: dict[str, Any] | None) -> None
     if agent["branch_gone"]:
         call.say(f"  the branch {agent['branch']} is gone: {_mend(agent)}")
     elif not commits:
-        call.say("  no commits yet")
+        call.say("  no commits are home yet" if "stuck" in agent else "  no commits yet")
     for commit in commits[:10]:
         call.say(f"  {commit['oid'][:10]} {printable_line(commit['subject'])}")
     if len(commits) > 10:

@@ -46,11 +46,11 @@ class LimitWaits:
         self._pause_resume = pause_resume
 
     def look(self) -> None:
-        """Has the agent go on that is due first, if one is."""
+        """Has one agent go on, if any is due: of those the one that was told so longest ago."""
         now = self._context.clock.now()
         ended = file_stat.written_at(f"{self._context.folders.home}/{EMERGENCY}")
         waiting = self._context.store.read(lambda c: _waiting(c, now, since=ended))
-        for _, agent in sorted(waiting, key=lambda pair: (pair[0], pair[1].uid)):
+        for agent in waiting:
             message = self._context.store.write(partial(_tell, uid=agent.uid))
             if message is not None:
                 self._go_on(agent, message)
@@ -89,18 +89,25 @@ def due(
     )
 
 
-def _waiting(connection: sa.Connection, now: float, *, since: float) -> list[tuple[float, Agent]]:
-    """The parked agents that are due, with when they were.
+def _waiting(connection: sa.Connection, now: float, *, since: float) -> list[Agent]:
+    """The parked agents that are due: who was never told to go on, then who was longest ago.
 
-    Not those that were parked when the person ended everything: who goes on is then theirs to say.
+    By when they are due only after that: who is at a limit again and again, and says that it is
+    over, would hold back all others. Not those that were parked when the person ended everything:
+    who goes on is then theirs to say.
     """
     limited = [a for a in rows.agents(connection) if a.state is State.RATE_LIMITED]
     parked = [agent for agent in limited if agent.state_at > since]
     if not parked:
         return []
     said = rows.all_observations(connection)
-    moments = [(due(connection, a, said.get(a.uid, ()), now=now), a) for a in parked]
-    return [(moment, agent) for moment, agent in moments if moment is not None and moment <= now]
+    order: list[tuple[float, float, Uid, Agent]] = []
+    for agent in parked:
+        moment = due(connection, agent, said.get(agent.uid, ()), now=now)
+        if moment is not None and moment <= now:
+            last = max((m.created_at for m in _ever_told(connection, agent.uid)), default=0.0)
+            order.append((last, moment, agent.uid, agent))
+    return [agent for *_, agent in sorted(order, key=lambda entry: entry[:3])]
 
 
 def _told(connection: sa.Connection, uid: Uid) -> list[Message]:
@@ -108,9 +115,13 @@ def _told(connection: sa.Connection, uid: Uid) -> list[Message]:
     changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
     ended = [e.at for e in changes if events.read(AgentState, e).now in (*IDLE, State.ASKING)]
     since = max(ended, default=0.0)
-    inbox = mailbox.inbox(connection, recipient=uid, last=_BACK)
-    ours = [m for m in inbox if m.sender == WINDLASS and m.topic == limit_reset.TOPIC]
-    return [message for message in ours if message.created_at >= since]
+    return [message for message in _ever_told(connection, uid) if message.created_at >= since]
+
+
+def _ever_told(connection: sa.Connection, uid: Uid) -> list[Message]:
+    return mailbox.inbox(
+        connection, recipient=uid, sender=WINDLASS, topic=limit_reset.TOPIC, last=_BACK
+    )
 
 
 def _tell(writing: Writing, *, uid: Uid) -> Message | None:

@@ -160,12 +160,30 @@ class CommitFetcher:
         try:
             self.fetch(agent)
         except (WindlassError, OSError) as error:
-            known = error if isinstance(error, WindlassError) else _unforeseen(error)
+            known = _known(error)
             again = before is not None and before.seen == seen
             pause = min(2 * before.pause, _LONGEST_PAUSE) if before is not None and again else 1.0
             self.failures[agent.uid] = FailedFetch(known, seen, self._context.clock.now(), pause)
             if before is None or before.error.message != known.message:
                 self._tell_of_failure(agent, known.message)
+
+    def missing(self, agent: Agent, tip: str | None) -> Unavailable | None:
+        """What to say where a merge would fetch another tip than the one that is at home.
+
+        None where it would take that one. Nothing but the id is believed that is in the clone.
+        """
+        if agent.isolation != "box" or agent.branch is None or not Path(agent.workspace).is_dir():
+            return None
+        if homecoming.signature(agent.workspace, agent.branch) == self._fetched.get(agent.uid):
+            return None
+        try:
+            written = homecoming.written_tip(agent.workspace, agent.branch)
+        except (WindlassError, OSError) as error:
+            return _not_home(agent, _known(error))
+        if written is None or written == tip:
+            return None
+        failed = self.failures.get(agent.uid)
+        return _not_home(agent, failed.error if failed is not None else None)
 
     def too_much(self, agent: Agent) -> TooLarge | None:
         """What of an agent's commits was too much to come home, and still is."""
@@ -202,6 +220,24 @@ class CommitFetcher:
         log.warning("the commits of %s cannot be fetched: %s", agent.id, why)
         event = BranchStuck(id=agent.id, error=why)
         self._context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
+
+
+def _not_home(agent: Agent, why: WindlassError | None) -> Unavailable:
+    """Says that the branch at home is not what a merge takes."""
+    if why is None:
+        return Unavailable(
+            f"commits of {agent.id} are still coming home: what a merge takes is not known yet",
+            f"try again in a moment; `wl status {agent.id}` says what keeps them",
+        )
+    return Unavailable(
+        f"commits of {agent.id} do not come home, and what a merge takes is not known:"
+        f" {why.message}",
+        why.hint,
+    )
+
+
+def _known(error: WindlassError | OSError) -> WindlassError:
+    return error if isinstance(error, WindlassError) else _unforeseen(error)
 
 
 def _unforeseen(error: OSError) -> Unavailable:

@@ -109,9 +109,7 @@ class AgentViews:
     def _stuck(self, agent: Agent) -> str:
         """Why an agent's commits do not come home, and what to do; nothing where they do."""
         failed = self._fetcher.failures.get(agent.uid) if agent.ended_at is None else None
-        if failed is None:
-            return ""
-        return " ".join(printable(f"{failed.error.message}; {failed.error.hint}").split())
+        return _told(failed.error) if failed is not None else ""
 
     def info(self, caller: Caller, request: AgentRequest) -> InfoReply:
         """Everything about one agent."""
@@ -182,7 +180,10 @@ class AgentViews:
         seen = self._context.store.read(lambda c: self._view(c, agent))
         git = repos.git(repos.by_id(self._context, agent.repo))
         try:
-            work, commits = self._changes(git, agent)
+            tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
+            if "stuck" not in seen and (missing := self._fetcher.missing(agent, tip)):
+                seen["stuck"] = _told(missing)
+            work, commits = self._changes(git, agent, tip)
             branch_gone = agent.branch is not None and not repository.branch_exists(
                 git, agent.branch
             )
@@ -206,9 +207,10 @@ class AgentViews:
             "error": None,
         }
 
-    def _changes(self, git: Repository, agent: Agent) -> tuple[WorkStatus, list[Commit]]:
+    def _changes(
+        self, git: Repository, agent: Agent, tip: str | None
+    ) -> tuple[WorkStatus, list[Commit]]:
         work = setup_files.work_status(self._context, agent)
-        tip = repository.resolve(git, f"refs/heads/{agent.branch}") if agent.branch else None
         tip = tip or repository.resolve(git, work.head or "")
         return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
 
@@ -259,6 +261,11 @@ class AgentViews:
         names = rows.names(connection)
         now = self._context.clock.now()
         return self._shown(connection, agent, said, live=live, names=names, now=now)
+
+
+def _told(error: WindlassError) -> str:
+    """What keeps commits from coming home and what to do, in a line."""
+    return " ".join(printable(f"{error.message}; {error.hint}").split())
 
 
 def _denied(connection: sa.Connection, agent: Agent) -> str:

@@ -37,8 +37,7 @@ class Work:
         if request.get("folders") and scope.caller is not None:
             raise Denied("folders are made for a diff program of the person's", "use: wl diff")
         git = repos.git(repos.by_id(self._context, agent.repo))
-        self._fetcher.try_to_fetch(agent)
-        tip = self._tip(git, agent)
+        tip = self._tip_at_home(git, agent)
         base = self._fork_point(scope, agent, tip, request.get("cwd", ""))
         gone = not Path(agent.workspace).is_dir()
         about: DiffReply = {"id": agent.id, "base": base, "tip": tip, "gone": gone}
@@ -62,6 +61,19 @@ class Work:
             "uncommitted": base64.b64encode(made.uncommitted).decode(),
             "unread": made.unread,
         }
+
+    def _tip_at_home(self, git: Repository, agent: Agent) -> str:
+        """That tip, once it is here; fails where a merge would take another."""
+        self._fetcher.try_to_fetch(agent)
+        tip = self._tip(git, agent)
+        if self._fetcher.missing(agent, tip) is None:
+            return tip
+        # The agent may have committed right after.
+        self._fetcher.try_to_fetch(agent)
+        tip = self._tip(git, agent)
+        if missing := self._fetcher.missing(agent, tip):
+            raise missing
+        return tip
 
     def _tip(self, git: Repository, agent: Agent) -> str:
         """The commit that a merge would take; of an agent without a branch, the one it is at."""
