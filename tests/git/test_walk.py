@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,48 @@ def test_a_pointer_is_written_in_the_place_of_a_link_and_not_through_it(
     replanting._write_pointer(str(workspace / "a/.git"), "/somewhere")  # noqa: SLF001
     assert (outside / "secret").read_text() == "mine\n"
     assert (workspace / "a/.git").read_text() == "gitdir: /somewhere\n"
+
+
+def open_files() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def test_the_way_down_is_not_gone_again_for_each_folder_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chain of folders, and at its end many more, each with a chain of its own."""
+    end = tmp_path / "top" / "/".join("d" * 400)
+    for number in range(40):
+        (end / f"{number}" / "/".join("e" * 29)).mkdir(parents=True)
+    folders = 400 + 40 * 30
+    opened = descent.opened_folder
+    open_now: list[int] = []
+
+    def counted(name: bytes, folder: int) -> int:
+        handle = opened(name, folder)
+        open_now.append(open_files())
+        return handle
+
+    monkeypatch.setattr(descent, "opened_folder", counted)
+    before = open_files()
+    assert len(list(walk(str(tmp_path / "top")))) == folders
+    assert len(open_now) < 4 * folders
+    assert max(open_now) < before + 40
+    assert open_files() == before
+
+
+def test_each_folder_is_the_one_that_was_asked_for_wherever_one_comes_from(tmp_path: Path) -> None:
+    chosen = random.Random(1)  # noqa: S311 - the same each time
+    paths: list[tuple[str, ...]] = [()]
+    for _ in range(40):
+        start = chosen.choice(paths)
+        paths += [(*start, *chosen.choices("ab", k=step)) for step in (1, 20, 90)]
+    for path in paths:
+        (tmp_path / "/".join(path)).mkdir(parents=True, exist_ok=True)
+    with gitfiles.opened(str(tmp_path)) as top, Descent(top) as below:
+        for path in chosen.choices(paths, k=500):
+            if chosen.random() < 0.2:
+                with pytest.raises(FileNotFoundError):
+                    below.open((*path, "missing", "too"))
+            found = os.fstat(below.open(path))
+            assert os.path.samestat(found, (tmp_path / "/".join(path)).stat())

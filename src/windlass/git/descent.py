@@ -22,6 +22,11 @@ Name: TypeAlias = str | bytes
 LEASES = 2.0
 """Seconds that the files of one descent are waited for together, where processes hold leases."""
 _PAUSE = 0.02
+_NEAR = 16
+"""Folders that stay open, the last one and those right above it."""
+_APART = 64
+_FURTHEST = 2048
+"""Above them, one of so many stays open, down to a depth that no path of the system exceeds."""
 LEASED = "another process holds a lease on it"
 _EXCHANGED = {
     errno.ENOENT,
@@ -34,35 +39,43 @@ _EXCHANGED = {
 
 
 class Descent:
-    """The folder that was opened last, from where the next one is mostly a step away."""
+    """The folder that was opened last, from where the next one is mostly a step away.
+
+    The nearest folders above it stay open, and some of those further up: who has a long way down
+    and many folders at its end does not go all of it again for each of them.
+    """
 
     def __init__(self, top: int) -> None:
         """`top` is an open folder, which stays its owner's."""
-        self._top = top
-        self._here = os.dup(top)
-        self._path: tuple[Name, ...] = ()
+        self._path: list[Name] = []
+        self._opened = {0: os.dup(top)}
+        """By how many names they are below the top, in that order; the last is where we are."""
         self._patience = LEASES
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._here)
+        while self._opened:
+            os.close(self._opened.popitem()[1])
 
     def open(self, path: Sequence[Name], *, make: bool = False) -> int:
         """Opens the folder at these names below the top; it stays open until the next is opened.
 
         With `make`, what is missing on the way is made.
         """
-        wanted = tuple(path)
-        if wanted[: len(self._path)] != self._path:
-            self._step_to(os.dup(self._top), ())
+        wanted = list(path)
+        self._go_up(wanted)
+        here = self._opened[len(self._path)]
         for name in wanted[len(self._path) :]:
             if make:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=self._here)
-            self._step_to(opened_folder(name, self._here), (*self._path, name))
-        return self._here
+                    os.mkdir(name, dir_fd=here)
+            here = opened_folder(name, here)
+            self._path.append(name)
+            self._opened[len(self._path)] = here
+            self._let_go(len(self._path) - _NEAR)
+        return here
 
     def holder(self, path: bytes) -> tuple[int, bytes]:
         """Opens the folder of what is at a path, and says what it is called there."""
@@ -86,9 +99,19 @@ class Descent:
                 self._patience -= _PAUSE
                 time.sleep(_PAUSE)
 
-    def _step_to(self, folder: int, path: tuple[Name, ...]) -> None:
-        os.close(self._here)
-        self._here, self._path = folder, path
+    def _go_up(self, wanted: list[Name]) -> None:
+        """Goes back to the lowest open folder that is on the way to another."""
+        while True:
+            lowest = next(reversed(self._opened))
+            del self._path[lowest:]
+            if self._path == wanted[:lowest]:
+                return
+            os.close(self._opened.pop(lowest))
+
+    def _let_go(self, depth: int) -> None:
+        """Closes a folder that is no longer near, unless it is one of those to come back to."""
+        if depth in self._opened and (depth % _APART or depth > _FURTHEST):
+            os.close(self._opened.pop(depth))
 
 
 def is_exchanged(error: OSError) -> bool:
