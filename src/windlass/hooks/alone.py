@@ -158,7 +158,8 @@ def _is_allowed_in_a_box(tool: str, tool_input: "dict[str, Any]", allow: list[st
             return False
     if tool == "WebFetch" and not isinstance(tool_input.get("url"), str):
         return False
-    bare = (each.strip() for each in allow if not _BRACKET_OR_GAP.search(each.strip()))
+    words = filter(None, (each.strip() for each in allow))
+    bare = (each for each in words if not _BRACKET_OR_GAP.search(each))
     return any(_names(name, tool) for name in bare)
 
 

@@ -71,7 +71,7 @@ POOLS = (
     Pool("wait", 8, "api.server's waits", "reads of a person who waits, and whether tmux lives"),
     Pool("agent_wait", 8, "api.server's waits", "reads of agents that wait", 1, 2),
     Pool("look", 32, "states.watcher", "reads what an agent left, once it has poked"),
-    Pool("timer", 16, "kernel.timers", "one each for what is done again and again"),
+    Pool("timer", 24, "kernel.timers", "one each for what is done again and again"),
     Pool("mail", 16, "mail.delivery", "an agent each, while its mail is under way"),
     Pool("context", 16, "mail.delivery", "mail that goes with the answer about a call, if quick"),
     Pool("fetch", 16, "launch.commit_fetcher", "a boxed clone each, whose commits are fetched"),
