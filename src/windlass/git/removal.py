@@ -52,7 +52,7 @@ def look(root: str) -> Look:
 def clear(root: str, seen: Look) -> list[bytes]:
     """Deletes what is as it was seen, and folders that are empty then; gives what is left."""
     left: list[bytes] = []
-    folders = [b""]
+    folders: list[bytes] = []
     bin_name = f"{root}.{secrets.token_hex(4)}"
     os.mkdir(bin_name, 0o700)
     try:
@@ -62,7 +62,7 @@ def clear(root: str, seen: Look) -> list[bytes]:
                     folders.append(path)
                 elif not _take(way, path, bin_, seen.get(path)):
                     left.append(path)
-            for path in sorted(folders[1:], key=lambda path: -path.count(b"/")):
+            for path in sorted(folders, key=lambda path: -path.count(b"/")):
                 with contextlib.suppress(OSError):  # something is in it, and listed
                     folder, name = way.holder(path)
                     _open_up(folder)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -227,17 +228,12 @@ def _is_untouched(
 def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> WorkspacePlace | None:
     """Finds the git folder of a nested repository if it lies where it may be read."""
     folder = os.path.join(outer.path, os.fsdecode(path))
-    known_as = outer.named(folder) if outer.known_as else ""
+    inner = partial(
+        WorkspacePlace, path=folder, known_as=outer.named(folder) if outer.known_as else ""
+    )
     own = os.path.join(folder, ".git")
     if workspace_state.is_folder(own):
-        return WorkspacePlace(
-            path=folder,
-            kind="clone",
-            git_dir=own,
-            common_dir=own,
-            box=outer.box,
-            known_as=known_as,
-        )
+        return inner(kind="clone", git_dir=own, common_dir=own, box=outer.box)
     pointer = gitfiles.read_below(folder, ".git")
     if pointer is None or not pointer.startswith(b"gitdir: "):
         return None
@@ -249,18 +245,5 @@ def nested_place(repo: Repository, outer: WorkspacePlace, path: bytes) -> Worksp
     if not target.startswith((*ours, outer.path + os.sep)):
         return None
     if os.path.dirname(target) == os.path.join(repo.git_dir, "worktrees"):
-        return WorkspacePlace(
-            path=folder,
-            kind="worktree",
-            git_dir=target,
-            common_dir=repo.git_dir,
-            known_as=known_as,
-        )
-    return WorkspacePlace(
-        path=folder,
-        kind="clone",
-        git_dir=target,
-        common_dir=target,
-        box=outer.box,
-        known_as=known_as,
-    )
+        return inner(kind="worktree", git_dir=target, common_dir=repo.git_dir)
+    return inner(kind="clone", git_dir=target, common_dir=target, box=outer.box)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.daemon.agents.test_crashes import die, go_on
 from tests.daemon.agents.test_merge_targets import spawn
+from tests.daemon.agents.test_writers import running
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.git import removal, salvage
+from windlass.git.manifest import TRASH
 
 _EDITOR = """
 import os, sys
@@ -31,31 +35,22 @@ for number in range(most):
 """
 
 
-@contextmanager
-def editor(agent: Agent, place: str, most: int = 5_000) -> Iterator[subprocess.Popen[str]]:
+def editor(agent: Agent, place: str, most: int) -> AbstractContextManager[subprocess.Popen[str]]:
     """A program of the person's that writes file after file, for as long as it can."""
-    with subprocess.Popen(
-        [sys.executable, "-c", _EDITOR, place, str(most)],
-        cwd=agent.workspace,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        try:
-            assert program.stdout is not None
-            assert program.stdout.readline() == "begun\n"
-            yield program
-        finally:
-            program.kill()
+    return running([sys.executable, "-c", _EDITOR, place, str(most)], cwd=agent.workspace)
 
 
 def kept(workshop: Workshop, agent: str) -> dict[str, str]:
     """Every file in any salvage of an agent, with what is in it."""
-    listed = git(workshop.repo, "for-each-ref", "--format=%(refname)", "refs/windlass/trash/")
+    refs = git(workshop.repo, "for-each-ref", "--format=%(refname)", f"{TRASH}{agent}/").split()
     found: dict[str, str] = {}
-    for ref in listed.split():
-        if f"/{agent}/" in ref:
-            names = git(workshop.repo, "ls-tree", "-r", "--name-only", f"{ref}:files").split()
-            found |= {name: git(workshop.repo, "show", f"{ref}:files/{name}") for name in names}
+    for ref in refs:
+        argv = ["git", "archive", f"{ref}:files"]
+        packed = subprocess.run(argv, cwd=workshop.repo, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            for entry in archive:
+                if (file := archive.extractfile(entry)) is not None:
+                    found[entry.name] = file.read().decode()
     return found
 
 
