@@ -46,6 +46,7 @@ CALLERS = {
     "info": "both",
     "init": "person",
     "interrupt": "both",
+    "jobs": "person",
     "listen": "person",
     "log": "both",
     "look": "both",

@@ -56,6 +56,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("costs", "show what agents spent"),
     CommandEntry("daemon", "start, stop and inspect the daemon"),
     CommandEntry("denials", "show what an agent was not allowed, and what would allow it"),
+    CommandEntry("dev", "look into the works"),
     CommandEntry("doctor", "check what this machine has and lacks"),
     CommandEntry("drivers", "list the agent CLIs, and let one trust your workspaces"),
     CommandEntry("estop", "end every session at once; work is kept"),

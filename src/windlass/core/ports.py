@@ -8,6 +8,7 @@ from typing import Protocol
 
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, SessionRequest
+from windlass.core.jobs import Heard, JobId, JobNote
 from windlass.core.session_launch import Launch
 from windlass.core.sessions import CommandResult, Facts, Mark, Peer, Started, StopReport
 
@@ -213,3 +214,26 @@ class Commands(Protocol):
 
     def users(self, folder: Path) -> list[str]:
         """Returns what works in a folder or has anything in it open, as `running` names it."""
+
+
+class Ledger(Protocol):
+    """Where jobs are kept, as whatever drives them sees it: one transaction each."""
+
+    def claim(self) -> list[JobNote]:
+        """Takes over every open job; who drove them before can write no more."""
+
+    def advance(self, job: JobId, /) -> JobNote | None:
+        """Takes in what happened to a job; None where there is none, or it is somebody else's."""
+
+    def wake(self, job: JobId, /) -> None:
+        """Tells a job that the moment came that it waited for."""
+
+
+class Engine(Protocol):
+    """Drives jobs: has each take in what happened to it, and its effects done."""
+
+    def open(self) -> None:
+        """Takes over the jobs that there are, and goes on with each."""
+
+    def heed(self, heard: Sequence[Heard]) -> None:
+        """Is told what was committed just now; returns at once."""

@@ -27,6 +27,7 @@ from windlass.api import answers, daemon_record, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
+from windlass.core import jobs
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.ids import Uid
@@ -117,6 +118,8 @@ class Daemon:
         if is_behind:
             await self._in_thread(self._services.intents.doubt_open)
         self._begin(self._go_on())
+        engine = await self._in_thread(self._services.open_jobs)
+        self._begin(engine.run())
         watcher = Watcher(self._tmux, in_thread=partial(pools.run, "wait"))
         self._begin(watcher.run(self._sessions_changed))
         for timer in self.timers():
@@ -251,12 +254,13 @@ class Daemon:
         await self._context.pools.run("look", self._watcher.look_at_all)
 
     async def _go_on(self) -> None:
-        """Completes or takes back what an earlier daemon began.
+        """Completes or takes back what an earlier daemon began; effects of jobs are the engine's.
 
         What two daemons died in comes last, and one after the other: the next death is then of one
         of them, and not of those that happened to be under way beside it.
         """
-        left = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
+        unfinished = await self._in_thread(lambda: self._context.store.read(rows.open_intents))
+        left = [intent for intent in unfinished if jobs.owner(intent.id) is None]
         for intent in left:
             if intent.tries < _SUSPECT:
                 self._begin(self._resume(intent))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from windlass.core.ids import Uid
+from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.limit_waits import LimitWaits
@@ -16,8 +19,10 @@ from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.trash import EmptyTrash
 from windlass.daemon.agents.undo import Undos
+from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.pools import PoolName
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
@@ -40,8 +45,12 @@ from windlass.daemon.states.sleep_inhibitor import SleepInhibitor
 from windlass.daemon.states.sources import Sources
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.agents import AgentViews
+from windlass.engine.embedded import EmbeddedEngine
 from windlass.store.rows import Intent
-from windlass.store.store import Writing
+from windlass.store.store import Event, Writing
+
+_POOLS: dict[str, PoolName] = {}
+"""Where effects of jobs are done that may take longer than seconds, by their operation."""
 
 
 class Services:
@@ -50,6 +59,7 @@ class Services:
     def __init__(self, context: Context, sockets: AgentSockets) -> None:
         self.context = context
         self.intents = Intents(context, tell=_tell_of_unfinished)
+        self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
@@ -87,7 +97,7 @@ class Services:
         self.agent_views = AgentViews(context, self.fetcher)
         self.configuration = Configuration(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
-        self.retention = Retention(context)
+        self.retention = Retention(context, self.jobs)
         self.intents.add(
             (
                 self.spawns.operation(),
@@ -109,6 +119,19 @@ class Services:
             )
         )
 
+    def open_jobs(self) -> EmbeddedEngine:
+        """Goes on with every job, and has them hear of what is committed from now on."""
+        context = self.context
+        begin = partial(context.pools.begin, "job")
+        engine = EmbeddedEngine(self.jobs, context.clock, begin=begin, perform=self._perform)
+        context.store.listen(partial(_heed, engine))
+        engine.open()
+        return engine
+
+    def _perform(self, effect: DueEffect) -> None:
+        pool = _POOLS.get(effect.what, "effect")
+        self.context.pools.begin(pool, self.intents.perform_recorded, effect.key)
+
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Mail lies below agents, and may wake one: one of the ways up in docs/architecture.md."""
         self.pause_resume.wake(self.intents, uid, key=key, by=by)
@@ -116,3 +139,11 @@ class Services:
 
 def _tell_of_unfinished(writing: Writing, intent: Intent, why: str) -> None:
     notices.post(writing, intent.repo, "windlass", "waiting", why, by_hand=True)
+
+
+def _tell_of_job(writing: Writing, job: Job, why: str) -> None:
+    notices.post(writing, job.repo, "windlass", "waiting", why, by_hand=True)
+
+
+def _heed(engine: EmbeddedEngine, events: list[Event]) -> None:
+    engine.heed([Heard(event.kind, event.repo, event.subject) for event in events])

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from windlass.core.mail import messages
+from windlass.store import jobs
 from windlass.store import tables as t
 from windlass.store.store import Store, Writing
 
@@ -66,6 +67,8 @@ def parts(store: Store, kind: Kind, *, before: float) -> Iterator[OldRows]:
     number = _TABLES[kind].number
     ends = sa.select(sa.func.min(number), sa.func.max(number))
     first, newest = store.read(lambda c: c.execute(ends).one())
+    if kind == "events" and (heard := store.read(jobs.earliest_cursor)) is not None:
+        newest = min(newest or 0, heard)  # what a job has not heard of yet stays
     for begin in range(first or 0, newest or 0, _LOOKED_AT):
         end = min(begin + _LOOKED_AT, newest)
         old = store.read(partial(_old, kind=kind, before=before, begin=begin, end=end))

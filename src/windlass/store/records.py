@@ -22,6 +22,15 @@ def every(kind: type[S], connection: sa.Connection, query: sa.Select[Any]) -> li
     return [_shaped(kind, names, row) for row in rows]
 
 
+def as_added(connection: sa.Connection, table: sa.Table, else_by: sa.Column[Any]) -> Any:
+    """The order in which rows were added, which no change of the clock makes another.
+
+    SQLite counts them, whatever their key is; elsewhere the time has to do.
+    """
+    is_counted = connection.dialect.name == "sqlite"
+    return sa.literal_column(f"{table.name}.rowid") if is_counted else else_by
+
+
 def shaped(kind: type[S], row: sa.Row[Any]) -> S:
     """One row as a struct."""
     return _shaped(kind, _names(row), row)

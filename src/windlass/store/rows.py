@@ -88,15 +88,6 @@ _REMOVED = "#forgotten-"
 """Behind the git folder of a repository that was removed: the folder is free to be added again."""
 
 
-def _as_added(connection: sa.Connection, table: sa.Table, else_by: sa.Column[Any]) -> Any:
-    """The order in which rows were added, which no change of the clock makes another.
-
-    SQLite counts them, whatever their key is; elsewhere the time has to do.
-    """
-    is_counted = connection.dialect.name == "sqlite"
-    return sa.literal_column(f"{table.name}.rowid") if is_counted else else_by
-
-
 def repos(connection: sa.Connection) -> list[Repo]:
     """Lists the known repositories, oldest first."""
     known = t.repos.c.git_dir.not_like(f"%{_REMOVED}%")
@@ -136,7 +127,7 @@ def agents(
 ) -> list[Agent]:
     """Lists the live agents, or the ended ones, of one repository or of all."""
     wanted = t.agents.c.ended_at.is_not(None) if ended else t.agents.c.ended_at.is_(None)
-    order = _as_added(connection, t.agents, t.agents.c.created_at)
+    order = records.as_added(connection, t.agents, t.agents.c.created_at)
     query = sa.select(t.agents).where(wanted).order_by(order, t.agents.c.id)
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
@@ -287,7 +278,7 @@ def intent(connection: sa.Connection, key: str) -> Intent | None:
 
 def open_intents(connection: sa.Connection) -> list[Intent]:
     """What was begun and not finished, oldest first."""
-    order = _as_added(connection, t.intents, t.intents.c.created_at)
+    order = records.as_added(connection, t.intents, t.intents.c.created_at)
     query = sa.select(t.intents).where(t.intents.c.status == "open").order_by(order)
     return records.every(Intent, connection, query)
 
@@ -296,7 +287,7 @@ def set_aside(connection: sa.Connection) -> list[Intent]:
     """What was begun and is finished by nobody unless the person wants it: set aside, or halted."""
     c = t.intents.c
     left = c.status.in_(("set aside", "halted"))
-    order = _as_added(connection, t.intents, c.created_at)
+    order = records.as_added(connection, t.intents, c.created_at)
     query = sa.select(t.intents).where(left).order_by(order)
     return records.every(Intent, connection, query)
 
@@ -310,7 +301,7 @@ def undoable(
         sa.select(t.intents)
         .where(c.repo == repo, c.kind.in_(list(kinds)), c.status == "done", c.undone_by.is_(None))
         .where(c.caller.is_(None) if caller is None else c.caller == caller)
-        .order_by(_as_added(connection, t.intents, c.updated_at).desc())
+        .order_by(records.as_added(connection, t.intents, c.updated_at).desc())
         .limit(200)
     )
     return records.every(Intent, connection, query)

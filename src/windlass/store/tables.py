@@ -2,7 +2,7 @@
 
 What is true now is in `repos`, `agents`, `sessions` and `observations`, how much is kept of agents
 in `kept`; what was said is in `messages` and `notices`; what happened is in `events`; what we set
-out to do is in `intents`.
+out to do is in `intents`, and what waits in `jobs`.
 
 Tables are made and changed by migrations alone. This is what they come to, for whoever asks.
 """
@@ -245,3 +245,30 @@ operation that it was begun with. An open one with an `error` is being taken bac
 then `done` names the steps that were begun and are not undone yet. `tries` counts the daemons that
 set to work on it and did not end in good order."""
 sa.Index("intents_by_status_and_age", intents.c.status, intents.c.updated_at)
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", sa.String(24), primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("repo", sa.String(8), nullable=False),
+    sa.Column("state", sa.JSON, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("sequence", sa.Integer, nullable=False),
+    sa.Column("cursor", sa.BigInteger, nullable=False),
+    sa.Column("wake_at", sa.Float),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("result", sa.JSON),
+    sa.Column("error", sa.JSON),
+    sa.Column("host", sa.String(64)),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("lease_until", sa.Float),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+"""What waits longer than a command; see `core/jobs.py`. A write counts only under the generation
+that its writer claimed the job with."""
+sa.Index("jobs_by_status_and_age", jobs.c.status, jobs.c.updated_at)
+sa.Index("jobs_about_something", jobs.c.repo, jobs.c.kind, jobs.c.subject)

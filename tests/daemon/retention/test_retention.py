@@ -19,7 +19,9 @@ from windlass.core.errors import ConfigError
 from windlass.core.events import Note
 from windlass.core.ids import RepoId, Uid
 from windlass.core.sessions import EARLIER_SCREEN, SCREEN
+from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.retention.retention import DAY, Retention
 from windlass.git import trash_packs
 from windlass.store import old_rows, rows, tables
@@ -35,7 +37,7 @@ def clock() -> Turned:
 
 def sweep(context: Context, *, removes: bool = True) -> dict[str, Any]:
     """Has everything old removed, or only named; what was said of each kind."""
-    retention = Retention(context)
+    retention = Retention(context, Jobs(context, Intents(context)))
     reply = retention.gc(None, {"cwd": "", "dry_run": not removes})  # type: ignore[arg-type]
     return {view["kind"]: view for view in reply["swept"]}
 
@@ -155,20 +157,20 @@ def test_what_is_kept_for_ever_stays_and_a_wrong_value_removes_nothing(context: 
     config.write_text('[retention]\nevents = "a year"\n')
     with pytest.raises(ConfigError, match=r"retention\.events"):
         sweep(context)
-    Retention(context).daily()
+    Retention(context, Jobs(context, Intents(context))).daily()
     assert notes(context) == ["old", "newest"]
 
 
 def test_it_is_done_once_a_day(context: Context, clock: Turned) -> None:
     """Whoever does it: the next daemon knows when the last one did."""
-    Retention(context).daily()
+    Retention(context, Jobs(context, Intents(context))).daily()
     note(context, "old", days=400)
     note(context, "newest", days=0)
     clock.time += DAY - 1
-    Retention(context).daily()
+    Retention(context, Jobs(context, Intents(context))).daily()
     assert notes(context) == ["old", "newest"]
     clock.time += 2
-    Retention(context).daily()
+    Retention(context, Jobs(context, Intents(context))).daily()
     assert notes(context) == ["newest"]
 
 

@@ -6,7 +6,9 @@ from typing import Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AnyRequest
 
-Kind = Literal["trash", "archive", "events", "intents", "messages", "notices", "screens", "packs"]
+Kind = Literal[
+    "trash", "archive", "events", "intents", "jobs", "messages", "notices", "screens", "packs"
+]
 
 
 class GcRequest(AnyRequest):

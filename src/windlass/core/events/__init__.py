@@ -15,6 +15,7 @@ from windlass.core.events import (
     agents,
     hooks,
     intents,
+    jobs,
     mail,
     person,
     repositories,
@@ -60,6 +61,14 @@ from windlass.core.events.intents import (
     IntentRetried,
     IntentSetAside,
     IntentUndoFailed,
+)
+from windlass.core.events.jobs import (
+    JobBegun,
+    JobCancelled,
+    JobDone,
+    JobEffect,
+    JobSetAside,
+    JobWoken,
 )
 from windlass.core.events.mail import (
     MailStuck,
@@ -155,6 +164,12 @@ __all__ = [
     "IntentRetried",
     "IntentSetAside",
     "IntentUndoFailed",
+    "JobBegun",
+    "JobCancelled",
+    "JobDone",
+    "JobEffect",
+    "JobSetAside",
+    "JobWoken",
     "LineSkipped",
     "Logged",
     "MailStuck",
@@ -195,7 +210,7 @@ __all__ = [
     "read",
 ]
 
-_SUBJECTS = (repositories, agents, work, sessions, hooks, mail, person, spend, intents)
+_SUBJECTS = (repositories, agents, work, sessions, hooks, mail, person, spend, intents, jobs)
 """The modules of kinds, in the order in which the reference shows them."""
 
 

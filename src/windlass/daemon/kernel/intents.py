@@ -114,6 +114,18 @@ class Intents:
             with self._guard:
                 del self._running[key]
 
+    def record(self, writing: Writing, kind: str, key: str, begin: IntentDraft) -> None:
+        """Records an intent with whatever else a transaction does; `perform_recorded` does it."""
+        set_out(writing, self._operations[kind], key, begin)
+        with self._guard:
+            self._tried.add(key)
+
+    def perform_recorded(self, key: str) -> None:
+        """Does what is left of an intent that is recorded; its failure is recorded, not raised."""
+        intent = self._context.store.read(partial(rows.intent, key=key))
+        if intent is not None and intent.status == "open":
+            self.resume(intent)
+
     def retry(self, intent: Intent, *, request: str | None) -> dict[str, Any]:
         """Tries once more what was set aside or halted; once for each key of a request."""
         self._reopen(intent.id, request, back=False)
@@ -369,7 +381,7 @@ class Intents:
             return intent
         result = dict(operation.result(RunningIntent(self._context, intent, writing)))
         done = rows.change_intent(writing, key, status="done", result=result)
-        writing.emit(running_intents.ended(done), repo=done.repo)
+        running_intents.tell_end(writing, done)
         return done
 
 

@@ -42,6 +42,9 @@ PoolName = Literal[
     "report",
     "budget",
     "notify",
+    "job",
+    "effect",
+    "gate",
 ]
 
 
@@ -78,6 +81,9 @@ POOLS = (
     Pool("report", 4, "states.reports", "news of states, which git is asked for"),
     Pool("budget", 16, "spend.budgets", "an agent each that is paused because it spent too much"),
     Pool("notify", 4, "mail.notify_command", "the person's own program, once for each notice"),
+    Pool("job", 4, "engine.embedded", "a job each, while it takes in what happened"),
+    Pool("effect", 8, "daemon.services", "what a job has done, each within seconds"),
+    Pool("gate", 8, "daemon.services", "a gate's command each, most of which wait for a slot"),
 )
 
 

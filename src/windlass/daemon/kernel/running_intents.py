@@ -7,8 +7,15 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from windlass.core import jobs
 from windlass.core.errors import WindlassError
-from windlass.core.events import IntentDone, IntentFailed, IntentHalted, IntentSetAside
+from windlass.core.events import (
+    IntentDone,
+    IntentFailed,
+    IntentHalted,
+    IntentSetAside,
+    JobEffect,
+)
 from windlass.daemon.kernel import intent_errors, set_aside
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intent_upgrades import Progress
@@ -87,7 +94,7 @@ class RunningIntent:
         def change(writing: Writing) -> Intent:
             also(writing)
             over = self._changed(writing, **ending)
-            writing.emit(ended(over), repo=over.repo)
+            tell_end(writing, over)
             return over
 
         self.intent = self.context.store.write(change)
@@ -103,6 +110,23 @@ class RunningIntent:
             change(writing)
         key, now = self.intent.id, writing.now
         return rows.change_intent(writing, key, updated_at=now, **columns)
+
+
+def tell_end(writing: Writing, intent: Intent) -> None:
+    """Tells of an ending; where it is a job's effect, that job too."""
+    writing.emit(ended(intent), repo=intent.repo)
+    job = jobs.owner(intent.id)
+    if job is None:
+        return
+    effect = JobEffect(
+        job=job,
+        number=jobs.number_of(intent.id),
+        what=intent.kind,
+        status=intent.status,
+        result=intent.result,
+        error=intent.error,
+    )
+    writing.emit(effect, repo=intent.repo, subject=jobs.subject(job))
 
 
 def ended(intent: Intent) -> IntentDone | IntentFailed | IntentSetAside | IntentHalted:

@@ -19,6 +19,7 @@ from windlass.api.wire.retention import GcReply, GcRequest, Kind, SweptView
 from windlass.core.config import RetentionSettings
 from windlass.core.errors import Conflict, WindlassError
 from windlass.daemon.agents.intent_retention import IntentRetention
+from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention import needs
@@ -26,6 +27,7 @@ from windlass.daemon.retention.ended_agents import EndedAgents, Over
 from windlass.daemon.retention.needs import Needs
 from windlass.daemon.retention.screen_logs import old_screens
 from windlass.git import trash_packs
+from windlass.store import jobs as job_rows
 from windlass.store import old_rows
 
 log = logging.getLogger(__name__)
@@ -33,13 +35,16 @@ log = logging.getLogger(__name__)
 DAY = 86_400.0
 _FILE = "retention.json"
 _LISTED = 1000
+_AT_ONCE = 200
+"""Jobs removed in one transaction: others write as well."""
 
 
 class Retention:
     """Knows what is over, and removes it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, jobs: Jobs) -> None:
         self._context = context
+        self._jobs = jobs
         self._intents = IntentRetention(context)
         self._sweeping = threading.Lock()
 
@@ -85,6 +90,7 @@ class Retention:
         usable = settings.usable(self._context.folders.home, None)
         kept = usable.require("retention").retention
         needed = self._context.store.read(needs.of_intents)
+        self._jobs.catch_up()
         ended = EndedAgents(self._context, needed)
         before = partial(self._before, needed=needed)
         return [
@@ -100,6 +106,7 @@ class Retention:
             ),
             *(self._rows(kind, kept, needed, removes=removes) for kind in _ROWS),
             self._finished(kept.intents, needed, removes=removes),
+            self._over_jobs(kept.intents, needed, removes=removes),
             _screens(self._context, kept.screens_mb, removes=removes),
         ]
 
@@ -128,6 +135,15 @@ class Retention:
                 self._intents.remove(part)
             removed, size = removed + len(part.keys), size + part.size
         return _view("intents", days, removed, size)
+
+    def _over_jobs(self, days: int, needed: Needs, *, removes: bool) -> SweptView:
+        before = self._before(days, needed)
+        store = self._context.store
+        over = store.read(partial(job_rows.old, before=before)) if before is not None else []
+        size = store.read(partial(job_rows.size, ids=over))
+        for first in range(0, len(over) if removes else 0, _AT_ONCE):
+            store.write(partial(job_rows.remove, ids=over[first : first + _AT_ONCE]))
+        return _view("jobs", days, len(over), size)
 
 
 _ROWS: tuple[old_rows.Kind, ...] = ("events", "messages", "notices")

@@ -20,6 +20,7 @@ from windlass.store.migrations import (
     m007_messages,
     m008_tries,
     m009_kept,
+    m010_jobs,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -33,6 +34,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m007_messages.migrate,
     m008_tries.migrate,
     m009_kept.migrate,
+    m010_jobs.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

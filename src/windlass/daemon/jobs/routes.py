@@ -1,0 +1,14 @@
+"""The verbs that look into jobs."""
+
+from __future__ import annotations
+
+from windlass.api.verbs import Verb, Wait
+from windlass.api.wire import jobs as wire
+from windlass.daemon.jobs.views import JobViews
+from windlass.daemon.kernel.context import Context
+
+
+def routes(context: Context) -> dict[str, Verb | Wait]:
+    """Returns what answers each verb, with its request, its reply and its callers."""
+    views = JobViews(context)
+    return {"jobs": Verb(wire.JobsRequest, wire.JobsReply, views.jobs, needs="store")}

@@ -1,0 +1,130 @@
+"""Rows of jobs: claimed, read with what happened since, changed under a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from windlass.core import jobs as core
+from windlass.core.ids import RepoId
+from windlass.core.jobs import DueEffect, Job, JobId, News
+from windlass.store import records
+from windlass.store import tables as t
+from windlass.store.store import Writing
+
+_J, _E = t.jobs.c, t.events.c
+_TEXTS = (_J.state, _J.result, _J.error)
+_AT_ONCE = 200
+"""Pieces of news that a job takes in at a time."""
+
+
+def add(writing: Writing, job: Job) -> None:
+    """Writes a new job."""
+    records.add(writing, t.jobs, job)
+
+
+def find(connection: sa.Connection, job: JobId) -> Job | None:
+    """Finds a job by its id."""
+    found = records.every(Job, connection, sa.select(t.jobs).where(_J.id == job))
+    return found[0] if found else None
+
+
+def listed(
+    connection: sa.Connection, *, repo: RepoId | None = None, status: str | None = None
+) -> list[Job]:
+    """Lists jobs, oldest first: of a repository or of all, in one status or in any."""
+    query = sa.select(t.jobs).order_by(records.as_added(connection, t.jobs, _J.created_at))
+    if repo is not None:
+        query = query.where(_J.repo == repo)
+    if status is not None:
+        query = query.where(_J.status == status)
+    return records.every(Job, connection, query)
+
+
+def about(connection: sa.Connection, *, repo: RepoId, kind: str, subject: str) -> Job | None:
+    """The open job of a kind that is for this; None where there is none."""
+    this = (_J.repo == repo, _J.kind == kind, _J.subject == subject, _J.status == "open")
+    found = records.every(Job, connection, sa.select(t.jobs).where(*this).limit(1))
+    return found[0] if found else None
+
+
+def claim(writing: Writing, *, host: str) -> list[Job]:
+    """Claims every open job for a driver that begins; the one before can write no more.
+
+    Each counts a death of its driver, which its next advance takes back.
+    """
+    claimed = {"host": host, "generation": _J.generation + 1, "tries": _J.tries + 1}
+    writing.connection.execute(sa.update(t.jobs).where(_J.status == "open").values(claimed))
+    return listed(writing.connection, status="open")
+
+
+def news(
+    connection: sa.Connection, job: Job, *, hears: Collection[str]
+) -> tuple[list[News], int | None]:
+    """What happened since a job's cursor that it hears of, in order, and how far that was looked.
+
+    None where more is left to be looked at than is taken in at a time.
+    """
+    newest = connection.execute(sa.select(sa.func.max(_E.id))).scalar() or 0
+    own = sa.select(_E.id, _E.kind, _E.data, _E.at).where(
+        _E.subject == core.subject(job.id), _E.id > job.cursor
+    )
+    others = sa.select(_E.id, _E.kind, _E.data, _E.at).where(
+        _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))
+    )
+    found: dict[int, News] = {}
+    for query in (own, others) if hears else (own,):
+        for row in connection.execute(query.order_by(_E.id).limit(_AT_ONCE)):
+            found[row.id] = News(id=row.id, kind=row.kind, data=row.data, at=row.at)
+    heard = [found[number] for number in sorted(found)][:_AT_ONCE]
+    return heard, None if len(heard) == _AT_ONCE else newest
+
+
+def change(writing: Writing, job: Job, **columns: Any) -> bool:
+    """Changes a job as it is known; False where another claimed or changed it meanwhile."""
+    unchanged = (
+        _J.id == job.id,
+        _J.generation == job.generation,
+        _J.cursor == job.cursor,
+        _J.sequence == job.sequence,
+        _J.status == job.status,
+    )
+    values = records.stored({**columns, "updated_at": writing.now})
+    done = writing.connection.execute(sa.update(t.jobs).where(*unchanged).values(values))
+    return bool(done.rowcount)
+
+
+def open_effects(connection: sa.Connection, job: JobId) -> list[DueEffect]:
+    """The effects of a job that are recorded and not done, in their order."""
+    c = t.intents.c
+    of_job = (c.status == "open", c.id.startswith(f"{job}:", autoescape=True))
+    query = sa.select(c.id, c.kind).where(*of_job)
+    due = [DueEffect(row.id, row.kind) for row in connection.execute(query)]
+    return sorted(due, key=lambda effect: core.number_of(effect.key))
+
+
+def earliest_cursor(connection: sa.Connection) -> int | None:
+    """The event up to which every open job has heard everything; None where there is no job."""
+    query = sa.select(sa.func.min(_J.cursor)).where(_J.status == "open")
+    return connection.execute(query).scalar()
+
+
+def old(connection: sa.Connection, *, before: float) -> list[JobId]:
+    """Lists the jobs that were over before a moment."""
+    query = sa.select(_J.id).where(_J.status != "open", _J.updated_at < before)
+    return [JobId(row.id) for row in connection.execute(query)]
+
+
+def size(connection: sa.Connection, ids: Collection[JobId]) -> int:
+    """About how many bytes jobs take."""
+    texts = [sa.func.coalesce(sa.func.length(sa.type_coerce(c, sa.Text)), 0) for c in _TEXTS]
+    query = sa.select(sa.func.coalesce(sa.func.sum(sum(texts)), 0)).where(_J.id.in_(list(ids)))
+    return int(connection.execute(query).scalar_one())
+
+
+def remove(writing: Writing, ids: Collection[JobId]) -> None:
+    """Removes jobs that are over."""
+    over = _J.id.in_(list(ids)) & (_J.status != "open")
+    writing.connection.execute(sa.delete(t.jobs).where(over))
