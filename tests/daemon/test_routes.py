@@ -105,6 +105,7 @@ SAID = {
     "hooks.status": HOOKS,
     "hooks.uninstall": HOOKS,
     "init": ("agents do not set up repositories", ASK),
+    "jobs": ("agents do not look into the works", ASK),
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",
