@@ -57,6 +57,14 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "trash.ignored_files": COUNT,
     **{key: COUNT for key in config.ABOUT if key.startswith("retention.")},
     "claude.config": st.sampled_from(["inherit", "own"]),
+    "gate.check": st.lists(st.fixed_dictionaries({"name": TEXT, "run": TEXT}), max_size=2),
+    "gate.setup": TEXT,
+    "gate.setup_network": st.booleans(),
+    "gate.setup_domains": WORDS,
+    **{f"gate.{name}": WORDS for name in ("deps", "inputs", "versions", "cache")},
+    "gate.network": st.booleans(),
+    "gate.box": st.booleans(),
+    "landing.target": TEXT,
     "claude.token_file": TEXT,
     "claude.api_key_file": TEXT,
     "budget.agent": MONEY,
@@ -131,7 +139,9 @@ def waiting(user: dict[str, Any], project: dict[str, Any]) -> list[str]:
 STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 UNCHANGED = (
     *("driver", "model", "diff_tool", "workspace.setup", "workspace.teardown", "gate.commands"),
-    *("trash.ignored_mb", "trash.ignored_files", "retention", "claude", "notify"),
+    *("gate.check", "gate.setup", "gate.deps", "gate.inputs", "gate.versions", "gate.cache"),
+    *("landing.target", "trash.ignored_mb", "trash.ignored_files", "retention", "claude"),
+    "notify",
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
 
@@ -162,6 +172,12 @@ def gives_no_more(now: Config, before: Config) -> None:
         assert _at(now, place) >= _at(before, place), place
     for place in ("allow_agent_questions", "status_file", "status_node.enabled"):
         assert _at(now, place) <= _at(before, place), place
+    for place in ("gate.network", "gate.setup_network"):
+        assert _at(now, place) <= _at(before, place), place
+    assert now.gate.box >= before.gate.box
+    reached = before.gate.setup_domains
+    assert not reached or now.gate.setup_domains
+    assert not reached or set(now.gate.setup_domains) <= set(reached), "none named is all"
     assert now.notices in (before.notices, "roots")
     for place in ("box.domains", "box.toolchains", "box.env"):
         assert set(_at(now, place)) <= set(_at(before, place)), place

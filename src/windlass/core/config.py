@@ -57,15 +57,36 @@ class BoxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store_mb: Size = 256
 
 
+class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One check of the gate: a command, and how it is known that it tested anything."""
+
+    name: str
+    run: str
+    timeout: Seconds | None = None
+    tests: Literal["some", "none"] = "some"
+    junit: str = ""
+
+
 class GateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The commands that decide whether a tree is good."""
+    """What decides whether a tree is good, and what that needs."""
 
     commands: list[str] = []
+    check: list[CheckSettings] = []
+    setup: str = ""
+    setup_network: bool = True
+    setup_domains: list[str] = []
+    deps: list[str] = []
+    inputs: list[str] = []
+    versions: list[str] = []
+    network: bool = False
+    cache: list[str] = []
+    box: bool = True
 
 
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What lands, and what only a person may let in."""
+    """What lands and where, and what only a person may let in."""
 
+    target: str = ""
     protected: list[str] = []
 
 
@@ -201,6 +222,17 @@ ABOUT = {
     "box.home_mb": "MiB that its commits may add to your repository; unset: a tenth of disk_mb",
     "box.store_mb": "MiB of Windlass's own store that an agent may fill, with or without a box",
     "gate.commands": "the commands that decide whether a tree is good; agents may always run them",
+    "gate.check": "checks with a name each: `[[gate.check]]` with name, run, timeout, tests, junit",
+    "gate.setup": "shell command that makes what checks need, once for each state of gate.inputs",
+    "gate.setup_network": "whether gate.setup reaches the network",
+    "gate.setup_domains": "the host names that it reaches then; none named: all",
+    "gate.deps": "paths or patterns in the tree that gate.setup makes and checks need",
+    "gate.inputs": "files that gate.setup depends on, such as lock files",
+    "gate.versions": "commands whose output a verdict depends on, such as `python3 --version`",
+    "gate.network": "whether checks reach the network",
+    "gate.cache": "paths in the tree that a run may leave for later runs, once it has landed",
+    "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
+    "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",

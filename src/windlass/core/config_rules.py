@@ -58,6 +58,11 @@ def _part(asked: Sequence[str], now: Sequence[str]) -> bool:
     return set(asked) <= set(now)
 
 
+def _reaches_fewer(asked: Sequence[str], now: Sequence[str]) -> bool:
+    """Where none named is all."""
+    return not now or (bool(asked) and set(asked) <= set(now))
+
+
 def _takes(trait: str) -> Callable[[Any, Any], bool]:
     """Whether a trait takes from a role."""
     return lambda asked, _: asked is not WIDER[trait]
@@ -96,6 +101,10 @@ RULES: dict[str, Rule] = {
     "box.disk_mb": _LIMIT,
     "box.home_mb": _LIMIT,
     "box.store_mb": _LIMIT,
+    "gate.setup_network": _OFF,
+    "gate.setup_domains": Rule(_reaches_fewer),
+    "gate.network": _OFF,
+    "gate.box": Rule(lambda asked, _: asked is True),
     "landing.protected": _ADDED,
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
@@ -112,7 +121,8 @@ RULES: dict[str, Rule] = {
 }
 """Every key that a repository may narrow at once; `*` is any role."""
 
-IN_BOXES = frozenset({"workspace.setup", "workspace.teardown", "gate.commands"})
+_GATE = ("commands", "check", "setup", "deps", "inputs", "versions", "cache")
+IN_BOXES = frozenset({"workspace.setup", "workspace.teardown", *(f"gate.{name}" for name in _GATE)})
 """Commands that count at once for agents in a box, where the person has none of their own.
 
 They reach what the agent itself reaches, and no more; outside of a box they would be run as the

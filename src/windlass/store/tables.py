@@ -2,7 +2,8 @@
 
 What is true now is in `repos`, `agents`, `sessions` and `observations`, how much is kept of agents
 in `kept`; what was said is in `messages` and `notices`; what happened is in `events`; what we set
-out to do is in `intents`, and what waits in `jobs`.
+out to do is in `intents`, and what waits in `jobs`; how trees fared
+in the gate is in `verdicts`.
 
 Tables are made and changed by migrations alone. This is what they come to, for whoever asks.
 """
@@ -272,3 +273,29 @@ jobs = sa.Table(
 that its writer claimed the job with."""
 sa.Index("jobs_by_status_and_age", jobs.c.status, jobs.c.updated_at)
 sa.Index("jobs_about_something", jobs.c.repo, jobs.c.kind, jobs.c.subject)
+
+verdicts = sa.Table(
+    "verdicts",
+    metadata,
+    _counted("id"),
+    sa.Column("repo", sa.String(8), nullable=False),
+    sa.Column("tree", sa.String(64), nullable=False),
+    sa.Column("check", _Words, nullable=False),
+    sa.Column("check_key", sa.String(16), nullable=False),
+    sa.Column("layer", sa.String(16), nullable=False),
+    sa.Column("box", sa.String(16), nullable=False),
+    sa.Column("versions", sa.String(16), nullable=False),
+    sa.Column("outcome", sa.String(16), nullable=False),
+    sa.Column("code", sa.Integer),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("tests", sa.Integer),
+    sa.Column("skipped", sa.Integer),
+    sa.Column("failed", sa.JSON, nullable=False),
+    sa.Column("why", _Words, nullable=False),
+    sa.Column("log", sa.Text, nullable=False),
+    sa.Column("host", sa.String(64), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
+"""How a check ended for a tree; every run has one, so that reds are counted."""
+sa.Index("verdicts_of_a_tree", verdicts.c.repo, verdicts.c.tree, verdicts.c.check_key)
+sa.Index("verdicts_by_age", verdicts.c.at)

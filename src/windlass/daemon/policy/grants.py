@@ -15,7 +15,8 @@ def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
     tools = role_tools(config, role)
     lists = Policy(allow=tuple(tools.allow), deny=tuple(tools.deny))
-    commands = (config.workspace.setup, config.workspace.teardown, *config.gate.commands)
+    checks = (*config.gate.commands, *(check.run for check in config.gate.check))
+    commands = (config.workspace.setup, config.workspace.teardown, *checks)
     return tool_policy.with_mandatory(
         lists, level=level, commands=[command for command in commands if command]
     )

@@ -1,0 +1,1 @@
+"""The gate: what decides whether a tree is good, as functions of data."""

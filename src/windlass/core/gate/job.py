@@ -1,0 +1,121 @@
+"""The job of proving one tree: first its dependencies, then every check, then one outcome.
+
+Pure. Effects are `gate.layer`, `gate.check` and, for one that is cancelled, `gate.stop`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from windlass.core import jobs, shapes
+from windlass.core.gate import verdicts
+from windlass.core.gate.spec import GateSpec
+from windlass.core.gate.verdicts import Outcome
+from windlass.core.jobs import Decision, Effect, JobKind, News
+
+LAYER, CHECK, STOP = "gate.layer", "gate.check", "gate.stop"
+_FIRST_CHECK = 2
+"""The number of the effect that is the first check: before it comes the layer."""
+
+
+class CheckEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How one check of a run ended."""
+
+    name: str
+    outcome: Outcome
+    why: str = ""
+    verdict: int | None = None
+    """The number of its verdict, where there is one."""
+
+
+class GateState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    tree: str
+    gate: GateSpec
+    todo: tuple[str, ...]
+    """The checks that have to be run: of the others the verdict is known."""
+    ends: tuple[CheckEnd, ...] = ()
+    layer: dict[str, Any] | None = None
+    """What was made for it to stand on, once that is known."""
+    source: str = ""
+    """The tree that dependencies are made from."""
+
+
+def begun(state: GateState) -> dict[str, Any]:
+    """The state of a new job as it is kept."""
+    kept: dict[str, Any] = msgspec.to_builtins(state)
+    return kept
+
+
+def advance(data: dict[str, Any], news: News) -> Decision:
+    """Goes from the layer to the checks, and is over when each of them has ended."""
+    state = shapes.convert(data, GateState)
+    if news.kind == jobs.BEGUN:
+        effect = Effect(LAYER, {"tree": state.tree, "source": state.source, "gate": data["gate"]})
+        return Decision(data, (effect,))
+    if news.kind == jobs.CANCELLED:
+        ends = [
+            CheckEnd(name=name, outcome="could-not-run", why="cancelled") for name in _open(state)
+        ]
+        ended = msgspec.structs.replace(state, ends=(*state.ends, *ends))
+        return _over(ended, (Effect(STOP, {"tree": state.tree}),))
+    if news.kind != jobs.EFFECT or news.data["what"] == STOP:
+        return Decision(data)
+    if news.data["what"] == LAYER:
+        return _layer_made(state, news.data)
+    return _check_ended(state, news.data)
+
+
+KIND = JobKind("gate", advance)
+
+
+def _layer_made(state: GateState, effect: dict[str, Any]) -> Decision:
+    made = effect.get("result") or {}
+    why = _failure(effect) or made.get("why", "")
+    if why:
+        ends = tuple(CheckEnd(name=name, outcome="could-not-run", why=why) for name in state.todo)
+        return _over(msgspec.structs.replace(state, ends=ends, layer=made))
+    state = msgspec.structs.replace(state, layer=made)
+    data = begun(state)
+    effects = tuple(
+        Effect(CHECK, {"tree": state.tree, "gate": data["gate"], "check": name, "layer": made})
+        for name in state.todo
+    )
+    return Decision(data, effects)
+
+
+def _check_ended(state: GateState, effect: dict[str, Any]) -> Decision:
+    why = _failure(effect)
+    if why:
+        name = state.todo[effect["number"] - _FIRST_CHECK]
+        end = CheckEnd(name=name, outcome="could-not-run", why=why)
+    else:
+        end = shapes.convert(effect["result"], CheckEnd)
+    state = msgspec.structs.replace(state, ends=(*state.ends, end))
+    return Decision(begun(state)) if _open(state) else _over(state)
+
+
+def _open(state: GateState) -> list[str]:
+    ended = {end.name for end in state.ends}
+    return [name for name in state.todo if name not in ended]
+
+
+def _failure(effect: dict[str, Any]) -> str:
+    """Why an effect has no result of its own."""
+    if effect["status"] == "done":
+        return ""
+    error = effect.get("error") or {}
+    return str(error.get("message", effect["status"]))
+
+
+def _over(state: GateState, effects: tuple[Effect, ...] = ()) -> Decision:
+    data = begun(state)
+    result = {
+        "outcome": verdicts.worst(end.outcome for end in state.ends),
+        "ends": data["ends"],
+        "layer": data["layer"],
+    }
+    return Decision(data, effects, result=result)

@@ -1,0 +1,45 @@
+"""A stack of folders is seen as one, and none of them is changed by whoever writes there."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from windlass.box import overlay
+
+SCRIPT = """
+cd "$1" && cat tree.txt && cat deps/tool && echo new >tree.txt && echo more >deps/more
+rm -r folder && ls
+"""
+
+
+def test_what_is_written_in_a_stack_goes_to_its_top_alone(tmp_path: Path) -> None:
+    """Files of the stack are changed, added and removed; below everything stays as it was."""
+    tree, layer = tmp_path / "a:tree", tmp_path / "layer,1"
+    (tree / "folder").mkdir(parents=True)
+    (tree / "tree.txt").write_text("old\n")
+    (layer / "deps").mkdir(parents=True)
+    (layer / "deps" / "tool").write_text("tool\n")
+    place = tmp_path / "place"
+    assert overlay.works(tmp_path / "probe")
+    line = overlay.prefix([layer, tree], folder=tmp_path / "top", place=place)
+    words = [*line, "/bin/sh", "-ec", SCRIPT, "-", str(place)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["old", "tool", "deps", "tree.txt"]
+    assert (tree / "tree.txt").read_text() == "old\n"
+    assert (tree / "folder").is_dir()
+    assert sorted(path.name for path in (layer / "deps").iterdir()) == ["tool"]
+    assert list(place.iterdir()) == []
+
+
+def test_a_copy_of_a_stack_holds_the_same(tmp_path: Path) -> None:
+    """Where the kernel has no stacks: the topmost wins there too."""
+    below, above = tmp_path / "below", tmp_path / "above"
+    for folder, text in ((below, "below"), (above, "above")):
+        (folder / "both").mkdir(parents=True)
+        (folder / "both" / "file").write_text(text)
+        (folder / "both" / text).touch()
+    overlay.copy([above, below], tmp_path / "place")
+    both = tmp_path / "place" / "both"
+    assert (both / "file").read_text() == "above"
+    assert sorted(path.name for path in both.iterdir()) == ["above", "below", "file"]
