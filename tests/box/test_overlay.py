@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from windlass.box import overlay
+from windlass.box.overlay import Stack
 
 SCRIPT = """
 cd "$1" && cat tree.txt && cat deps/tool && echo new >tree.txt && echo more >deps/more
@@ -22,7 +23,8 @@ def test_what_is_written_in_a_stack_goes_to_its_top_alone(tmp_path: Path) -> Non
     (layer / "deps" / "tool").write_text("tool\n")
     place = tmp_path / "place"
     assert overlay.works(tmp_path / "probe")
-    line = overlay.prefix([layer, tree], folder=tmp_path / "top", place=place)
+    stack = Stack([layer, tree], tmp_path / "top", place)
+    line = overlay.prefix([stack], file=tmp_path / "stacks.json")
     words = [*line, "/bin/sh", "-ec", SCRIPT, "-", str(place)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["old", "tool", "deps", "tree.txt"]
@@ -39,7 +41,7 @@ def test_a_copy_of_a_stack_holds_the_same(tmp_path: Path) -> None:
         (folder / "both").mkdir(parents=True)
         (folder / "both" / "file").write_text(text)
         (folder / "both" / text).touch()
-    overlay.copy([above, below], tmp_path / "place")
+    overlay.copy([Stack([above, below], tmp_path / "top", tmp_path / "place")])
     both = tmp_path / "place" / "both"
     assert (both / "file").read_text() == "above"
     assert sorted(path.name for path in both.iterdir()) == ["above", "below", "file"]

@@ -21,7 +21,7 @@ from windlass.core.ports import Clock, Sessions
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.failpoints import Failpoints
-from windlass.sessions import processes
+from windlass.sessions import commands
 from windlass.store import tables
 from windlass.store.store import Store, Writing
 
@@ -94,7 +94,7 @@ def opened(folder: Path, clock: Clock, sessions: Sessions | None = None) -> Cont
         store=store,
         folders=Folders(folder, folder / "rt"),
         sessions=sessions or FakeSessions(clock),
-        commands=processes,
+        commands=commands,
         clock=clock,
         dice=random.Random(1),  # noqa: S311 - names, not secrets
         failpoints=Failpoints(None),

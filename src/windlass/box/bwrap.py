@@ -3,8 +3,8 @@
 """The arguments of bubblewrap for one box: namespaces, a minimal root, and the places shown.
 
 Owns what every box looks like and the order of its mounts. What runs in it and how it is started is
-`wrapping`'s. Paths are the same inside as outside, but for files of ours that cover a box's own;
-what is not listed is not there.
+`wrapping`'s. Paths are the same inside as outside, but for files of ours that cover a box's own and
+folders that are placed elsewhere; what is not listed is not there.
 """
 
 from __future__ import annotations
@@ -200,6 +200,9 @@ def _binds(boxing: BoxSpec, shown: tuple[str, ...]) -> Iterator[str]:
             continue
         done[place] = how
         yield from (how, covers.get(place, place), place)
+    for outside, inside in boxing.placed:
+        _require_real(outside)
+        yield from ("--bind", outside, _clean(inside))
 
 
 def _seen_already(place: str, done: dict[str, str]) -> bool:

@@ -15,37 +15,43 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from windlass.box import overlay_mount, wrapper
 
-_SPEC = "stack.json"
 
+class Stack(NamedTuple):
+    """Folders that are seen as one at `place`, the topmost first; writes go below `folder`.
 
-def prefix(lowers: Sequence[Path], *, folder: Path, place: Path) -> list[str]:
-    """Returns what to put before a command so that it sees `lowers` as one folder at `place`.
-
-    The topmost comes first. What it writes there goes to the folder `folder`, which has to be on a
-    disk of its own file system alone, as the upper part of a stack must.
+    That is made, and has to be on a file system that can be the top of a stack: not another stack.
     """
-    upper, work = folder / "upper", folder / "work"
-    for made in (upper, work, place):
-        made.mkdir(mode=0o700, parents=True, exist_ok=True)
-    spec = {
-        "lowers": [str(lower) for lower in lowers],
-        "upper": str(upper),
-        "work": str(work),
-        "place": str(place),
-    }
-    file = folder / _SPEC
+
+    lowers: Sequence[Path]
+    folder: Path
+    place: Path
+
+
+def prefix(stacks: Sequence[Stack], *, file: Path) -> list[str]:
+    """Returns what to put before a command so that it sees these stacks; `file` says which."""
+    spec = []
+    for stack in stacks:
+        upper, work = stack.folder / "upper", stack.folder / "work"
+        for made in (upper, work, stack.place):
+            made.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lowers = [str(lower) for lower in stack.lowers]
+        places = {"upper": str(upper), "work": str(work), "place": str(stack.place)}
+        spec.append({"lowers": lowers, **places})
     file.write_bytes(json.dumps(spec).encode("utf-8", "surrogateescape"))
     python, _ = wrapper.interpreter()
     return [python, "-I", "-S", "-X", "utf8", overlay_mount.__file__, str(file), "--"]
 
 
-def copy(lowers: Sequence[Path], place: Path) -> None:
-    """Makes the same of copies, where there are no such mounts; `place` must be empty."""
-    for lower in reversed(lowers):
-        shutil.copytree(lower, place, symlinks=True, dirs_exist_ok=True)
+def copy(stacks: Sequence[Stack]) -> None:
+    """Makes the same of copies, where there are no such mounts; the places must be empty."""
+    for stack in stacks:
+        stack.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for lower in reversed(stack.lowers):
+            shutil.copytree(lower, stack.place, symlinks=True, dirs_exist_ok=True)
 
 
 def works(folder: Path) -> bool:
@@ -62,7 +68,8 @@ def _tried(folder: Path) -> bool:
         own = Path(made)
         (own / "lower").mkdir()
         (own / "lower" / "there").touch()
-        line = prefix([own / "lower"], folder=own / "top", place=own / "place")
+        stack = Stack([own / "lower"], own / "top", own / "place")
+        line = prefix([stack], file=own / "stacks.json")
         words = ["/bin/sh", "-c", 'test -e "$1/there" && : >"$1/made"', "-", str(own / "place")]
         try:
             done = subprocess.run(

@@ -1,8 +1,9 @@
-"""Mounts a stack of folders as one, for a single program: `python -I -S THIS SPEC -- program …`.
+"""Mounts stacks of folders, each as one, for a single program: `python THIS SPEC -- program …`.
 
-In a user and a mount namespace of its own, so nobody else sees the mount, and it is gone with the
-last process that does. Who runs it keeps their user. SPEC is JSON: `lowers` (the topmost first),
-`upper`, `work` and `place`. Exits 125 with a line on stderr where the kernel refuses.
+In a user and a mount namespace of its own, so nobody else sees the mounts, and they are gone with
+the last process that does. Who runs it keeps their user. SPEC is a JSON list of stacks: `lowers`
+(the topmost first), `upper`, `work` and `place`. Exits 125 with a line on stderr where the kernel
+refuses.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _NO_SETUID, _NO_DEVICES = 2, 4
 REFUSED = 125
 
 
-def main(spec: dict[str, object], argv: list[str]) -> None:
-    """Mounts the stack and becomes the program."""
+def main(stacks: list[dict[str, str | list[str]]], argv: list[str]) -> None:
+    """Mounts the stacks and becomes the program."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     _check(libc.unshare(_NEW_USER | _NEW_MOUNTS), "unshare")
@@ -27,16 +28,12 @@ def main(spec: dict[str, object], argv: list[str]) -> None:
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
     _check(libc.mount(b"none", b"/", None, _PRIVATE | _RECURSIVE, None), "mount of /")
-    lowers = spec["lowers"]
-    if not isinstance(lowers, list):
-        raise TypeError(lowers)
-    options = (
-        f"lowerdir={':'.join(map(_escaped, lowers))}"
-        f",upperdir={_escaped(str(spec['upper']))},workdir={_escaped(str(spec['work']))},userxattr"
-    )
-    place = os.fsencode(str(spec["place"]))
-    flags = _NO_SETUID | _NO_DEVICES
-    _check(libc.mount(b"overlay", place, b"overlay", flags, os.fsencode(options)), "overlay")
+    for stack in stacks:
+        lowers = ":".join(_escaped(lower) for lower in stack["lowers"])
+        upper, work = _escaped(str(stack["upper"])), _escaped(str(stack["work"]))
+        options = os.fsencode(f"lowerdir={lowers},upperdir={upper},workdir={work},userxattr")
+        place, flags = os.fsencode(str(stack["place"])), _NO_SETUID | _NO_DEVICES
+        _check(libc.mount(b"overlay", place, b"overlay", flags, options), "overlay")
     os.execvp(argv[0], argv)  # noqa: S606 - the program that we are given
 
 

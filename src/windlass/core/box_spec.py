@@ -41,11 +41,14 @@ class BoxSpec(msgspec.Struct, frozen=True, kw_only=True):
     the web's; `addresses` are `host:port` pairs that are reached whatever they resolve to, the
     loopback of this machine included. `covers` are pairs of a file of ours and the file inside a
     writable folder in whose place it is seen, read-only; neither is the box's to exchange.
+    `placed` are pairs of a folder outside and where it is seen inside, to write to: for what has to
+    lie at the same path in every box.
     """
 
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     covers: tuple[tuple[str, str], ...] = ()
+    placed: tuple[tuple[str, str], ...] = ()
     network: Network = "host"
     domains: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()

@@ -10,7 +10,15 @@ from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.jobs import Heard, JobId, JobNote
 from windlass.core.session_launch import Launch
-from windlass.core.sessions import CommandResult, Facts, Mark, Peer, Started, StopReport
+from windlass.core.sessions import (
+    CommandResult,
+    Facts,
+    Mark,
+    Peer,
+    Started,
+    StopReport,
+    WholeRun,
+)
 
 
 class WallClock(Protocol):
@@ -202,6 +210,20 @@ class Commands(Protocol):
 
         It is ended when its time is over.
         """
+
+    def run_whole(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        log: Path,
+        timeout: float,
+        mark: str,
+        prefix: Sequence[str] = (),
+        most: int,
+    ) -> WholeRun:
+        """Runs a command line to its end, and ends whatever it started; its output is capped."""
 
     def marked(self, mark: str) -> Mapping[str, str]:
         """Returns the variables that a program has under a mark which is not run by `run`."""

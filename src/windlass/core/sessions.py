@@ -56,6 +56,18 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     tail: str
 
 
+class WholeRun(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended that was run to its end, with everything that it started."""
+
+    code: int
+    timed_out: bool
+    seconds: float
+    left_out: int
+    """Bytes of its output that are not in its log."""
+    survivors: int
+    """Processes of it that could not be ended."""
+
+
 class Peer(msgspec.Struct, frozen=True):
     """The process that opened a connection to us, whoever has its end of it by now.
 

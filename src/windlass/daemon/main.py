@@ -53,7 +53,7 @@ from windlass.daemon.services import Services
 from windlass.daemon.spend.disk import Disk
 from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.views.event_stream import EventStream
-from windlass.sessions import processes
+from windlass.sessions import commands
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 from windlass.sessions.watch import Watcher
@@ -319,7 +319,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     failpoints = Failpoints(os.environ.get("WINDLASS_FAILPOINTS"))
     store = Store(home / "windlass.db", clock=clock, reached=failpoints.reached)
     store.open()
-    ended = GitLock(home / "git.lock", processes, clock).take(lambda what: lock.tell(waits=what))
+    ended = GitLock(home / "git.lock", commands, clock).take(lambda what: lock.tell(waits=what))
     lock.tell(waits=None)
     environment.point_wl(home)
     runtime = Path(places.runtime())
@@ -329,7 +329,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
         store=store,
         folders=Folders(home, runtime),
         sessions=TmuxSessions(tmux, home=home),
-        commands=processes,
+        commands=commands,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets
         failpoints=failpoints,

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from pathlib import Path
 from typing import IO
-
-_PART = 1 << 16
 
 
 class CappedOutput:
@@ -27,20 +23,21 @@ class CappedOutput:
     def feed(self, part: bytes) -> None:
         """Takes what the program said next."""
         head, rest = part[: self._room], part[self._room :]
-        if head:
-            self._file.write(head)
-            self._room -= len(head)
+        self._file.write(head)
+        self._room -= len(head)
         if rest:
             self._end.append(rest)
             self._end_bytes += len(rest)
         while self._end_bytes > self._most_of_end:
-            first = self._end.popleft()
-            over = self._end_bytes - self._most_of_end
-            if len(first) > over:
-                self._end.appendleft(first[over:])
-            gone = min(len(first), over)
-            self._end_bytes -= gone
-            self.left_out += gone
+            self._forget(self._end_bytes - self._most_of_end)
+
+    def _forget(self, over: int) -> None:
+        first = self._end.popleft()
+        gone = min(len(first), over)
+        if gone < len(first):
+            self._end.appendleft(first[gone:])
+        self._end_bytes -= gone
+        self.left_out += gone
 
     def close(self) -> None:
         """Writes the end behind the head."""
@@ -49,15 +46,3 @@ class CappedOutput:
         for part in self._end:
             self._file.write(part)
         self._file.flush()
-
-
-def pump(source: int, log: Path, *, most: int) -> int:
-    """Reads a pipe to its end into a file; returns how many bytes were left out."""
-    with log.open("ab") as file:
-        output = CappedOutput(file, most=most)
-        try:
-            while part := os.read(source, _PART):
-                output.feed(part)
-        finally:
-            output.close()
-        return output.left_out

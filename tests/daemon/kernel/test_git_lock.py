@@ -23,7 +23,7 @@ from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.git import inheritance, runner
 from windlass.git.runner import Dirs
-from windlass.sessions import processes
+from windlass.sessions import commands as processes
 from windlass.store import rows
 
 DAEMON = """
@@ -31,7 +31,7 @@ import sys, pathlib
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.git import runner
-from windlass.sessions import processes
+from windlass.sessions import commands as processes
 lock = GitLock(pathlib.Path(sys.argv[1]), processes, SystemClock())
 assert lock.take(print) == []
 runner.run(["anything"])

@@ -46,14 +46,13 @@ class GateSpec(msgspec.Struct, frozen=True, kw_only=True):
     box: bool = True
 
 
-def spec(project: GateSettings, own: GateSettings) -> GateSpec:
-    """Puts a gate together: what the repository says, with the person's own checks on top.
+def spec(in_force: GateSettings, own: GateSettings) -> GateSpec:
+    """Puts a gate together: what is in force of it, and the person's own checks in any case.
 
-    Where the repository has no gate, the person's own counts as a whole. Nobody's check is ever
-    left out; two of one name are refused.
+    A repository's file replaces the person's list of checks, but never takes one away. Two of one
+    name are refused.
     """
-    main = project if _checks(project) else own
-    checks = _checks(main) if main is own else [*_checks(project), *_checks(own)]
+    checks = [*_checks(in_force), *_checks(own)]
     distinct = list({(check.name, check.run): check for check in checks}.values())
     names = [check.name for check in distinct]
     for name in names:
@@ -63,15 +62,15 @@ def spec(project: GateSettings, own: GateSettings) -> GateSpec:
             )
     return GateSpec(
         checks=tuple(distinct),
-        setup=main.setup,
-        setup_network=main.setup_network,
-        setup_domains=tuple(main.setup_domains),
-        deps=tuple(main.deps),
-        inputs=tuple(main.inputs),
-        versions=tuple(main.versions),
-        network=main.network,
-        cache=tuple(main.cache),
-        box=main.box,
+        setup=in_force.setup,
+        setup_network=in_force.setup_network,
+        setup_domains=tuple(in_force.setup_domains),
+        deps=tuple(in_force.deps),
+        inputs=tuple(in_force.inputs),
+        versions=tuple(in_force.versions),
+        network=in_force.network,
+        cache=tuple(in_force.cache),
+        box=in_force.box,
     )
 
 

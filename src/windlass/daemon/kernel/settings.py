@@ -29,6 +29,8 @@ MOST_KEYS = 500
 """All of them are looked at whenever a configuration is wanted, which is often."""
 _DEEPEST = 16
 Names: TypeAlias = tuple[str, ...]
+Checked: TypeAlias = tuple[Layer, list[Problem]]
+"""What of a file is right, and what is wrong with the rest."""
 changing = threading.RLock()
 """Held from reading a file to replacing it, and until what was typed is accepted.
 
@@ -59,17 +61,35 @@ def sourced(home: Path, root: str | None) -> Sourced:
     if root is None:
         return Sourced(Usable(own, wrong), _origins(users))
     projects, more = _projects_layer(root)
-    lines = project_config.widening(projects.table, own)
+    return _judged(home, root, users=(users, wrong), projects=(projects, more))
+
+
+def at_target(home: Path, root: str, held: bytes | None, *, origin: str) -> tuple[Config, Usable]:
+    """The person's own configuration, and what is in force where a repository's file holds this.
+
+    For what is read from a commit, and not from the files in the checkout.
+    """
+    users = _layer(home / USER_FILE, _held)
+    projects = _layer(Path(origin), lambda _: held)
+    own = config_layers.merged([users[0].table])
+    return own, _judged(home, root, users=users, projects=projects).usable
+
+
+def _judged(home: Path, root: str, *, users: Checked, projects: Checked) -> Sourced:
+    """What is in force of the two files, and where each key is from."""
+    (own_layer, wrong), (layer, more) = users, projects
+    own = config_layers.merged([own_layer.table])
+    lines = project_config.widening(layer.table, own)
     accepted = accepted_lines.digests(home, root) if lines else frozenset()
-    judged = project_config.judge(projects.table, own, lines, accepted=accepted)
-    in_force = Layer(projects.origin, judged.layer)
+    judged = project_config.judge(layer.table, own, lines, accepted=accepted)
+    in_force = Layer(layer.origin, judged.layer)
     known = Usable(
-        config_layers.merged([users.table, judged.layer]),
+        config_layers.merged([own_layer.table, judged.layer]),
         [*wrong, *more],
-        in_box=config_layers.merged([users.table, judged.boxed]),
+        in_box=config_layers.merged([own_layer.table, judged.boxed]),
         waiting=tuple(judged.waiting),
     )
-    return Sourced(known, {**_origins(users), **_origins(in_force)})
+    return Sourced(known, {**_origins(own_layer), **_origins(in_force)})
 
 
 def _projects_layer(root: str) -> tuple[Layer, list[Problem]]:
