@@ -216,12 +216,13 @@ def keep_nested(
     ), left
 
 
-def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry) -> set[str]:
+def named_by_nested(
+    repo: Repository, *, place: WorkspacePlace, entry: WalkEntry, into: roots.Mentioned
+) -> None:
     """Gathers the ids that a nested repository's own files mention: it may borrow our objects."""
     inner = nested_place(repo, place, os.path.dirname(entry.path))
-    if inner is None or inner.git_dir is None:
-        return set()
-    return roots.mentioned(inner.git_dir)
+    if inner is not None and inner.git_dir is not None:
+        roots.mentioned(inner.git_dir, into)
 
 
 def _pointed(path: str) -> str:
