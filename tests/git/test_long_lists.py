@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import struct
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -11,7 +13,7 @@ import msgspec
 import pytest
 from tests.git.conftest import git
 
-from windlass.git import manifest, roots, trash
+from windlass.git import blobs, manifest, roots, trash
 from windlass.git.manifest import Dropped, Manifest, Nested, Stash
 from windlass.git.repository import Repository
 from windlass.git.salvage import Salvaged, salvage
@@ -123,6 +125,51 @@ def test_refs_of_a_clone_that_are_the_repositorys_are_not_kept(
     git(clone, "update-ref", "refs/remotes/mine/new", "agent/c1")
     about = manifest.read(repo, kept_of(repo, clone).commit)
     assert sorted(about.refs) == ["refs/heads/agent/c1", "refs/heads/main", "refs/remotes/mine/new"]
+
+
+def index_of_new(number: int) -> bytes:
+    """An index that names so many objects that nobody has."""
+    entries = (
+        struct.pack(">10I", *(0,) * 6, 0o100644, 0, 0, 0)
+        + bytes.fromhex(f"{one + 1:040x}")
+        + struct.pack(">H", 8)
+        + b"%08d" % one
+        + b"\0\0"
+        for one in range(number)
+    )
+    head = b"DIRC" + struct.pack(">II", 2, number)
+    whole = head + b"".join(entries)
+    return whole + hashlib.sha1(whole, usedforsecurity=False).digest()
+
+
+def test_an_index_of_objects_that_nobody_has_is_kept_as_raw_bytes(
+    repo: Repository, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roots, "MOST_IDS", 100)
+    tip = git(clone, "rev-parse", "HEAD")
+    (clone / ".git/index").write_bytes(index_of_new(500))
+    kept = kept_of(repo, clone)
+    assert git(repo.root, "cat-file", "-t", tip) == "commit"
+    assert "it/index" in members(repo, kept.commit, "gitdir.tar")
+    assert members(repo, kept.commit, "objects.tar")
+    (entry,) = trash.entries(repo)
+    assert any("index names more than 100" in drop.reason for drop in entry.dropped)
+
+
+def test_what_an_index_has_of_head_is_always_looked_for() -> None:
+    had = [f"{one:040x}" for one in range(300_000)]
+    found = roots.Mentioned()
+    assert roots.staged(had, had, found) == set(had)
+    assert found.left_out == ""
+
+
+def test_many_objects_are_asked_for_in_parts(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blobs, "_AT_ONCE", 7)
+    there = git(repo.root, "rev-list", "--objects", "--no-object-names", "main").split()
+    asked = [*there, *(f"{one:040x}" for one in range(50)), "main^{tree}"]
+    assert set(blobs.kinds(repo.dirs, asked)) == set(there)
 
 
 def long_manifest() -> Manifest:

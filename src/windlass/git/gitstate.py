@@ -144,9 +144,8 @@ def keep_index(
 
 def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
     """Those of its files that are there; an index can call anything a file."""
-    kinds = inside.known(oid for _, oid in tree.values())
-    known = {oid for oid, kind in kinds.items() if kind == "blob"}
-    return known if came is None else known & came
+    kinds = inside.known(oid for _, oid in tree.values() if came is None or oid in came)
+    return {oid for oid, kind in kinds.items() if kind == "blob"}
 
 
 def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:

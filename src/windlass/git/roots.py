@@ -171,6 +171,17 @@ def _own_refs(repo: Repository, refs: dict[str, str]) -> dict[str, str]:
     }
 
 
+def staged(index: Iterable[str], before: Iterable[str], into: Mentioned) -> set[str]:
+    """Gives the ids in an index that are looked for: those of HEAD, and so many others."""
+    named = set(index)
+    had = set(before)
+    new = named - had
+    if len(new) <= MOST_IDS:
+        return named
+    into.left_out = into.left_out or f"its index names more than {MOST_IDS:,} new objects"
+    return (named & had) | set(itertools.islice(new, MOST_IDS))
+
+
 def first_refs(refs: dict[str, str]) -> tuple[dict[str, str], list[Dropped]]:
     """Gives those that are put back by name, and lists how many others there are.
 

@@ -392,12 +392,18 @@ def _roots(
             break
         gitstate.named_by_nested(repo, place=work.place, entry=entry, into=also)
     others = also.ids
+    named: set[str] = set()
+    if work.place.kind == "clone":
+        trees = [work.index.staged, *work.index.stages.values()]
+        named = roots.staged(
+            (oid for tree in trees for mode, oid in tree.values() if mode != b"160000"),
+            (oid for _, oid in work.before.values()),
+            also,
+        )
     if also.left_out:
         reason = f"{also.left_out}; what only the others name is not looked for"
         work.survey.dropped.append(Dropped(path=".git", reason=reason, files=0))
     if work.place.kind == "clone":
-        trees = [work.index.staged, *work.index.stages.values()]
-        named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
         came, behind, raw = homecoming.bring(
             repo, inside, place=work.place, wanted={*first, *others, *named}, allowed=allowed
         )
