@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from tests.git.conftest import git
 
-from windlass.git import blobs, manifest, roots, trash
+from windlass.core.errors import GitError
+from windlass.git import blobs, manifest, roots, status, trash
 from windlass.git.manifest import Dropped, Manifest, Nested, Stash
 from windlass.git.repository import Repository
 from windlass.git.salvage import Salvaged, salvage
@@ -170,6 +171,32 @@ def test_many_objects_are_asked_for_in_parts(
     there = git(repo.root, "rev-list", "--objects", "--no-object-names", "main").split()
     asked = [*there, *(f"{one:040x}" for one in range(50)), "main^{tree}"]
     assert set(blobs.kinds(repo.dirs, asked)) == set(there)
+
+
+def test_nested_repositories_are_told_however_many_there_are(repo: Repository, ws: Path) -> None:
+    """There were more than git can be called with, and the work of nobody was told."""
+    names = [f"{'n' * 200}-{number:05}" for number in range(12_000)]
+    for name in names:
+        (ws / name).mkdir()
+        (ws / name / ".git").touch()
+    assert sorted(status.status(repo, str(ws)).nested) == names
+
+
+def test_a_submodule_among_many_nested_repositories_is_untouched(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "_MOST_WORDS", 8)
+    for name in ("module", "other"):
+        git(ws, "init", "-q", name)
+        git(ws / name, "commit", "-q", "--allow-empty", "-m", "first")
+    git(ws, "-c", "advice.addEmbeddedRepo=false", "add", "module")
+    git(ws, "commit", "-q", "-m", "module")
+    assert status.status(repo, str(ws)).nested == ["other"]
+
+
+def test_more_words_than_a_program_takes_are_an_error_of_gits(repo: Repository) -> None:
+    with pytest.raises(GitError, match="cannot be called with 40,002 words"):
+        repo.git("rev-parse", "--", *("w" * 100 for _ in range(40_000)))
 
 
 def long_manifest() -> Manifest:
