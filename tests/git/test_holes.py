@@ -151,7 +151,9 @@ def test_holes_are_not_searched_for_ids(tmp_path: Path) -> None:
         file.seek(TEBIBYTE)
         file.write(b"a" * 40)
         file.truncate(2 * TEBIBYTE)
-    assert roots.mentioned(str(tmp_path)) == {"a" * 40}
+    found = roots.Mentioned()
+    roots.mentioned(str(tmp_path), found)
+    assert found.ids == {"a" * 40}
 
 
 @pytest.mark.usefixtures("_holes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import subprocess
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 _GOODBYE = 5.0
 """Seconds that a git has to end when it is asked nothing more."""
+_AT_ONCE = 20_000
+"""Objects that one git is asked for."""
 _DEATHS = 50
 """So often a git in a box is asked for the rest when it died of one."""
 # Above the first size git hands a blob on as it inflates it; the others bound what it maps.
@@ -34,30 +37,32 @@ _LEAN = {
 
 def kinds(dirs: Dirs, oids: Iterable[str]) -> dict[str, str]:
     """Says which of these objects exist, and of what type they are; expressions are resolved."""
-    asked = sorted(set(oids))
-    answers: list[str] = []
+    found: dict[str, str] = {}
     patience = Patience()
-    for _ in range(_DEATHS):
-        if not asked:
-            break
-        try:
-            said = run(
-                ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
-                dirs=dirs,
-                stdin=os.fsencode("\n".join(asked)) + b"\n",
-                timeout=patience.left if dirs.box else LONG,
-                # Git dies of a damaged object, and an agent can have as many as it likes.
-                ok=range(256) if dirs.box else (0,),
-            )
-        except GitError:
-            if not dirs.box:
-                raise
-            break  # an agent has it answer for ever: what it does not say is not there
-        lines = said.out.decode(errors="replace").splitlines()
-        answers += lines
-        asked = asked[len(lines) + 1 :] if said.code != 0 else []
-    pairs = (line.rsplit(" ", 1) for line in answers)
-    return {oid: kind for oid, kind in pairs if kind not in ("missing", "ambiguous")}
+    deaths = _DEATHS
+    waiting = iter(dict.fromkeys(oids))
+    # Some at a time: nothing else of this process runs while a million are sorted.
+    while deaths and (asked := sorted(itertools.islice(waiting, _AT_ONCE))):
+        while deaths and asked:
+            try:
+                said = run(
+                    ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+                    dirs=dirs,
+                    stdin=os.fsencode("\n".join(asked)) + b"\n",
+                    timeout=patience.left if dirs.box else LONG,
+                    # Git dies of a damaged object, and an agent can have as many as it likes.
+                    ok=range(256) if dirs.box else (0,),
+                )
+            except GitError:
+                if not dirs.box:
+                    raise
+                return found  # an agent has it answer for ever: what it does not say is not there
+            lines = said.out.decode(errors="replace").splitlines()
+            pairs = (line.rsplit(" ", 1) for line in lines)
+            found |= {oid: kind for oid, kind in pairs if kind not in ("missing", "ambiguous")}
+            asked = asked[len(lines) + 1 :] if said.code != 0 else []
+            deaths -= said.code != 0
+    return found
 
 
 class Writer(Protocol):

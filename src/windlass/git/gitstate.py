@@ -144,9 +144,8 @@ def keep_index(
 
 def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
     """Those of its files that are there; an index can call anything a file."""
-    kinds = inside.known(oid for _, oid in tree.values())
-    known = {oid for oid, kind in kinds.items() if kind == "blob"}
-    return known if came is None else known & came
+    kinds = inside.known(oid for _, oid in tree.values() if came is None or oid in came)
+    return {oid for oid, kind in kinds.items() if kind == "blob"}
 
 
 def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
@@ -216,12 +215,13 @@ def keep_nested(
     ), left
 
 
-def named_by_nested(repo: Repository, *, place: WorkspacePlace, entry: WalkEntry) -> set[str]:
+def named_by_nested(
+    repo: Repository, *, place: WorkspacePlace, entry: WalkEntry, into: roots.Mentioned
+) -> None:
     """Gathers the ids that a nested repository's own files mention: it may borrow our objects."""
     inner = nested_place(repo, place, os.path.dirname(entry.path))
-    if inner is None or inner.git_dir is None:
-        return set()
-    return roots.mentioned(inner.git_dir)
+    if inner is not None and inner.git_dir is not None:
+        roots.mentioned(inner.git_dir, into)
 
 
 def _pointed(path: str) -> str:

@@ -13,6 +13,7 @@ what comes.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import shutil
@@ -54,6 +55,8 @@ log = logging.getLogger(__name__)
 _TRIES = 3
 _ONE_BY_ONE = 500
 """Ids that are asked about by themselves, where not all of them are there."""
+_LISTED = 1000
+"""Ids that are listed, where none came and all objects are kept as they are."""
 _SPARE = 64 << 20
 """Bytes that the objects of a clone may take more than before, when it ends."""
 
@@ -272,7 +275,7 @@ def bring(
 def _left(place: WorkspacePlace, wanted: set[str], error: GitError) -> Brought:
     log.warning("the objects of %s stay as they are: %s", place.path, error.message)
     why = error.message if isinstance(error, TooLarge) else "git does not take them as such"
-    return Brought(set(), sorted(wanted), raw=why)
+    return Brought(set(), sorted(itertools.islice(wanted, _LISTED)), raw=why)
 
 
 def _size(git_dir: str) -> int:

@@ -6,8 +6,9 @@ file system names have it.
 
 from __future__ import annotations
 
+import itertools
 import json
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -27,6 +28,21 @@ RESTORED = "windlass-restored"
 def ref_of(agent: str, stamp: str) -> str:
     """Names the ref that holds a salvage."""
     return f"{TRASH}{agent}/{stamp}"
+
+
+_RAW = "more than are listed; they are in the index that is kept as raw bytes"
+LISTS = {
+    "refs": (2 << 20, "refs more than are put back; they are kept as raw bytes"),
+    "stashes": (1 << 18, "stashes more than are put back; they are kept as raw bytes"),
+    "nested": (1 << 18, "nested repositories more than are put back; they are kept"),
+    "empty": (1 << 19, "empty folders more than are put back"),
+    "modes": (1 << 19, "files with odd permissions more than get them back"),
+    "hollow": (1 << 18, "files with many holes more than are listed; they are kept"),
+    "skip_worktree": (1 << 18, _RAW),
+    "assume_unchanged": (1 << 18, _RAW),
+}
+"""The bytes of each list that an agent can make as long as it likes, and what the others are."""
+_MOST_DROPPED = 1 << 18
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +123,48 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     meta: dict[str, object] = {}
 
 
+def shortened(manifest: Manifest) -> Manifest:
+    """Leaves out what would make a manifest long to read: an agent decides how much there is.
+
+    Whoever lists the trash reads all manifests, and nothing else of the process runs meanwhile.
+    """
+    short: dict[str, Any] = {}
+    dropped = list(manifest.dropped)
+    for name, (most, what) in LISTS.items():
+        values = getattr(manifest, name)
+        kept = _first(values, most)
+        if len(kept) < len(values):
+            short[name] = kept
+            reason = f"{len(values) - len(kept):,} {what}"
+            dropped.insert(0, Dropped(path=f"{NAME}: {name}", reason=reason, files=0))
+    kept = _first(dropped, _MOST_DROPPED)
+    rest = dropped[len(kept) :]
+    if rest:
+        size, files = sum(drop.size for drop in rest), sum(drop.files for drop in rest)
+        reason = f"{len(rest):,} more that are not listed"
+        kept.append(Dropped(path="...", reason=reason, size=size, files=files))
+    return msgspec.structs.replace(manifest, dropped=kept, **short)
+
+
+def _first(values: list[Any] | dict[str, Any], most: int) -> Any:
+    """Gives the first of them, up to so many bytes."""
+    room = most
+    number = 0
+    for value in values.items() if isinstance(values, dict) else values:
+        room -= len(msgspec.json.encode(_text(value)))
+        if room < 0:
+            break
+        number += 1
+    if isinstance(values, dict):
+        return dict(itertools.islice(values.items(), number))
+    return values[:number]
+
+
+def _text(value: Any) -> str:
+    """Writes a value so that it can be measured, with names that are no text."""
+    return str(value).encode(errors="backslashreplace").decode()
+
+
 def encode(manifest: Manifest) -> bytes:
     """Writes the manifest."""
     plain = msgspec.to_builtins(manifest)
@@ -115,7 +173,10 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(content: bytes) -> Manifest:
     """Reads a manifest."""
-    return shapes.convert(json.loads(content), Manifest)
+    try:
+        return shapes.decode(content, Manifest)
+    except msgspec.DecodeError:  # a name in it is no text
+        return shapes.convert(json.loads(content), Manifest)
 
 
 def read(repo: Repository, commit: str) -> Manifest:

@@ -365,6 +365,13 @@ def _started(
             f" {error.strerror}",
             "the user that runs Windlass must be able to enter that; mend it, then try again",
         ) from error
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        raise GitError(
+            f"git {printable_line(os.fsdecode(args[0]))} cannot be called with {len(args):,} words",
+            "there is too much of something in the workspace to be looked at like this",
+        ) from error
 
 
 def spell(args: Sequence[StrOrBytesPath]) -> str:

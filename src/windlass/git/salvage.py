@@ -120,6 +120,8 @@ def salvage(
                 tip=work.tip or earlier.tip,
                 base=work.base or earlier.base,
             )
+        refs, left = roots.first_refs(work.refs)
+        work.survey.dropped.extend(left)
         about = Manifest(
             agent=agent,
             stamp=stamp,
@@ -134,7 +136,7 @@ def salvage(
             head_ref=work.head_ref,
             base=work.base,
             stashes=work.stashes,
-            refs=work.refs,
+            refs=refs,
             meta=meta,
         )
         commit, summary = _keep(repo, inside, work=work, about=about, allowed=allowed)
@@ -343,7 +345,7 @@ def _keep(
             tags=tags,
             summary=summary,
         )
-        mark = importer.blob(manifest.encode(whole))
+        mark = importer.blob(manifest.encode(manifest.shortened(whole)))
         importer.place(manifest.NAME.encode(), mode=b"100644", what=mark)
         commit = importer.commit(
             message=f"windlass: salvaged {about.agent} {about.stamp}\n",
@@ -376,18 +378,32 @@ def _roots(
     """
     first = [oid for oid in (work.head, work.tip, work.base, work.home) if oid]
     first += [stash.oid for stash in work.stashes]
-    others = set(work.refs.values())
+    also = roots.Mentioned()
+    also.add(work.refs.values())
+    if work.place.git_dir is not None:
+        also.add(roots.kept_before(repo, work.place.git_dir))
+    if work.branch is not None:
+        roots.branch_log(work.place.common_dir, f"refs/heads/{work.branch}", also)
     if work.place.git_dir is not None:
         fetched = roots.FETCHED if work.place.kind == "clone" else ()
-        others |= roots.mentioned(work.place.git_dir, but=fetched)
-        others |= roots.kept_before(repo, work.place.git_dir)
-    if work.branch is not None:
-        others |= roots.branch_log(work.place.common_dir, f"refs/heads/{work.branch}")
+        roots.mentioned(work.place.git_dir, also, but=fetched)
     for entry in work.survey.dotgits:
-        others |= gitstate.named_by_nested(repo, place=work.place, entry=entry)
+        if also.left_out:
+            break
+        gitstate.named_by_nested(repo, place=work.place, entry=entry, into=also)
+    others = also.ids
+    named: set[str] = set()
     if work.place.kind == "clone":
         trees = [work.index.staged, *work.index.stages.values()]
-        named = {oid for tree in trees for mode, oid in tree.values() if mode != b"160000"}
+        named = roots.staged(
+            (oid for tree in trees for mode, oid in tree.values() if mode != b"160000"),
+            (oid for _, oid in work.before.values()),
+            also,
+        )
+    if also.left_out:
+        reason = f"{also.left_out}; what only the others name is not looked for"
+        work.survey.dropped.append(Dropped(path=".git", reason=reason, files=0))
+    if work.place.kind == "clone":
         came, behind, raw = homecoming.bring(
             repo, inside, place=work.place, wanted={*first, *others, *named}, allowed=allowed
         )
@@ -397,6 +413,8 @@ def _roots(
         )
         ours = {work.tip, work.base, work.home}
         first = [oid for oid in first if oid in came or oid in ours]
+        # What nobody was asked for may be among these.
+        raw = raw or also.left_out
         return roots.choose(inside, first=first, others=others & came), came, raw
     return roots.choose(inside, first=first, others=others), None, ""
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 GLANCE = 5.0
 """Seconds for most of all looks; after that it is looked for what keeps git."""
 _SHAPE = ("--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+_MOST_WORDS = 64 << 10
+"""Bytes of paths that git is called with; of more it is asked for all that there are."""
 _STAGED = ("--cached", "--no-renames", "--name-status", "-z")
 
 
@@ -78,13 +80,14 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
             seen, first = views.at_commit(repo, place, dirs, head)
         lists.read_status(views.with_excludes(repo, seen), first)
         nested = _nested_work(repo, place, dirs=dirs, ignored=lists.ignored)
+        inner = set(nested)
     return WorkStatus(
         exists=True,
         branch=branch,
         head=head,
         staged=lists.staged,
         unstaged=lists.unstaged,
-        untracked=[name for name in lists.untracked if name.rstrip("/") not in nested],
+        untracked=[name for name in lists.untracked if name.rstrip("/") not in inner],
         conflicted=lists.conflicted,
         nested=nested,
         unread=lists.unread,
@@ -202,12 +205,15 @@ def _nested_work(
 def _gitlinks(dirs: Dirs, paths: list[bytes]) -> dict[bytes, str]:
     if not paths:
         return {}
-    listed = run(["--literal-pathspecs", "ls-files", "-s", "-z", "--", *paths], dirs=dirs).out
+    # An agent can make more nested repositories than a program can be called with.
+    few = paths if sum(map(len, paths)) + len(paths) < _MOST_WORDS else []
+    listed = run(["--literal-pathspecs", "ls-files", "-s", "-z", "--", *few], dirs=dirs).out
+    wanted = set(paths)
     links = {}
     for record in filter(None, listed.split(b"\0")):
         about, _, name = record.partition(b"\t")
         mode, oid, _ = about.split(b" ")
-        if mode == b"160000":
+        if mode == b"160000" and name in wanted:
             links[name] = oid.decode()
     return links
 

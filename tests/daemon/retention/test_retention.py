@@ -257,6 +257,23 @@ def test_what_an_unfinished_intent_names_stays(workshop: Workshop, clock: Turned
     assert entries(workshop) == ["bee"]
 
 
+def test_an_archive_is_removed_however_deep_the_folders_of_its_agent_are(context: Context) -> None:
+    """One that could not be counted kept everything old for ever, of all agents."""
+    old = context.folders.archive / "20200101T000000-000-fox"
+    (old / "home").mkdir(parents=True)
+    (old / "agent.json").write_bytes(msgspec.json.encode({"uid": "fox", "repo": "00000000"}))
+    here = os.open(old / "home", os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    done = sweep(context)["archive"]
+    assert done["bytes"] > 0
+    assert not old.exists()
+
+
 def test_an_archive_with_the_only_copy_of_the_work_stays_for_ever(context: Context) -> None:
     kept = context.folders.archive / "20200101T000000-000-fox"
     gone = context.folders.archive / "20200101T000000-000-owl"

@@ -165,12 +165,18 @@ def _owner(folder: Path) -> tuple[str, str]:
 
 
 def bytes_in(folder: Path) -> int:
-    """Counts the bytes of the files below a folder; links are not followed."""
-    total = 0
-    for here, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(here, name)).st_blocks * 512  # noqa: PTH118
-            except OSError:  # it is gone by now
-                continue
+    """Counts the bytes of the files below a folder, however deep; links are not followed.
+
+    What lies deeper than the system can name is not counted.
+    """
+    total, left = 0, [os.fsencode(folder)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+        except OSError:  # it is gone by now, or closed to us
+            continue
     return total
