@@ -46,6 +46,7 @@ from windlass.core.events.agents import (
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
+    DECIDERS,
     HOOKS,
     Hook,
     HookGarbage,
@@ -116,6 +117,7 @@ from windlass.core.events.work import (
 )
 
 __all__ = [
+    "DECIDERS",
     "HOOKS",
     "KINDS",
     "USAGE_REFUSED",
