@@ -10,7 +10,9 @@ import base64
 import io
 import json
 import re
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
@@ -92,6 +94,13 @@ OTHERS = {
     "model": "is asked by the person's own sessions",
     "version": "prints a number",
 }
+FORGED = "00:00:00 owl agent.ended kill by the person"
+WORDS = frozenset(
+    ("event", "evidence", "goal", "hook", "model", "reason", "stuck", "subject", "text", "tool")
+)
+"""Fields that have words of an agent, which may have any number of lines."""
+WHOLE = ("diff", "info", "look", "message")
+"""Commands that show such words as a whole, of the one agent that is asked about."""
 _OURS = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m")
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
@@ -119,34 +128,50 @@ class Screen(io.TextIOWrapper):
         return self.told.getvalue().decode(errors="surrogateescape")
 
 
-def filled(kind: Any) -> Any:
+Attack = Callable[[str], str]
+"""The text of a field, by the field's name."""
+
+
+def everywhere(_: str) -> str:
+    """The attack, whatever the field is."""
+    return ATTACK
+
+
+def in_words(name: str) -> str:
+    """A line of its own in what agents say, where that is shown in a line of ours."""
+    return f"{MARK}\n{FORGED}" if name in WORDS else MARK
+
+
+def filled(kind: Any, attack: Attack = everywhere, name: str = "") -> Any:
     """A value of a type, with the attack wherever there is a text."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Annotated, NotRequired):
-        return filled(parts[0])
+        return filled(parts[0], attack, name)
     if origin in (Union, UnionType):
-        return filled(next(part for part in parts if part is not NoneType))
+        return filled(next(part for part in parts if part is not NoneType), attack, name)
     if origin is Literal:
         return parts[0]
     if origin is list or kind is list:
-        return [filled(parts[0])]
+        return [filled(parts[0], attack, name)]
     if origin is dict:
-        return {ATTACK: filled(parts[1])}
+        return {attack(name): filled(parts[1], attack, name)}
     if hasattr(kind, "__required_keys__"):
-        return {name: filled(hint) for name, hint in get_type_hints(kind).items()}
-    return {int: 1, float: 1.0, bool: True, NoneType: None}.get(kind, ATTACK)
+        hints = get_type_hints(kind)
+        return {field: filled(hint, attack, field) for field, hint in hints.items()}
+    return {int: 1, float: 1.0, bool: True, NoneType: None}.get(kind, attack(name))
 
 
-def answer(verb: str, **request: Any) -> Any:
+def answer(verb: str, *, attack: Attack = everywhere, **request: Any) -> Any:
     """What a daemon says whose every text is an attack."""
-    reply = filled(ROUTES[verb].reply)
+    reply = filled(ROUTES[verb].reply, attack)
     match verb:
         case "diff":
             whole = f" x{ATTACK} | 3 ++-\n" if request.get("stat") else PATCH
             encoded = base64.b64encode(whole.encode(errors="surrogateescape")).decode()
             reply |= {"committed": encoded, "uncommitted": encoded if request.get("stat") else ""}
         case "log":
-            reply = [{**reply[0], "kind": kind, "data": data(kind)} for kind in KINDS]
+            reply = [{**reply[0], "kind": kind, "data": data(kind, attack)} for kind in KINDS]
+            reply += [{**reply[0], "kind": attack("event"), "data": data("x.y", attack)}]
         case "why" if "home" in request or "history" not in request:
             reply |= {"state": "complete"}
         case "trash.show":
@@ -166,11 +191,13 @@ CONTENTS = {
 }
 
 
-def data(kind: str) -> dict[str, Any]:
+def data(kind: str, attack: Attack) -> dict[str, Any]:
     """What an event of a kind carries."""
     names = ("was", "now", "source", "evidence", "parent", "role", "base_from", "goal", "into")
-    said = dict.fromkeys((*names, "commit", "verdict", "how", "by", "text", "sender"), ATTACK)
-    return said if kind != "x.y" else {"thing": ATTACK, "things": [ATTACK]}
+    more = ("commit", "verdict", "how", "by", "text", "sender")
+    if kind != "x.y":
+        return {name: attack(name) for name in (*names, *more)}
+    return {"thing": attack("text"), "things": [attack("text")]}
 
 
 @pytest.fixture
@@ -215,6 +242,26 @@ def test_nothing_of_an_agents_acts_on_the_terminal(
     text = screen.text()
     assert text
     require_harmless(text, colours=_COLOUR if name == "look" else _OURS)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [(name, words) for name, lines in LINES.items() if name not in WHOLE for words in lines],
+)
+def test_no_agent_adds_a_line_of_its_own_to_what_is_listed(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, words: list[str]
+) -> None:
+    """It would be read as ours, about somebody else."""
+    listed = partial(answer, attack=in_words)
+    monkeypatch.setattr(calls, "ask", listed)
+    monkeypatch.setattr(calls, "follow", lambda *_, **__: iter(listed("log")))
+    file = tmp_path / "file"
+    file.write_text("{}")
+    line = [str(file) if word == "FILE" else word for word in words]
+    screen.run(*([name] if name != "home" else []), *line)
+    text = _OURS.sub("", screen.text())
+    assert text
+    assert [line for line in text.split("\n") if line.startswith(FORGED)] == []
 
 
 @pytest.mark.parametrize("name", ["status", "diff", "log", "list", "info", "message", "why"])

@@ -110,10 +110,11 @@ def test_what_has_nothing_to_say_is_left_out_and_all_is_read_as_it_was(
     assert events.read(type(told), Logged(kind, written)) == told
 
 
-def test_a_hook_of_any_name_has_a_kind_that_the_log_can_hold() -> None:
-    kind, _ = Hook(name="Stop" * 100).written()
-    assert kind.startswith("hook.Stop")
-    assert len(kind) == LONGEST_KIND
+def test_a_hook_is_called_so_that_the_log_can_hold_its_kind() -> None:
+    longest = "x" * (LONGEST_KIND - len("hook."))
+    assert all(map(Hook.may_be_called, (*events.HOOKS, "Another", longest)))
+    for name in (longest + "x", "", "a b", "a\nb", "a.b", "é", None, "garbage", "PolicyDecision"):
+        assert not Hook.may_be_called(name), name
 
 
 def test_a_state_from_before_sessions_were_told_of_is_read() -> None:

@@ -224,7 +224,7 @@ def test_an_own_folder_keeps_what_the_program_wrote_and_always_has_its_answers(
     assert again == {"its": "own", **seeded}
 
 
-@pytest.mark.parametrize("left", ["link", "pipe", "nothing", "no JSON"])
+@pytest.mark.parametrize("left", ["link", "pipe", "nothing", "no JSON", "folder"])
 def test_what_an_agent_left_in_its_folder_is_neither_read_nor_written_through(
     driver: Driver, request_: SessionRequest, tmp_path: Path, left: str
 ) -> None:
@@ -236,6 +236,8 @@ def test_what_an_agent_left_in_its_folder_is_neither_read_nor_written_through(
     for name in (".claude.json", ".claude.json.new"):
         if left == "link":
             (config / name).symlink_to(theirs)
+        elif left == "folder":
+            (config / name / "with").mkdir(parents=True)
         elif left == "pipe":
             os.mkfifo(config / name)
         elif left == "no JSON":
@@ -352,6 +354,9 @@ def test_servers_that_were_approved_in_the_repository_are_used_and_others_left_o
     }
     assert claude_config.mcp_settings(own(request_))["enabledMcpjsonServers"] == []
     (Path(request_.workspace) / ".mcp.json").write_text("{ not JSON")
+    assert claude_config.mcp_settings(request_) == {}
+    (Path(request_.workspace) / ".mcp.json").unlink()
+    (Path(request_.workspace) / ".mcp.json").mkdir()
     assert claude_config.mcp_settings(request_) == {}
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import os
 import select
 import signal
@@ -201,6 +202,16 @@ def test_stopping_in_the_middle_of_the_start_leaves_nothing(stages: Callable[[st
         one.start("sleep", "100")
         assert one.stop(grace=1.0).survivors == ()
         assert marked(one.marker) == []
+
+
+def test_what_is_gone_is_no_survivor_on_a_machine_on_which_every_look_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Others may keep it busy: an agent that starts programs all the time would be enough."""
+    seconds = itertools.count(step=3.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    report = processes.end_run("of nobody")
+    assert report == StopReport(terminated=0, killed=0, survivors=())
 
 
 def test_other_sessions_and_unmarked_processes_are_left_alone(

@@ -264,9 +264,9 @@ def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
 def event(call: Call, item: dict[str, Any]) -> str:
     """One event as one line."""
     when = time.strftime("%H:%M:%S", time.localtime(item["at"]))
-    who = item["agent"] or "-"
+    who, kind = item["agent"] or "-", printable_line(item["kind"])
     wide = not call.terminal or columns() >= _WIDE
-    lead = f"{who:<20} {item['kind']:<20} " if wide else f"{who} {item['kind']} "
+    lead = f"{who:<20} {kind:<20} " if wide else f"{who} {kind} "
     return folded(call, f"{call.paint(when, 'dim')} {lead}", describe(item), indent=len(when) + 1)
 
 

@@ -104,14 +104,17 @@ def read_made_by_agent(path: Path) -> dict[str, Any]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return {}
-    with os.fdopen(descriptor, "rb") as file:
+    try:
+        # A folder can be opened, and makes no file object.
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
             return {}
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             known = agents_json.decode(file.read(_LARGEST))
-        except (OSError, ValueError, RecursionError):
-            return {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    finally:
+        os.close(descriptor)
     return known if isinstance(known, dict) else {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,13 @@ def write(path: Path, data: Any) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replaces a file at once; what an agent left in its place is never written through."""
+    """Replaces a file at once; what an agent left in its place is never written through.
+
+    A folder cannot be replaced by a file: it is moved aside, as a whole and however large it is.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    whole_file.replace(path, data)
+    try:
+        whole_file.replace(path, data)
+    except IsADirectoryError:
+        path.rename(path.with_name(f"{path.name}.{os.urandom(8).hex()}.aside"))
+        whole_file.replace(path, data)

@@ -86,16 +86,24 @@ class Tree:
             _wait(targets, min(left, 0.25))
 
     def _kill_all(self, *, deadline: float) -> bool:
-        """Kills until it is proven that nothing is left; False when time runs out."""
+        """Kills until it is proven that nothing is left; False when time runs out.
+
+        That is for what is still seen: looks that find nothing are gone on with until they are
+        proof, however long each takes. A machine that is kept busy by others proves no survivor.
+        """
         quiet_rounds = 0
-        while time.monotonic() < deadline:
+        while True:
             self._quiet = 0
             self._chase()
             self._strike(self._look())
-            quiet_rounds = quiet_rounds + 1 if self._quiet > _QUIET_LOOKS else 0
-            if quiet_rounds and self._proven(quiet_rounds):
+            is_quiet = self._quiet > _QUIET_LOOKS
+            quiet_rounds = quiet_rounds + 1 if is_quiet else 0
+            if is_quiet and self._proven(quiet_rounds):
                 return True
-        return False
+            is_late = time.monotonic() >= deadline
+            held = self._holder is not None and self._holder.lives()
+            if is_late and (held or not is_quiet):
+                return False
 
     def _proven(self, quiet_rounds: int) -> bool:
         if self._holder is not None:
@@ -108,8 +116,13 @@ class Tree:
     def _chase(self) -> None:
         """Kills what replaces itself faster than a look at everything takes."""
         deadline = time.monotonic() + 1.0
-        while self._quiet < _QUIET_LOOKS and time.monotonic() < deadline:
-            self._quiet = 0 if self._catch_newest() else self._quiet + 1
+        while self._quiet < _QUIET_LOOKS:
+            if not self._catch_newest():
+                self._quiet += 1
+                continue
+            self._quiet = 0
+            if time.monotonic() >= deadline:
+                return
 
     def _catch_newest(self) -> bool:
         """Kills the newest process of the tree, at once: it is the one that has not forked yet."""

@@ -90,11 +90,12 @@ def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
     ]
 
 
-def count_waiting(connection: sa.Connection, repo: RepoId) -> int:
-    """How many notices of a repository nobody has taken yet."""
-    query = sa.select(sa.func.count()).where(
-        t.notices.c.repo == repo, t.notices.c.taken_at.is_(None)
-    )
+def count_waiting(connection: sa.Connection, repo: RepoId, *, sender: str | None = None) -> int:
+    """How many notices of a repository, or of one sender in it, nobody has taken yet."""
+    c = t.notices.c
+    query = sa.select(sa.func.count()).where(c.repo == repo, c.taken_at.is_(None))
+    if sender is not None:
+        query = query.where(c.sender == sender)
     return int(connection.execute(query).scalar_one())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages as mail
-from windlass.core.mail.messages import MailLimits, Message, Offer
+from windlass.core.mail.messages import MailLimits, Message, Offer, Waiting
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
     lambda text: not text.startswith("QUESTION: ")
@@ -171,17 +171,25 @@ def test_nothing_that_is_said_to_the_person_becomes_empty(text: str) -> None:
 
 def test_too_much_in_a_minute_is_refused_with_the_limit() -> None:
     limits = MailLimits(rate=10, inbox=5)
-    mail.refuse_flood("owl", limits=limits, of_sender=9, for_recipient=4)
+    mail.refuse_flood("owl", limits=limits, of_sender=9, waiting=Waiting(4, 4))
     with pytest.raises(Conflict, match="10 messages sent within a minute, and 10 is the limit"):
-        mail.refuse_flood("owl", limits=limits, of_sender=10, for_recipient=0)
+        mail.refuse_flood("owl", limits=limits, of_sender=10, waiting=Waiting())
     with pytest.raises(Conflict, match="9 messages sent"):
-        mail.refuse_flood("owl", limits=limits, of_sender=9, for_recipient=0, adding=2)
+        mail.refuse_flood("owl", limits=limits, of_sender=9, waiting=Waiting(), adding=2)
 
 
 def test_a_full_inbox_is_refused_with_whose_it_is_and_where_to_look() -> None:
     with pytest.raises(Conflict, match="the inbox of owl is full: 5 messages wait") as refused:
-        mail.refuse_flood("owl", limits=MailLimits(10, 5), of_sender=0, for_recipient=5)
+        mail.refuse_flood("owl", limits=MailLimits(10, 5), of_sender=0, waiting=Waiting(5, 1))
     assert "wl why owl" in refused.value.hint
+
+
+def test_an_inbox_that_others_have_filled_has_room_for_who_has_next_to_nothing_in_it() -> None:
+    limits = MailLimits(100, 60)
+    for own in (0, 2):
+        mail.refuse_flood("owl", limits=limits, of_sender=0, waiting=Waiting(70, own))
+    with pytest.raises(Conflict, match="the inbox of owl is full: 60 messages wait"):
+        mail.refuse_flood("owl", limits=limits, of_sender=0, waiting=Waiting(60, 3))
 
 
 def test_a_message_that_repeats_the_last_one_is_its_twin() -> None:

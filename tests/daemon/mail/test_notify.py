@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from tests.daemon.mail.news import PERSON, notify, post
 from tests.support import whole_rows
@@ -39,8 +41,25 @@ def test_a_queue_that_nobody_reads_is_full_some_day(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notify_verb, "_MOST", 2)
-    post(context, "one")
+    notify(context, PERSON)
     notify(context, PERSON)
     with pytest.raises(Conflict, match="nobody listens"):
         notify(context, PERSON)
     post(context, "what states tell always has room")
+
+
+def test_who_fills_the_queue_keeps_neither_the_person_nor_another_agent_from_posting(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify_verb, "_MOST", 3)
+    for name in ("fox", "owl"):
+        agent = an_agent(name, repo=REPO)
+        context.store.write(partial(whole_rows.put_agent, agent=agent))
+    for _ in range(3):
+        notify(context, Caller(Uid("fox")))
+    notify(context, Caller(Uid("owl")))
+    for name in ("fox", "owl"):
+        with pytest.raises(Conflict, match="nobody listens"):
+            notify(context, Caller(Uid(name)))
+    for _ in range(3):
+        notify(context, PERSON)

@@ -104,11 +104,26 @@ def test_who_may_not_resume_an_agent_cannot_wake_it_and_its_message_waits(post: 
 
 def test_a_full_inbox_is_the_senders_error_and_nobody_gets_anything(post: Post) -> None:
     post.config("[mail]\ninbox = 2\n")
-    post.send("bob", "1")
-    post.send("bob", "2")
+    post.send("bob", "1", who="boss")
+    post.send("bob", "2", who="boss")
     with pytest.raises(Conflict, match="the inbox of bob is full: 2 messages wait"):
         post.send("ann,bob", "3", who="boss")
     assert post.ask("inbox", agent="ann") == []
+
+
+def test_who_fills_an_inbox_keeps_nobody_else_from_being_heard(post: Post) -> None:
+    """Neither the person, whatever agents left there, nor an agent that says little."""
+    post.config("[mail]\ninbox = 2\n")
+    for to in ("bob", "user"):
+        post.send(to, "1", who="eve")
+        post.send(to, "2", who="eve")
+        with pytest.raises(Conflict, match=f"the inbox of {to} is full"):
+            post.send(to, "3", who="eve")
+        post.send(to, "4", who="boss")
+    post.send("bob", "5")
+    post.send("bob", "6")
+    with pytest.raises(Conflict, match="the inbox of bob is full"):
+        post.send("bob", "7")
 
 
 def test_the_persons_inbox_has_an_end_too(post: Post) -> None:

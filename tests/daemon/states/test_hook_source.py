@@ -13,6 +13,7 @@ from tests.support.contexts import REPO
 from windlass.core import agents_json
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import USER
+from windlass.core.states import LATEST
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.states import hook_source
 from windlass.store import mailbox, noticeboard, rows
@@ -154,17 +155,76 @@ def test_of_what_was_denied_no_more_is_kept_than_a_person_would_read(context: Co
     assert 60_000 < len(long.data["tool_input"]) < 70_000
 
 
-def test_who_denied_it_and_why_are_words_whatever_was_written_there(context: Context) -> None:
+def test_who_denied_it_is_one_of_ours_or_not_known(context: Context) -> None:
+    """Who forges such a line could name the person, or add lines to what is printed of it."""
     begins(context, FOX)
     path = context.folders.events(FOX.uid, 1)
     path.parent.mkdir(parents=True)
-    path.write_text(denial("ls", by=["x", {"y": 1}]) + denial("ls", by=7) + denial("ls", by=None))
+    forged = ("the person", "daemon\nowl ended", ["x", {"y": 1}], 7, None)
+    path.write_text("".join(denial("ls", by=by) for by in ("daemon", *forged)))
     read_all(context)
     kept = context.store.read(lambda c: rows.events(c, kind="hook.PolicyDecision"))
-    assert [event.data["by"] for event in kept] == ["['x', {'y': 1}]", "7", None]
+    assert [event.data["by"] for event in kept] == ["daemon", *(None for _ in forged)]
 
 
-def denial(command: str, by: Any = "daemon") -> str:
+def test_the_hook_that_denied_it_is_one_that_sessions_have(context: Context) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    names = ("PreToolUse", "PreToolUse\nowl ended", {"a": 1})
+    path.write_text("".join(denial("ls", hook=name) for name in names))
+    read_all(context)
+    kept = context.store.read(lambda c: rows.events(c, kind="hook.PolicyDecision"))
+    assert [event.data["hook"] for event in kept] == ["PreToolUse", None, None]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Stop\n00:00:00 owl agent.ended kill by the person",
+        "Stop   owl agent.ended",
+        "agent.ended",
+        "garbage",
+        "St\u200bop",
+        "Stöp",
+        "x" * 44,
+        "",
+        None,
+        {"a": 1},
+    ],
+)
+def test_what_no_hook_is_called_is_garbage_and_makes_no_kind_of_event(
+    context: Context, name: Any
+) -> None:
+    begins(context, FOX)
+    path = context.folders.events(FOX.uid, 1)
+    path.parent.mkdir(parents=True)
+    forged = json.dumps({"at": 1.0, "event": {"hook_event_name": name, "message": "m"}}) + "\n"
+    path.write_text(forged + line("Read"))
+    assert read_all(context) == ["Read"]
+    (garbage,) = context.store.read(lambda c: rows.events(c, kind="hook.garbage"))
+    assert garbage.data["lines"] == 1
+
+
+def test_the_log_has_no_line_of_an_agent_from_before_it_began_or_from_later_than_now(
+    context: Context,
+) -> None:
+    """It could seem to have been said before somebody else did something, and be kept for ever."""
+    born, now = 1_000_000_000.0, context.clock.now()
+    fox = begins(context, an_agent("fox", repo=REPO, created_at=born))
+    path = context.folders.events(fox.uid, 1)
+    path.parent.mkdir(parents=True)
+    moments = (0.0, born + 1, now + 1000, LATEST)
+    path.write_text("".join(line("Read").replace("1.0", repr(at)) for at in moments))
+    assert hook_source.read_on(context, fox, _session(context))
+    kept = context.store.read(lambda c: rows.events(c, kind="hook.PreToolUse"))
+    before, as_said, *later = [event.at for event in kept]
+    assert (before, as_said) == (born, born + 1)
+    assert all(now <= at <= context.clock.now() for at in later)
+
+
+def denial(command: str, by: Any = "daemon", hook: Any = "PreToolUse") -> str:
     asked = {"tool_name": "Bash", "tool_input": {"command": command}}
-    event = {"hook_event_name": "PolicyDecision", "by": by, "asked": asked, "answered": {}}
+    answered = {"hookSpecificOutput": {"hookEventName": hook}}
+    event = {"hook_event_name": "PolicyDecision", "by": by, "asked": asked, "answered": answered}
     return json.dumps({"at": 1.0, "event": event}) + "\n"

@@ -39,7 +39,8 @@ def run(call: Call) -> int:
         when = time.strftime("%H:%M:%S", time.localtime(denial["at"]))
         tool = printable_line(str(denial["tool"] or "?"))
         call.say(f"{call.paint(when, 'dim')} {call.paint(tool, 'bold')}  {_input(call, denial)}")
-        call.say(f"         {denial['hook']}, {denial['by']}: {printable_line(denial['reason'])}")
+        said = f"{denial['hook']}, {denial['by']}: {denial['reason']}"
+        call.say(f"         {printable_line(said)}")
     return 0
 
 

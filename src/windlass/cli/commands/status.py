@@ -44,7 +44,7 @@ def _one(call: Call, agent: dict[str, Any], left: dict[str, Any] | None) -> None
     colour = render.STATE_COLOURS.get(agent["state"], "dim")
     call.say(
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"
-        f" {age(agent['state_age'])} ({agent['source']}: {agent['evidence']})"
+        f" {age(agent['state_age'])} ({agent['source']}: {printable_line(agent['evidence'])})"
     )
     branch = agent["branch"] or "your checkout"
     call.say(f"  {branch}  {render.level(agent)}  {agent['workspace']}")

@@ -47,6 +47,7 @@ from windlass.core.events.agents import (
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
+    DECIDERS,
     HOOKS,
     Hook,
     HookGarbage,
@@ -125,6 +126,7 @@ from windlass.core.events.work import (
 )
 
 __all__ = [
+    "DECIDERS",
     "HOOKS",
     "KINDS",
     "USAGE_REFUSED",

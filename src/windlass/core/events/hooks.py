@@ -25,11 +25,13 @@ HookName = Literal[
     "StopFailure",
     "SessionEnd",
 ]
-"""The hooks that sessions are given. A hook of any other name is written as it is called."""
+"""The hooks that sessions are given. A hook of another name is written as it is called."""
 HOOKS: tuple[HookName, ...] = get_args(HookName)
+DECIDERS = ("daemon", "policy file", "hook")
+"""Who denies calls, as our hooks write it down; an agent can write anything in that place."""
 _PREFIX = "hook."
 _LONGEST_KIND = 48
-"""As long as the column of the log; the name of a hook may be whatever a session says."""
+"""As long as the column of the log."""
 
 
 class Hook(EventData, kind="hook.*"):
@@ -48,6 +50,20 @@ class Hook(EventData, kind="hook.*"):
     trigger: Any = None
 
     @staticmethod
+    def may_be_called(name: object) -> bool:
+        """Whether a hook can have that name: it becomes part of a kind, which is of our own words.
+
+        One with blanks or line ends in it would show lines in the log that nobody wrote.
+        """
+        return (
+            isinstance(name, str)
+            and name.isascii()
+            and name.isalpha()
+            and len(_PREFIX + name) <= _LONGEST_KIND
+            and _PREFIX + name not in (PolicyDecision.kind, HookGarbage.kind)
+        )
+
+    @staticmethod
     def kind_of(name: str) -> str:
         """The kind of the events of one hook."""
         return f"{_PREFIX}{name}"
@@ -55,7 +71,7 @@ class Hook(EventData, kind="hook.*"):
     def written(self) -> tuple[str, dict[str, Any]]:
         """The kind, of which its name is a part, and the data without that name."""
         data = msgspec.to_builtins(self)
-        return f"{_PREFIX}{data.pop('name')}"[:_LONGEST_KIND], data
+        return f"{_PREFIX}{data.pop('name')}", data
 
     @classmethod
     def fields_of(cls, event: Logged) -> Mapping[str, Any]:

@@ -165,20 +165,36 @@ class MailLimits(NamedTuple):
     inbox: int
 
 
+class Waiting(NamedTuple):
+    """How many messages wait for a recipient, and how many of them are of one sender."""
+
+    all: int = 0
+    of_sender: int = 0
+
+
 def refuse_flood(
-    to: str, *, limits: MailLimits, of_sender: int, for_recipient: int, adding: int = 1
+    to: str, *, limits: MailLimits, of_sender: int, waiting: Waiting, adding: int = 1
 ) -> None:
-    """Refuses what is too much, with what to do; `of_sender` counts the last minute."""
+    """Refuses what is too much, with what to do; `of_sender` counts the last minute.
+
+    Who has next to nothing in a full inbox is not refused: else whoever fills it would keep all
+    others, the person among them, from being heard.
+    """
     if of_sender + adding > limits.rate:
         raise Conflict(
             f"{of_sender} messages sent within a minute, and {limits.rate} is the limit",
             "say more in one message, or wait; mail.rate is the limit",
         )
-    if for_recipient >= limits.inbox:
+    if waiting.all >= limits.inbox and waiting.of_sender >= share(limits.inbox):
         raise Conflict(
-            f"the inbox of {to} is full: {for_recipient} messages wait for it",
+            f"the inbox of {to} is full: {waiting.all} messages wait for it",
             f"see why it does not take them: wl why {to}; mail.inbox is the limit",
         )
+
+
+def share(most: int) -> int:
+    """Of what is full for all together, so much is left to each who has less than that in it."""
+    return max(1, most // 20)
 
 
 def twin(messages: Iterable[Message], new: Message) -> Message | None:

@@ -8,7 +8,7 @@ from windlass.core import texts
 from windlass.core.errors import Denied, UserError
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages
-from windlass.core.mail.messages import MailLimits
+from windlass.core.mail.messages import MailLimits, Waiting
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail.receipts import PERSON, Party
@@ -79,7 +79,10 @@ def refuse_flood(
     sent = mailbox.sent_since(writing.connection, sender.uid, repo, since=now - _MINUTE, now=now)
     for recipient in to:
         queued = mailbox.queued(writing.connection, recipient.uid)
-        waiting = len([message for message in queued if message.repo == repo])
+        senders = [message.sender for message in queued if message.repo == repo]
+        own = senders.count(sender.uid)
+        # What agents left there is no reason to refuse the person.
+        waiting = Waiting(own if sender == PERSON else len(senders), own)
         messages.refuse_flood(
-            recipient.id, limits=limits, of_sender=sent, for_recipient=waiting, adding=len(to)
+            recipient.id, limits=limits, of_sender=sent, waiting=waiting, adding=len(to)
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.mail import NoticeView, NotifyRequest
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
+from windlass.core.mail import messages
 from windlass.core.mail.notices import checked
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -41,7 +43,7 @@ class Notifications:
         kind = request.get("type", "complete")
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            _refuse_too_many(writing, repo)
+            _refuse_too_many(writing, repo, sender, by_agent=agent is not None)
             notice = notices.post(
                 writing, repo, sender, kind, text, agent=scope.caller_uid, by_hand=True
             )
@@ -50,8 +52,14 @@ class Notifications:
         return IntentDraft(repo, scope.caller_uid, prepare)
 
 
-def _refuse_too_many(writing: Writing, repo: RepoId) -> None:
-    if noticeboard.count_waiting(writing.connection, repo) >= _MOST:
+def _refuse_too_many(writing: Writing, repo: RepoId, sender: str, *, by_agent: bool) -> None:
+    """Refuses a sender where too many wait, unless next to none are its own.
+
+    What agents left there is no reason to refuse the person.
+    """
+    count = partial(noticeboard.count_waiting, writing.connection, repo)
+    own = count(sender=sender)
+    if (count() if by_agent else own) >= _MOST and own >= messages.share(_MOST):
         raise Conflict(
             f"{_MOST} notices wait already, and nobody listens", "the person reads them: wl listen"
         )

@@ -48,7 +48,7 @@ def _view(agent: Agent, event: Event) -> DenialView:
     return {
         "at": event.at,
         "hook": data.get("hook") or _hook_of_calls(agent),
-        "by": data.get("by") or "daemon",
+        "by": data.get("by") or "unknown",
         "tool": data.get("tool_name"),
         "input": data["tool_input"] if "tool_input" in data else data.get("asked"),
         "reason": data.get("reason") or "",

@@ -17,6 +17,8 @@ from windlass.core import agents_json, states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, HookMoment
 from windlass.core.events import (
+    DECIDERS,
+    HOOKS,
     AgentConversation,
     Hook,
     HookGarbage,
@@ -39,6 +41,8 @@ _LONGEST_LINE = (8 << 20) + (64 << 10)
 """What a hook was told is kept up to 8 MiB, by the programs that our hooks are."""
 _LINES_AT_ONCE = 50
 """Lines kept in one transaction: others write as well, and one agent must not hold them up."""
+_DENIAL = "PolicyDecision"
+"""What the lines are called in which our hooks tell that a call was denied."""
 _KEPT_OF_A_FIELD = 4096
 _KEPT_OF_A_DENIAL = 64 << 10
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
@@ -116,7 +120,7 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
         try:
             record = agents_json.decode(line)
             event = record["event"]
-            records.append(_Record(_moment(record["at"]), str(event["hook_event_name"]), event))
+            records.append(_Record(_moment(record["at"]), _name(event["hook_event_name"]), event))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
             garbage.append(line)
         if len(records) == _LINES_AT_ONCE:
@@ -131,18 +135,27 @@ def _moment(at: Any) -> float:
     return float(at)
 
 
+def _name(name: Any) -> str:
+    """Reads which hook a line is of: one that there can be, or what our own hooks add."""
+    if name != _DENIAL and not Hook.may_be_called(name):
+        raise ValueError("no hook")
+    return str(name)
+
+
 def _take(
     writing: Writing, dialect: Dialect, agent: Agent, session: Session, record: _Record
 ) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
     at, name, event = record
     kept: Hook | PolicyDecision
-    if name == "PolicyDecision":
+    if name == _DENIAL:
         kept = _denial(dialect, event)
     else:
         shown = {key: _cut(event[key]) for key in _SHOWN if event.get(key) not in (None, "")}
         kept = Hook(name=name, **shown)
-    writing.emit(kept, repo=agent.repo, agent=agent.uid, at=at)
+    # The log's times are ours: no agent's line is from before it began, or from later than now.
+    moment_in_log = min(max(at, agent.created_at), writing.now)
+    writing.emit(kept, repo=agent.repo, agent=agent.uid, at=moment_in_log)
     moment = dialect.hook_moment(event)
     if moment is HookMoment.TOOL_CALL:
         marks = {**session.marks, TOOLS: session.marks.get(TOOLS, 0) + 1}
@@ -166,7 +179,7 @@ def _take(
 
 def _asks(record: _Record) -> bool:
     """Whether a line tells of a dialog that was denied, in which the person was to be asked."""
-    asked = record.event.get("asked") if record.name == "PolicyDecision" else None
+    asked = record.event.get("asked") if record.name == _DENIAL else None
     return isinstance(asked, Mapping) and asked.get("tool_name") == tool_policy.QUESTION
 
 
@@ -185,8 +198,12 @@ def _tell_of_overlong(writing: Writing, agent: Agent, offset: int) -> None:
 def _denial(dialect: Dialect, event: Mapping[str, Any]) -> PolicyDecision:
     """What was denied, whole if it is not very long: a person may want to allow exactly that."""
     asked, answered = event.get("asked"), dialect.read_answer(event.get("answered"))
-    shown = {"by": event.get("by"), "hook": answered.hook, "reason": answered.reason}
-    shown = {name: _words(value) for name, value in shown.items()}
+    by, hook = event.get("by"), answered.hook
+    shown = {
+        "by": by if by in DECIDERS else None,
+        "hook": hook if hook in HOOKS else None,
+        "reason": _words(answered.reason),
+    }
     if not isinstance(asked, Mapping):
         return PolicyDecision(**shown, asked=_cut(asked, _KEPT_OF_A_DENIAL))
     names = ("tool_name", "tool_input", "cwd")
