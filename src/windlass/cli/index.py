@@ -62,6 +62,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("estop", "end every session at once; work is kept"),
     CommandEntry("exec", "run a command in an agent's workspace"),
     CommandEntry("explain", "say how a captured screen or a call of a tool is judged"),
+    CommandEntry("gate", "show what decides whether a tree is good, and prove a commit by it"),
     CommandEntry("gc", "remove what is older than it is kept, and say how much room that made"),
     CommandEntry("help", "show help"),
     CommandEntry("hooks", "make your own agent session part of the crew, or no longer"),

@@ -16,6 +16,8 @@ _TAKEN_BACK = {
     "config.set": "`wl config set` or `remove` takes it back",
     "drivers.trust": "`wl drivers` shows it",
     "end": "`wl undo` takes it back",
+    "gate.run": "`wl gate run` with the same commit shows what comes of it",
+    "gate.wait": "`wl gate run` with the same commit shows what comes of it",
     "gc": "what is gone by then is gone; `wl gc --dry-run` shows the rest",
     "hooks.install": "`wl hooks uninstall` takes it back",
     "hooks.uninstall": "`wl hooks install` takes it back",

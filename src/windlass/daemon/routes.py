@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windlass.api.verbs import Verb, Wait
 from windlass.daemon.agents import routes as agents
+from windlass.daemon.gate import routes as gate
 from windlass.daemon.jobs import routes as jobs
 from windlass.daemon.mail import routes as mail
 from windlass.daemon.person import routes as person
@@ -58,6 +59,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
         repair.routes(services.repairs),
         retention.routes(services.retention),
         jobs.routes(context),
+        gate.routes(services.proofs),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

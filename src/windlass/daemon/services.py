@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from windlass.core.gate import job as gate_job
 from windlass.core.ids import Uid
 from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.daemon.agents.endings import Endings
@@ -19,6 +20,8 @@ from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.trash import EmptyTrash
 from windlass.daemon.agents.undo import Undos
+from windlass.daemon.gate.checks import Checks, Slots
+from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -49,7 +52,7 @@ from windlass.engine.embedded import EmbeddedEngine
 from windlass.store.rows import Intent
 from windlass.store.store import Event, Writing
 
-_POOLS: dict[str, PoolName] = {}
+_POOLS: dict[str, PoolName] = {gate_job.LAYER: "gate", gate_job.CHECK: "gate"}
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
 
 
@@ -60,6 +63,7 @@ class Services:
         self.context = context
         self.intents = Intents(context, tell=_tell_of_unfinished)
         self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
+        self.proofs = Proofs(context, self.jobs, Checks(context, Slots()))
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
@@ -116,8 +120,10 @@ class Services:
                 self.questions.operation(),
                 self.notifications.operation(),
                 reports.OPERATION,
+                *self.proofs.operations(),
             )
         )
+        self.jobs.add((gate_job.KIND,))
 
     def open_jobs(self) -> EmbeddedEngine:
         """Goes on with every job, and has them hear of what is committed from now on."""

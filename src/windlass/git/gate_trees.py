@@ -85,6 +85,19 @@ def blobs(repo: Repository, tree: str, paths: list[str]) -> dict[str, str]:
     return found
 
 
+def names(repo: Repository, tree: str) -> list[str]:
+    """Every path that a tree has a file at."""
+    said = run(["ls-tree", "-r", "-z", "--full-tree", "--name-only", tree], dirs=repo.dirs)
+    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+
+
+def edited(repo: Repository, base: str, tree: str) -> list[str]:
+    """Every path at which a tree has something else than another one."""
+    args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree]
+    said = run(args, dirs=repo.dirs, timeout=LONG)
+    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+
+
 def read_file(repo: Repository, tree: str, path: str, *, most: int) -> bytes | None:
     """What a plain file of a tree holds; None where there is none, or it is larger than `most`."""
     (entry, *_) = (*blobs(repo, tree, [path]).items(), None)

@@ -148,6 +148,12 @@ def head_branch(repo: Repository) -> str | None:
     return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
 
 
+def symbolic_ref(repo: Repository, ref: str) -> str | None:
+    """The ref that another one stands for; None where it stands for none."""
+    said = repo.git("symbolic-ref", "-q", ref, ok=(0, 1, 128))
+    return _line(said) if said.code == 0 else None
+
+
 def resolve(repo: Repository, rev: str) -> str | None:
     """Gives the full id of the commit that `rev` names; None when it names none."""
     if not rev or "\0" in rev:

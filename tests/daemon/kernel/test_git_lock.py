@@ -23,7 +23,7 @@ from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.git import inheritance, runner
 from windlass.git.runner import Dirs
-from windlass.sessions import commands as processes
+from windlass.sessions import commands
 from windlass.store import rows
 
 DAEMON = """
@@ -31,8 +31,8 @@ import sys, pathlib
 from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.git import runner
-from windlass.sessions import commands as processes
-lock = GitLock(pathlib.Path(sys.argv[1]), processes, SystemClock())
+from windlass.sessions import commands
+lock = GitLock(pathlib.Path(sys.argv[1]), commands, SystemClock())
 assert lock.take(print) == []
 runner.run(["anything"])
 """
@@ -123,7 +123,7 @@ def test_git_of_an_earlier_daemon_is_waited_for_and_named(leave: Leave, script: 
         lived.append(left.lives())
         left.let_go()
 
-    assert GitLock(left.lock, processes, Slow(100, let_go)).take(said.append) == []
+    assert GitLock(left.lock, commands, Slow(100, let_go)).take(said.append) == []
     assert lived == [True]
     assert not left.lives()
     (what,) = said
@@ -137,7 +137,7 @@ def test_git_is_waited_for_also_where_nobody_can_be_told_of_it(leave: Leave) -> 
     def say(_: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    assert GitLock(left.lock, processes, Slow(100, left.let_go)).take(say) == []
+    assert GitLock(left.lock, commands, Slow(100, left.let_go)).take(say) == []
     assert not left.lives()
     assert inheritance.of_child(boxed=False).files
 
@@ -145,7 +145,7 @@ def test_git_is_waited_for_also_where_nobody_can_be_told_of_it(leave: Leave) -> 
 @pytest.mark.parametrize("script", [ITSELF, A_CHILD, DEAF])
 def test_git_that_does_not_end_is_ended_and_told(leave: Leave, script: str) -> None:
     left = leave(script)
-    ended = GitLock(left.lock, processes, Hasty()).take(lambda _: None)
+    ended = GitLock(left.lock, commands, Hasty()).take(lambda _: None)
     assert not left.lives()
     assert any(f"(pid {left.pid})" in program for program in ended)
 
@@ -169,7 +169,7 @@ def test_who_holds_the_lock_without_being_git_of_ours_is_left_alone(tmp_path: Pa
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(Unavailable, match=r"still holds .*git\.lock") as refused:
-            GitLock(path, processes, Hasty()).take(lambda _: None)
+            GitLock(path, commands, Hasty()).take(lambda _: None)
     assert "fuser" in refused.value.hint
 
 
@@ -183,7 +183,7 @@ def test_every_git_has_lock_and_mark_but_one_in_a_box(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(inheritance, "_given", inheritance.Inheritance())
-    GitLock(tmp_path / "git.lock", processes, Hasty()).take(lambda _: None)
+    GitLock(tmp_path / "git.lock", commands, Hasty()).take(lambda _: None)
     plain = runner.run(["anything"], dirs=Dirs(git_dir=str(tmp_path))).out.decode()
     boxed = Dirs(git_dir=str(tmp_path), box=("/usr/bin/env",))
     inside = runner.run(["anything"], dirs=boxed).out.decode()

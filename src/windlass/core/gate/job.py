@@ -42,6 +42,12 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """What was made for it to stand on, once that is known."""
     source: str = ""
     """The tree that dependencies are made from."""
+    versions: str = ""
+    """What the tools were when it began."""
+    target: str = ""
+    """The target's tip then."""
+    fresh: bool = False
+    """Whether checks are run whatever is known of them."""
 
 
 def begun(state: GateState) -> dict[str, Any]:
@@ -61,7 +67,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
             CheckEnd(name=name, outcome="could-not-run", why="cancelled") for name in _open(state)
         ]
         ended = msgspec.structs.replace(state, ends=(*state.ends, *ends))
-        return _over(ended, (Effect(STOP, {"tree": state.tree}),))
+        return _over(ended, (Effect(STOP, {"job": news.data["job"]}),))
     if news.kind != jobs.EFFECT or news.data["what"] == STOP:
         return Decision(data)
     if news.data["what"] == LAYER:
@@ -80,10 +86,8 @@ def _layer_made(state: GateState, effect: dict[str, Any]) -> Decision:
         return _over(msgspec.structs.replace(state, ends=ends, layer=made))
     state = msgspec.structs.replace(state, layer=made)
     data = begun(state)
-    effects = tuple(
-        Effect(CHECK, {"tree": state.tree, "gate": data["gate"], "check": name, "layer": made})
-        for name in state.todo
-    )
+    common = {name: data[name] for name in ("tree", "gate", "versions", "fresh")}
+    effects = tuple(Effect(CHECK, {**common, "check": name, "layer": made}) for name in state.todo)
     return Decision(data, effects)
 
 

@@ -240,7 +240,7 @@ def changing_prefix(context: Context, agent: Agent) -> list[str]:
         readable=borrowed,
         writable=(agent.workspace,),
         network="none" if probes.usable().full else "host",
-        quota=_quota(_config(context, agent)),
+        quota=quota(_config(context, agent)),
     )
     line = wrapper.prefix(spec, folder=context.folders.boxes(agent.uid) / beside.CHANGING)
     return beside.marked_line(context, agent, beside.CHANGING, line)
@@ -312,14 +312,14 @@ def _box_spec(
             *clones.borrowed(str(context.folders.mirror(agent.repo))),
             *script,
             *found,
-            *_always(tuple(config.box.toolchains)),
+            *always(tuple(config.box.toolchains)),
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
         covers=(_cover(folder),),
         network=agent.network,
         domains=tuple(config.box.domains) if agent.network == "proxy" else (),
         addresses=drivers.get(agent.driver).reaches(request),
-        quota=_quota(config),
+        quota=quota(config),
     )
 
 
@@ -336,14 +336,15 @@ def _cover(folder: Path) -> tuple[str, str]:
     return str(nothing), str(own / name)
 
 
-def _always(more: tuple[str, ...]) -> tuple[str, ...]:
+def always(more: tuple[str, ...]) -> tuple[str, ...]:
     """What every box shows: what Windlass itself is run by, and what the person names."""
     ours = (sys.prefix, sys.base_prefix, str(Path(windlass.__file__).parent))
     named = tuple(os.path.expanduser(folder) for folder in more)  # noqa: PTH111 - as people write it
     return (*ours, *named)
 
 
-def _quota(config: Config) -> Quota:
+def quota(config: Config) -> Quota:
+    """How much of the machine one box may take."""
     box = config.box
     return Quota(
         memory=box.memory_mb * _MEBIBYTE,

@@ -1,0 +1,71 @@
+"""The gate: what it is, its runs, and their verdicts."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from windlass.api.wire.request import AnyRequest, Word
+
+Outcome = Literal["passed", "failed", "could-not-run", "ran-nothing"]
+
+
+class GateRequest(AnyRequest):
+    """Asks for the gate of a repository, and how its target fares."""
+
+
+class GateRunRequest(AnyRequest):
+    """Has a commit proven, the target's tip where none is named."""
+
+    rev: NotRequired[Word]
+    check: NotRequired[Word]
+    fresh: NotRequired[bool]
+    """Runs checks again whose green verdict is known."""
+
+
+class GateWaitRequest(AnyRequest):
+    """Waits until a run is over."""
+
+    job: Word
+
+
+class CheckView(TypedDict):
+    """One check, and how it ended; `outcome` is null where it was not run."""
+
+    name: str
+    run: str
+    outcome: Outcome | None
+    why: str
+    code: int | None
+    seconds: float | None
+    tests: int | None
+    skipped: int | None
+    failed: list[str]
+    log: str
+    cached: bool
+
+
+class GateView(TypedDict):
+    """The gate that counts, and the verdict of the target's tip."""
+
+    target: str
+    tip: str
+    tree: str
+    box: str
+    setup: str
+    outcome: Outcome | None
+    checks: list[CheckView]
+    waiting: list[str]
+    """Keys of the repository's file that are not in force."""
+
+
+class GateRunReply(TypedDict):
+    """A run: over, with its outcome, or under way as a job."""
+
+    tree: str
+    layer: str
+    box: str
+    outcome: Outcome | None
+    cached: bool
+    marks: list[str]
+    checks: list[CheckView]
+    job: str | None

@@ -1,0 +1,108 @@
+"""Shows what decides whether a tree is good, and proves a commit by it.
+
+The gate is read from the branch that changes land on: [gate] in its .windlass/config.toml, or your
+own configuration. `wl gate` alone shows its checks and how that branch fares. `wl gate run` proves
+a commit, that branch's own without one: its dependencies are made, and every check runs in a copy
+of that very tree, in a box, without a network unless it says otherwise. What is green is known by
+the tree and not run again; --fresh runs it all the same.
+
+Exit codes: 0 passed, 10 a check failed, 11 nothing was tested, 13 a check could not run.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import render
+from windlass.cli.call import Call
+from windlass.core.gate.verdicts import EXIT_CODES
+from windlass.core.printable import printable_line
+
+EXAMPLES = (
+    "wl gate",
+    "wl gate run",
+    "wl gate run my-branch",
+    "wl gate run HEAD~1 --check 'make test' --fresh --json",
+)
+_COLOURS = {"passed": "green", "failed": "red", "could-not-run": "yellow", "ran-nothing": "yellow"}
+_NAMED = 10
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes whether to run it, and for what."""
+    verbs = parser.add_subparsers(dest="verb", metavar="run")
+    run = verbs.add_parser("run", help="prove a commit")
+    run.add_argument("rev", nargs="?", metavar="REV", help="a commit, branch or tag (the target)")
+    run.add_argument("--check", metavar="NAME", help="only this check")
+    run.add_argument("--fresh", action="store_true", help="run also what is known to be green")
+
+
+def run(call: Call) -> int:
+    """Shows the gate, or proves a commit."""
+    return _run(call) if call.args.verb == "run" else _show(call)
+
+
+def _show(call: Call) -> int:
+    gate = call.ask("gate")
+    call.data(gate)
+    outcome = gate["outcome"]
+    how = call.paint(outcome, _COLOURS[outcome]) if outcome else "not proven yet: wl gate run"
+    call.say(f"{printable_line(gate['target'])} at {gate['tip'][:10]}: {how}")
+    if gate["setup"]:
+        call.say(f"  setup: {printable_line(gate['setup'])}")
+    if gate["box"] != "box":
+        call.say("  without a box: what is tested can reach what you can")
+    for check in gate["checks"]:
+        _say_check(call, check)
+    for key in gate["waiting"]:
+        call.say(f"  {key} of .windlass/config.toml is not in force: wl trust {key}")
+    return 0
+
+
+def _run(call: Call) -> int:
+    asked = {
+        name: getattr(call.args, name) for name in ("rev", "check") if getattr(call.args, name)
+    }
+    done = call.ask("gate.run", fresh=call.args.fresh, **asked)
+    if done["job"]:
+        known = [check for check in done["checks"] if check["cached"]]
+        left = [check["name"] for check in done["checks"] if not check["cached"]]
+        call.tell(f"proving {done['tree'][:10]}: {printable_line(', '.join(left))} …")
+        done = call.ask("gate.wait", job=done["job"])
+        done["checks"] = [*known, *done["checks"]]
+    call.data({name: value for name, value in done.items() if name != "job"})
+    for check in done["checks"]:
+        _say_check(call, check)
+    outcome = done["outcome"]
+    word = call.paint(outcome, _COLOURS[outcome])
+    known_word = ", as is known" if done["cached"] else ""
+    call.say(f"tree {done['tree'][:10]}: {word}{known_word}")
+    for mark in done["marks"]:
+        call.say(f"  {printable_line(mark)}")
+    return EXIT_CODES[outcome]
+
+
+def _say_check(call: Call, check: dict[str, Any]) -> None:
+    outcome = check["outcome"]
+    if outcome is None:
+        call.say(f"  {printable_line(check['name'])}  not run")
+        return
+    counted = []
+    if check["tests"] is not None:
+        counted.append(render.counted(check["tests"], "test"))
+    if check["skipped"]:
+        counted.append(f"{check['skipped']} skipped")
+    if check["seconds"] is not None:
+        counted.append(f"{check['seconds']:.1f} s")
+    more = f" ({', '.join(counted)})" if counted else ""
+    name = printable_line(check["name"])
+    call.say(f"  {name}  {call.paint(outcome, _COLOURS[outcome])}{more}")
+    if check["why"]:
+        call.say(f"    {printable_line(check['why'])}")
+    for failed in check["failed"][:_NAMED]:
+        call.say(f"    {printable_line(failed)}")
+    if len(check["failed"]) > _NAMED:
+        call.say(f"    and {len(check['failed']) - _NAMED} more")
+    if outcome != "passed" and check["log"]:
+        call.say(f"    log: {printable_line(check['log'])}")

@@ -1,0 +1,113 @@
+"""Which gate counts for a repository: that of the branch that changes land on.
+
+It is read from that branch's own tree, never from the files of a checkout and never from a change:
+a change cannot weaken the gate that it has to pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from windlass.core.box_spec import Level
+from windlass.core.config import Config
+from windlass.core.errors import ConfigError
+from windlass.core.gate import spec as specs
+from windlass.core.gate.spec import GateSpec
+from windlass.core.project_config import Line
+from windlass.daemon.kernel import project_file, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.git import gate_trees, repository
+from windlass.git.repository import Repository
+from windlass.store.rows import Repo
+
+_USUAL = ("main", "master", "trunk", "develop")
+
+
+class Target(NamedTuple):
+    """The branch that changes land on, and where it is."""
+
+    branch: str
+    tip: str
+    tree: str
+
+
+class Gate(NamedTuple):
+    """The gate that counts now, and where it was read."""
+
+    repo: Repo
+    target: Target
+    spec: GateSpec
+    config: Config
+    waiting: tuple[Line, ...]
+    """Lines of the repository's file that are not in force: its gate may be wider with them."""
+
+    @property
+    def level(self) -> Level:
+        """Whether its commands run in a box."""
+        return "box" if self.spec.box else "hooks"
+
+    @property
+    def setup_network(self) -> bool:
+        """Whether its setup reaches the network: only a setup that the person has accepted."""
+        waits = any(line.key in ("gate.setup", "gate.setup_domains") for line in self.waiting)
+        return self.spec.setup_network and not waits
+
+
+def read(context: Context, repo: Repo) -> Gate:
+    """Reads the gate of a repository; one without checks has none, see `require`."""
+    git = repos.git(repo)
+    found = target(context, repo, git)
+    held = gate_trees.read_file(
+        git, found.tree, project_file.PROJECT_FILE, most=project_file.LARGEST
+    )
+    origin = f"{found.branch}:{project_file.PROJECT_FILE}"
+    own, usable = settings.at_target(context.folders.home, repo.root, held, origin=origin)
+    usable.require("gate", "landing")
+    boxed = usable.at("box")
+    spec = specs.spec(boxed.gate, own.gate)
+    if not spec.box:
+        spec = specs.spec(usable.config.gate, own.gate)
+    return Gate(repo, found, spec, boxed, usable.waiting)
+
+
+def require(gate: Gate) -> Gate:
+    """Refuses a repository without a gate: that is never a pass."""
+    if gate.spec.checks:
+        return gate
+    if any(line.key in ("gate.check", "gate.commands") for line in gate.waiting):
+        raise ConfigError(
+            f"the gate of {gate.target.branch} would run outside of a box, as you, and you have not"
+            " accepted it",
+            "look at its lines and accept them: wl trust; or let it run in a box:"
+            " wl config remove gate.box --global",
+        )
+    raise ConfigError(
+        f"{gate.target.branch} of {gate.repo.root} has no gate: nothing says when a tree is good",
+        "`wl init` proposes one; or write [gate] commands into .windlass/config.toml and commit it"
+        f" to {gate.target.branch}",
+    )
+
+
+def target(context: Context, repo: Repo, git: Repository) -> Target:
+    """The branch that changes land on: configured, else the remote's default, else the usual."""
+    named = settings.usable(context.folders.home, repo.root).config.landing.target
+    branch = named or _usual(git)
+    tip = repository.read_ref(git, f"refs/heads/{branch}")
+    if tip is None:
+        raise ConfigError(
+            f"{repo.root} has no branch {branch!r} to land on",
+            "name the right one: wl config set landing.target BRANCH",
+        )
+    return Target(branch, tip, gate_trees.tree_of(git, tip))
+
+
+def _usual(git: Repository) -> str:
+    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD")
+    if remote is not None:
+        branch = remote.removeprefix("refs/remotes/origin/")
+        if repository.branch_exists(git, branch):
+            return branch
+    for branch in _USUAL:
+        if repository.branch_exists(git, branch):
+            return branch
+    return repository.head_branch(git) or _USUAL[0]

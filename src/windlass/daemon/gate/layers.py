@@ -1,0 +1,166 @@
+"""Layers: the dependencies that checks need, made once for each state of what they are made from.
+
+A layer is made in a work tree of its own by the gate's setup. Kept of it are the paths that `deps`
+names and the home that the setup had; every run sees them below its own tree, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from windlass import whole_file
+from windlass.core.errors import WindlassError
+from windlass.core.gate import patterns
+from windlass.core.gate import spec as specs
+from windlass.daemon.gate import rooms
+from windlass.daemon.gate.gates import Gate
+from windlass.daemon.gate.places import GatePlaces
+from windlass.daemon.gate.rooms import Wanted
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.git import gate_trees
+from windlass.git.erasing import erase
+
+_READY = "ready"
+_LOG_BYTES = 64 << 20
+_SETUP_SECONDS = 3600.0
+PLATFORM = f"{platform.system()}-{platform.machine()}"
+
+
+class LayerNeed(NamedTuple):
+    """Which layer a tree needs, and the tree that it is made from."""
+
+    key: str
+    source: str
+    is_own: bool
+    """Whether only that tree has such inputs, and the target has others."""
+
+
+def need(gate: Gate, tree: str, versions: str) -> LayerNeed:
+    """Finds the layer of a tree. One that the target could have as well is made from the target.
+
+    So no change supplies what others are tested with.
+    """
+    git = repos.git(gate.repo)
+    inputs = list(gate.spec.inputs)
+
+    def key(of: str) -> str:
+        blobs = gate_trees.blobs(git, of, inputs)
+        return specs.layer_key(
+            gate.spec, blobs, versions=versions, level=gate.level, platform=PLATFORM
+        )
+
+    own, common = key(tree), key(gate.target.tree)
+    is_own = own != common
+    return LayerNeed(own, tree if is_own else gate.target.tree, is_own)
+
+
+def is_ready(context: Context, gate: Gate, key: str) -> bool:
+    """Whether a layer is there as a whole."""
+    places = GatePlaces(context.folders.home, gate.repo.id)
+    return not key or (places.layer(key) / _READY).is_file()
+
+
+def make(context: Context, gate: Gate, needed: LayerNeed, *, mark: str) -> dict[str, Any]:
+    """Makes a layer, unless it is there; returns `why` where that cannot be, and its log."""
+    places = GatePlaces(context.folders.home, gate.repo.id)
+    if is_ready(context, gate, needed.key):
+        return {"key": needed.key, "why": "", "log": ""}
+    context.commands.end_run(mark)
+    build = places.layers / f".{needed.key}"
+    erase(str(build))
+    places.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = places.logs / f"setup-{needed.key}.log"
+    log.unlink(missing_ok=True)
+    try:
+        why = _set_up(context, gate, needed, build=build, log=log, mark=mark)
+        if not why:
+            why = _keep(gate, needed, build, places.layer(needed.key))
+    finally:
+        erase(str(build))
+    return {"key": needed.key, "why": why, "log": str(log)}
+
+
+def _set_up(
+    context: Context, gate: Gate, needed: LayerNeed, *, build: Path, log: Path, mark: str
+) -> str:
+    """Runs the setup in a fresh tree; says why there is nothing to keep, or nothing."""
+    gate_trees.bring(repos.git(gate.repo), build / "tree", needed.source)
+    network = gate.setup_network
+    wanted = Wanted(gate.spec.box, network, gate.spec.setup_domains)
+    try:
+        lent = rooms.writable(context, gate.repo, gate.config, wanted, folder=build)
+        with lent as room:
+            done = context.commands.run_whole(
+                gate.spec.setup,
+                cwd=room.cwd,
+                env=room.env,
+                log=log,
+                timeout=_SETUP_SECONDS,
+                mark=mark,
+                prefix=room.prefix,
+                most=_LOG_BYTES,
+            )
+    except WindlassError as error:
+        return error.message
+    if done.timed_out:
+        return f"gate.setup took longer than {_SETUP_SECONDS:.0f} s"
+    if done.code:
+        waits = "" if network or not gate.spec.setup_network else (
+            "; it had no network, because you have not accepted it: wl trust gate.setup"
+        )  # fmt: skip
+        return f"gate.setup ended with {done.code}{waits}"
+    return ""
+
+
+def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
+    """Moves what `deps` names and the home into a layer; says what is wrong with that."""
+    tracked = _with_folders(gate_trees.names(repos.git(gate.repo), needed.source))
+    wanted = gate.spec.deps
+    kept = build / "kept"
+    (kept / "tree").mkdir(parents=True)
+    found = False
+    for path in list(_dependencies(build / "tree", wanted)):
+        name = str(path.relative_to(build / "tree"))
+        if path.is_symlink():
+            return f"gate.deps: {name} is a link"
+        if name in tracked:
+            return f"gate.deps: {name} is part of the tree itself"
+        place = kept / "tree" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(place)
+        found = True
+    if wanted and not found:
+        return f"gate.setup made nothing that gate.deps names: {', '.join(wanted)}"
+    (build / "home").rename(kept / "home")
+    whole_file.replace(kept / _READY, b"")
+    erase(str(layer))
+    layer.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(str(kept), layer)
+    return ""
+
+
+def _with_folders(names: Iterable[str]) -> set[str]:
+    """Paths, and every folder that one of them lies in."""
+    paths = set(names)
+    for name in names:
+        folder = name.rpartition("/")[0]
+        while folder and folder not in paths:
+            paths.add(folder)
+            folder = folder.rpartition("/")[0]
+    return paths
+
+
+def _dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
+    """What patterns of `deps` name in a tree; of what lies in something named, nothing."""
+    for here, folders, files in os.walk(tree):
+        folder = Path(here)
+        within = "" if folder == tree else f"{folder.relative_to(tree)}/"
+        named = {name for name in (*folders, *files) if patterns.matches(f"{within}{name}", wanted)}
+        yield from (folder / name for name in sorted(named))
+        folders[:] = [name for name in folders if name not in named and f"{within}{name}" != ".git"]

@@ -1,0 +1,40 @@
+"""Where gates keep things: work trees, layers of dependencies, runs under way, logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from windlass.core.ids import RepoId
+
+TREE, HOME = "/windlass/tree", "/windlass/home"
+"""Where every box of a gate shows the work tree and its home: installers write absolute paths."""
+
+
+class GatePlaces:
+    """The folders of one repository's gate."""
+
+    def __init__(self, home: Path, repo: RepoId) -> None:
+        self.folder = home / "gates" / repo
+
+    def tree(self, number: int) -> Path:
+        """One of the pooled work trees."""
+        return self.folder / "trees" / str(number)
+
+    @property
+    def layers(self) -> Path:
+        """Below here lies every layer, by its key."""
+        return self.folder / "layers"
+
+    def layer(self, key: str) -> Path:
+        """The folder of a layer."""
+        return self.layers / key
+
+    @property
+    def runs(self) -> Path:
+        """Below here lies what runs write; nothing of it is needed once they are over."""
+        return self.folder / "runs"
+
+    @property
+    def logs(self) -> Path:
+        """What checks and setups said."""
+        return self.folder / "logs"

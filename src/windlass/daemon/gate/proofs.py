@@ -1,0 +1,314 @@
+"""Proofs: a commit is put through the gate, as a job, and what came of it is told.
+
+What is known already is not run again: a verdict belongs to a tree, not to a commit or to a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.gate import (
+    CheckView,
+    GateRequest,
+    GateRunReply,
+    GateRunRequest,
+    GateView,
+    GateWaitRequest,
+)
+from windlass.core import shapes
+from windlass.core.errors import Internal, NotFound
+from windlass.core.events import JobDone, JobSetAside
+from windlass.core.gate import job as gate_job
+from windlass.core.gate import marks
+from windlass.core.gate import verdicts as outcomes
+from windlass.core.gate.job import GateState
+from windlass.core.gate.marks import Edit
+from windlass.core.gate.spec import Check, GateSpec
+from windlass.core.gate.verdicts import Verdict
+from windlass.core.ids import RepoId
+from windlass.core.jobs import Job, JobId, effect_key
+from windlass.daemon.gate import gates, layers
+from windlass.daemon.gate.checks import CheckOrder, Checks
+from windlass.daemon.gate.gates import Gate
+from windlass.daemon.gate.layers import LayerNeed
+from windlass.daemon.gate.versions import KnownVersions
+from windlass.daemon.jobs.ledger import Jobs
+from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.git import gate_trees
+from windlass.git.repository import Repository
+from windlass.store import jobs as job_rows
+from windlass.store import verdicts
+from windlass.store.store import Event, Writing
+
+_MOST_EDITS = 200
+_LARGEST_EDIT = 1 << 20
+
+
+class Proofs:
+    """Proves commits: begins runs, does what they need, and tells how they ended."""
+
+    def __init__(self, context: Context, jobs: Jobs, checks: Checks) -> None:
+        self._context = context
+        self._jobs = jobs
+        self._checks = checks
+        self._versions = KnownVersions(context)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """What the effects of a run are."""
+        return (
+            Operation(gate_job.LAYER, (Step("make", self._make_layer),), _nobody, _kept("layer")),
+            Operation(gate_job.CHECK, (Step("run", self._run_check),), _nobody, _kept("end")),
+            Operation(gate_job.STOP, (Step("stop", self._stop),), _nobody, lambda _: {}),
+        )
+
+    def view(self, caller: Caller, request: GateRequest) -> GateView:
+        """Shows the gate, and the verdict of the target's tip as far as it is known."""
+        gate = gates.require(self._gate(caller, request))
+        orders = self._orders(gate, gate.target.tree, gate.spec.checks)
+        known = [self._context.store.read(partial(verdicts.newest, key=o.key)) for o in orders]
+        views = [_check_view(o.check, v, cached=True) for o, v in zip(orders, known, strict=True)]
+        found = [verdict.outcome for verdict in known if verdict is not None]
+        return {
+            "target": gate.target.branch,
+            "tip": gate.target.tip,
+            "tree": gate.target.tree,
+            "box": gate.level,
+            "setup": gate.spec.setup,
+            "outcome": outcomes.worst(found) if len(found) == len(orders) else None,
+            "checks": views,
+            "waiting": [line.key for line in gate.waiting if line.key.startswith("gate.")],
+        }
+
+    def run(self, caller: Caller, request: GateRunRequest) -> GateRunReply:
+        """Begins a run, joins one that is under way, or tells what is known."""
+        gate = gates.require(self._gate(caller, request))
+        tree = gate_trees.tree_of(repos.git(gate.repo), request.get("rev") or gate.target.tip)
+        wanted = _wanted(gate.spec, request.get("check"))
+        orders = self._orders(gate, tree, wanted)
+        known: dict[str, Verdict] = {}
+        for order in orders if not request.get("fresh", False) else ():
+            green = self._context.store.read(partial(verdicts.green, key=order.key))
+            if green is not None:
+                known[order.check.name] = green
+        todo = tuple(o.check.name for o in orders if o.check.name not in known)
+        views = [
+            _check_view(o.check, known.get(o.check.name), cached=True)
+            for o in orders
+        ]  # fmt: skip
+        reply: GateRunReply = {
+            "tree": tree,
+            "layer": orders[0].layer,
+            "box": gate.level,
+            "outcome": None if todo else "passed",
+            "cached": not todo,
+            "marks": [],
+            "checks": views,
+            "job": None,
+        }
+        if not todo:
+            reply["marks"] = self._marks(gate, tree, known)
+        else:
+            job = self._begin(gate, tree, todo, fresh=bool(request.get("fresh", False)))
+            reply["job"] = job.id
+        return reply
+
+    async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
+        """Tells how a run ended, as soon as it has."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+        ends = (JobDone.kind, JobSetAside.kind)
+
+        def committed(events: list[Event]) -> None:
+            if any(event.kind in ends for event in events):
+                loop.call_soon_threadsafe(news.set)
+
+        with self._context.store.listening(committed):
+            while True:
+                news.clear()
+                job = await self._context.pools.look(caller, self._find, request["job"])
+                if job.status != "open":
+                    return await self._context.pools.look(caller, self._ended, job)
+                await news.wait()
+
+    def _gate(self, caller: Caller, request: Mapping[str, Any]) -> Gate:
+        repo = lookup.scope(self._context, caller, request).require_repo()
+        return gates.read(self._context, repo)
+
+    def _orders(self, gate: Gate, tree: str, wanted: Iterable[Check]) -> list[CheckOrder]:
+        """What is to be run for a tree, and under which circumstances."""
+        versions = self._versions.of(gate).digest
+        needed = layers.need(gate, tree, versions)
+        return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
+
+    def _begin(self, gate: Gate, tree: str, todo: tuple[str, ...], *, fresh: bool) -> Job:
+        """Begins the job of a run, or finds the one that runs these checks already."""
+        versions = self._versions.of(gate).digest
+        needed = layers.need(gate, tree, versions)
+        state = GateState(
+            tree=tree,
+            gate=gate.spec,
+            todo=todo,
+            source=needed.source,
+            versions=versions,
+            target=gate.target.tip,
+            fresh=fresh,
+        )
+
+        def change(writing: Writing) -> Job:
+            about = partial(job_rows.about, repo=gate.repo.id, kind=gate_job.KIND.name)
+            found = about(writing.connection, subject=tree)
+            if found is not None:
+                running = shapes.convert(found.state, GateState)
+                if (running.gate, running.todo) == (state.gate, state.todo):
+                    return found
+            kept = gate_job.begun(state)
+            return self._jobs.begin(writing, "gate", repo=gate.repo.id, subject=tree, state=kept)
+
+        return self._context.store.write(change)
+
+    def _find(self, job: str) -> Job:
+        found = self._context.store.read(partial(job_rows.find, job=JobId(job)))
+        if found is None or found.kind != gate_job.KIND.name:
+            raise NotFound(f"there is no run {job}", "`wl dev jobs --all` lists them")
+        return found
+
+    def _ended(self, job: Job) -> GateRunReply:
+        state = shapes.convert(job.state, GateState)
+        if job.result is None:
+            message = (job.error or {}).get("message", "it was set aside")
+            raise Internal(f"the run of {state.tree} did not end: {message}", "wl dev jobs")
+        ends = {end.name: end for end in state.ends}
+        found: dict[str, Verdict] = {}
+        views = []
+        for check in state.gate.checks:
+            end = ends.get(check.name)
+            if end is None:
+                continue
+            verdict = None
+            if end.verdict is not None:
+                verdict = self._context.store.read(partial(verdicts.by_number, number=end.verdict))
+            view = _check_view(check, verdict, cached=False)
+            view["outcome"], view["why"] = end.outcome, end.why
+            if verdict is not None:
+                found[check.name] = verdict
+            else:
+                view["log"] = (state.layer or {}).get("log", "")
+            views.append(view)
+        return {
+            "tree": state.tree,
+            "layer": (state.layer or {}).get("key", ""),
+            "box": "box" if state.gate.box else "hooks",
+            "outcome": job.result["outcome"],
+            "cached": False,
+            "marks": self._marks(self._as_begun(job, state), state.tree, found),
+            "checks": views,
+            "job": job.id,
+        }
+
+    def _marks(self, gate: Gate, tree: str, found: Mapping[str, Verdict]) -> list[str]:
+        """What a tree does to its own tests, compared with the target."""
+        base = gate.target.tree
+        if tree == base:
+            return []
+        orders = self._orders(gate, base, gate.spec.checks)
+        read = self._context.store.read
+        known = {o.check.name: read(partial(verdicts.green, key=o.key)) for o in orders}
+        green = {name: verdict for name, verdict in known.items() if verdict is not None}
+        git = repos.git(gate.repo)
+        paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
+        edits = [Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS]]
+        return [*marks.of_edits(edits, gate.spec), *marks.of_counts(green, found)]
+
+    def _as_begun(self, job: Job, state: GateState) -> Gate:
+        """The gate of a run, as it was when that began, and the target as it is now."""
+        gate = gates.read(self._context, repos.by_id(self._context, job.repo))
+        return gate._replace(spec=state.gate)
+
+    def _recorded(self, work: RunningIntent) -> Gate:
+        """The gate of an effect, as it was when its run began."""
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        gate = gates.read(self._context, repo)
+        return gate._replace(spec=shapes.convert(work.data["gate"], GateSpec))
+
+    def _make_layer(self, work: RunningIntent) -> None:
+        gate = self._recorded(work)
+        asked = self._versions.of(gate)
+        if asked.why:
+            work.keep(layer={"key": "", "why": asked.why, "log": ""})
+            return
+        needed = layers.need(gate, work.data["tree"], asked.digest)
+        needed = LayerNeed(needed.key, work.data["source"] or needed.source, needed.is_own)
+        work.keep(layer=layers.make(self._context, gate, needed, mark=_mark(work)))
+
+    def _run_check(self, work: RunningIntent) -> None:
+        gate, data = self._recorded(work), work.data
+        check = next(c for c in gate.spec.checks if c.name == data["check"])
+        order = CheckOrder(gate, data["tree"], check, data["layer"]["key"], data["versions"])
+        end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"])
+        work.keep(end=msgspec.to_builtins(end))
+
+    def _stop(self, work: RunningIntent) -> None:
+        """Ends every command of a run, whichever of its effects has started it."""
+        job = JobId(work.data["job"])
+        found = self._context.store.read(partial(job_rows.find, job=job))
+        if found is not None:
+            keys = (effect_key(job, number + 1) for number in range(found.sequence))
+            self._context.commands.end_run(*map(_mark_of, keys))
+
+
+def _text(git: Repository, tree: str, path: str) -> str | None:
+    held = gate_trees.read_file(git, tree, path, most=_LARGEST_EDIT)
+    return None if held is None else held.decode("utf-8", "replace")
+
+
+def _nobody(_: Mapping[str, Any]) -> list[Any]:
+    """A gate concerns no agent."""
+    return []
+
+
+def _kept(name: str) -> Any:
+    return lambda work: work.data[name]
+
+
+def _mark(work: RunningIntent) -> str:
+    """What everything is found by that an effect runs."""
+    return _mark_of(work.intent.id)
+
+
+def _mark_of(key: str) -> str:
+    return f"gate-{key.replace(':', '-')}"
+
+
+def _wanted(gate: GateSpec, name: str | None) -> tuple[Check, ...]:
+    if name is None:
+        return gate.checks
+    found = tuple(check for check in gate.checks if check.name == name)
+    if not found:
+        known = ", ".join(check.name for check in gate.checks)
+        raise NotFound(f"the gate has no check {name!r}", f"it has: {known}")
+    return found
+
+
+def _check_view(check: Check, verdict: Verdict | None, *, cached: bool) -> CheckView:
+    known = verdict is not None
+    return {
+        "name": check.name,
+        "run": check.run,
+        "outcome": verdict.outcome if verdict else None,
+        "why": verdict.why if verdict else "",
+        "code": verdict.code if verdict else None,
+        "seconds": verdict.seconds if verdict else None,
+        "tests": verdict.tests if verdict else None,
+        "skipped": verdict.skipped if verdict else None,
+        "failed": list(verdict.failed) if verdict else [],
+        "log": verdict.log if verdict else "",
+        "cached": cached and known,
+    }

@@ -1,0 +1,18 @@
+"""A repository with a gate of plain Python tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemon.gate import gate_ground
+from tests.daemon.gate.gate_ground import CODE, GATE, GateGround
+
+from windlass.daemon.kernel.context import Context
+
+
+@pytest.fixture
+def ground(context: Context, tmp_path: Path) -> GateGround:
+    """Its tests are green on main."""
+    (tmp_path / "home").mkdir()
+    return gate_ground.make(context, tmp_path / "shop", {**CODE, ".windlass/config.toml": GATE})
