@@ -136,6 +136,7 @@ class Daemon:
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("agents whose limit is over", limit_waits.STAGGER, services.limit_waits.look),
+            Timer("agents that stall", 15.0, services.stalls.look),
             Timer("the machine's sleep", 15.0, services.sleep_inhibitor.look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),

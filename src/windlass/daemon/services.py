@@ -38,6 +38,7 @@ from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.states.sleep_inhibitor import SleepInhibitor
 from windlass.daemon.states.sources import Sources
+from windlass.daemon.states.stalls import Stalls
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.agents import AgentViews
 from windlass.store.rows import Intent
@@ -83,6 +84,7 @@ class Services:
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
+        self.stalls = Stalls(context, self.fetcher)
         self.sleep_inhibitor = SleepInhibitor(context)
         self.agent_views = AgentViews(context, self.fetcher)
         self.configuration = Configuration(context)

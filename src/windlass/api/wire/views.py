@@ -47,7 +47,7 @@ class AgentView(TypedDict):
     stuck: NotRequired[str]
     """Why its commits do not come home, and what to do."""
     denied: NotRequired[str]
-    """Why a call of an agent that waits was denied in its last turn."""
+    """Why what an agent seems to need was denied: it waits since, or it was denied repeatedly."""
     goes_on_at: NotRequired[float]
     """When an agent that a limit stopped is to go on by itself."""
 

@@ -134,12 +134,12 @@ def _rest(connection: sa.Connection, agent: Agent, now: float) -> Rest:
         reason=verdict.winner.reason if verdict.winner else reasons.UNKNOWN,
         since=agent.state_at,
         root=agent.parent is None,
-        expects=_expects(connection, agent),
+        expects=expects(connection, agent),
         moments=tried(connection, agent.uid),
     )
 
 
-def _expects(connection: sa.Connection, agent: Agent) -> bool:
+def expects(connection: sa.Connection, agent: Agent) -> bool:
     """Whether something will set it going by itself: mail, an answer, or agents below it."""
     if mailbox.queued(connection, agent.uid):
         return True
