@@ -86,7 +86,7 @@ class Services:
         self.reports = Reports(context, self.intents)
         self.stalls = Stalls(context, self.fetcher)
         self.sleep_inhibitor = SleepInhibitor(context)
-        self.agent_views = AgentViews(context, self.fetcher)
+        self.agent_views = AgentViews(context, self.fetcher, self.stalls.denied)
         self.configuration = Configuration(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.retention = Retention(context)

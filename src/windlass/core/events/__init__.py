@@ -102,9 +102,11 @@ from windlass.core.events.sessions import (
 )
 from windlass.core.events.spend import (
     USAGE_REFUSED,
+    USAGE_WINDOW,
     BudgetExceeded,
     BudgetWarning,
     UsageRefused,
+    UsageWindowSeen,
 )
 from windlass.core.events.work import (
     BranchMoved,
@@ -120,6 +122,7 @@ __all__ = [
     "HOOKS",
     "KINDS",
     "USAGE_REFUSED",
+    "USAGE_WINDOW",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",
@@ -191,6 +194,7 @@ __all__ = [
     "TrashEmptied",
     "TurnEnded",
     "UsageRefused",
+    "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",

@@ -32,8 +32,6 @@ class Hindrance(NamedTuple):
 
     reason: str
     times: int
-    since: int
-    """The event with which it was set to work."""
 
 
 def hindrance(connection: sa.Connection, agent: Agent) -> Hindrance | None:
@@ -44,16 +42,17 @@ def hindrance(connection: sa.Connection, agent: Agent) -> Hindrance | None:
     """
     if agent.ended_at is not None or agent.state in RESTING - {State.WAITING}:
         return None
-    denials = rows.events(connection, agent=agent.uid, kind=PolicyDecision.kind, last=_BACK)
-    if not denials:
-        return None
+    # What was before the last rest is not looked at: an agent may have a million events.
     since = set_to_work(connection, agent)
-    newer = [e for e in denials if e.id > since and not _is_question(e)]
+    denials = rows.events(
+        connection, after=since, agent=agent.uid, kind=PolicyDecision.kind, last=_BACK
+    )
+    newer = [event for event in denials if not _is_question(event)]
     alike = _most_alike(agent, newer)
     if not newer or (agent.state is not State.WAITING and len(alike) < _SEVERAL):
         return None
     last = (alike if len(alike) >= _SEVERAL else newer)[-1]
-    return Hindrance(_reason(last), max(1, len(alike)), since)
+    return Hindrance(_reason(last), len(alike))
 
 
 def set_to_work(connection: sa.Connection, agent: Agent) -> int:

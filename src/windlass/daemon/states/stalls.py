@@ -36,6 +36,11 @@ class Stalls:
         self._fetcher = fetcher
         self._since: dict[Uid, dict[stalls.What, float]] = context.memory.per_agent()
         """Since when each agent is held up by what, by the clock that only goes forward."""
+        self._denials: dict[Uid, str] = context.memory.per_agent()
+
+    def denied(self, uid: Uid) -> str:
+        """What an agent at work was denied again and again when it was last looked at, if so."""
+        return self._denials.get(uid, "")
 
     def look(self) -> None:
         """Tells of whoever has stalled for long and was not told of yet."""
@@ -52,9 +57,12 @@ class Stalls:
     def _denied(self, agent: Agent) -> Stall | None:
         def read(connection: sa.Connection) -> Stall | None:
             found = denials.hindrance(connection, agent)
+            self._denials.pop(agent.uid, None)
             if found is None:
                 return None
-            if agent.state is State.WAITING and reminders.expects(connection, agent):
+            if agent.state is not State.WAITING:
+                self._denials[agent.uid] = found.reason
+            elif reminders.expects(connection, agent):
                 return None  # something else sets it going
             return stalls.denied(agent.id, found.reason, count=found.times)
 

@@ -5,7 +5,7 @@ Their screens, their work and the log have modules of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import sqlalchemy as sa
@@ -54,9 +54,12 @@ _DOING = "look into"
 class AgentViews:
     """Shows who is there, in which state and why, and what has been done by whom."""
 
-    def __init__(self, context: Context, fetcher: CommitFetcher) -> None:
+    def __init__(
+        self, context: Context, fetcher: CommitFetcher, denied: Callable[[Uid], str]
+    ) -> None:
         self._context = context
         self._fetcher = fetcher
+        self._denied_at_work = denied
 
     def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
         """Lists agents in the order of the tree."""
@@ -100,11 +103,21 @@ class AgentViews:
         shown = _agent_view(agent, said, live=live, names=names, now=now)
         if stuck := self._stuck(agent):
             shown["stuck"] = stuck
-        if denied := _denied(connection, agent):
+        if denied := self._denied(connection, agent):
             shown["denied"] = denied
         if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
             shown["goes_on_at"] = due
         return shown
+
+    def _denied(self, connection: sa.Connection, agent: Agent) -> str:
+        """Why a call was denied after which an agent came to rest, or again and again."""
+        if agent.state is State.RUNNING:
+            reason = self._denied_at_work(agent.uid)
+        elif agent.state is State.WAITING and (found := denials.hindrance(connection, agent)):
+            reason = found.reason
+        else:
+            return ""
+        return " ".join(printable(reason).split())[:_WHY]
 
     def _stuck(self, agent: Agent) -> str:
         """Why an agent's commits do not come home, and what to do; nothing where they do."""
@@ -266,12 +279,6 @@ class AgentViews:
 def _told(error: WindlassError) -> str:
     """What keeps commits from coming home and what to do, in a line."""
     return " ".join(printable(f"{error.message}; {error.hint}").split())
-
-
-def _denied(connection: sa.Connection, agent: Agent) -> str:
-    """Why a call of an agent was denied since it was set to work last; nothing if none was."""
-    found = denials.hindrance(connection, agent)
-    return " ".join(printable(found.reason).split())[:_WHY] if found else ""
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:
