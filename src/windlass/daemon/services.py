@@ -34,6 +34,7 @@ from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.spend.limit_pauses import LimitPauses
 from windlass.daemon.states import reports
+from windlass.daemon.states.clock_steps import ClockSteps
 from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.states.sleep_inhibitor import SleepInhibitor
@@ -64,6 +65,7 @@ class Services:
             fetcher=self.fetcher,
             delivery=self.delivery,
         )
+        self.clock_steps = ClockSteps(context)
         self.watcher = AgentWatcher(context, sources)
         life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
         self.endings = Endings(context, sockets, self.fetcher, life, Removals(context))

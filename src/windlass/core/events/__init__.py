@@ -63,6 +63,8 @@ from windlass.core.events.intents import (
     IntentUndoFailed,
 )
 from windlass.core.events.mail import (
+    MAIL_MISSING,
+    MailMissing,
     MailStuck,
     MessageAcked,
     MessageCollapsed,
@@ -83,6 +85,7 @@ from windlass.core.events.person import (
     StatusNodeSkipped,
 )
 from windlass.core.events.repositories import (
+    ClockStepped,
     ConfigAccepted,
     ConfigRevoked,
     GitEnded,
@@ -121,6 +124,7 @@ from windlass.core.events.work import (
 __all__ = [
     "HOOKS",
     "KINDS",
+    "MAIL_MISSING",
     "USAGE_REFUSED",
     "USAGE_WINDOW",
     "AgentConversation",
@@ -146,6 +150,7 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ClockStepped",
     "ConfigAccepted",
     "ConfigRevoked",
     "EventData",
@@ -162,6 +167,7 @@ __all__ = [
     "IntentUndoFailed",
     "LineSkipped",
     "Logged",
+    "MailMissing",
     "MailStuck",
     "MessageAcked",
     "MessageCollapsed",
