@@ -30,6 +30,8 @@ from windlass.daemon.mail.send import Sends
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.spend.limit_pauses import LimitPauses
@@ -90,6 +92,8 @@ class Services:
         self.sleep_inhibitor = SleepInhibitor(context)
         self.agent_views = AgentViews(context, self.fetcher, self.stalls.denied)
         self.configuration = Configuration(context)
+        self.repositories = Repositories(context)
+        self.trust = ProjectTrust(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.retention = Retention(context)
         self.intents.add(
@@ -105,6 +109,8 @@ class Services:
                 self.notes.operation(),
                 self.empty_trash.operation(),
                 self.configuration.operation(),
+                *self.repositories.operations(),
+                self.trust.operation(),
                 self.sends.operation(),
                 self.acknowledgements.operation(),
                 self.questions.operation(),
