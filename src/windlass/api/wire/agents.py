@@ -202,6 +202,8 @@ class MergeCheckReply(TypedDict):
     ahead: int
     behind: int
     files: int
+    submodules: NotRequired[list[str]]
+    """Submodules that would be at a commit which the person's own clone of them does not have."""
 
 
 class SessionReply(TypedDict):

@@ -310,6 +310,8 @@ class DiffReply(TypedDict):
     """From the tip to what the workspace has."""
     unread: NotRequired[list[str]]
     """Files of the workspace that are too large to be compared, or too full of holes."""
+    nested: NotRequired[list[str]]
+    """Submodules and other repositories in the workspace with work of their own, not shown here."""
     folder: NotRequired[str]
     tool: NotRequired[str]
 

@@ -204,7 +204,7 @@ def _submodules(made: dict[str, Any]) -> list[str]:
         return []
     names = ", ".join(made["submodules"][:3]) + (", ..." if len(made["submodules"]) > 3 else "")
     lacking = f"without its {counted(len(made['submodules']), 'submodule')} ({names})"
-    return [f"{lacking}: have workspace.setup run `git submodule update --init`"]
+    return [f"{lacking}, which your own clone has not: `git submodule update --init` there first"]
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

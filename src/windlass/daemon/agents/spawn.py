@@ -45,7 +45,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets, windows
 from windlass.git import carried as carry
-from windlass.git import repository, runner, workspaces
+from windlass.git import repository, runner, submodules, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -312,6 +312,9 @@ class Spawns:
         git = repos.git(repo)
         create = partial(workspaces.create, base=agent.base)
         clones.make_workspace(self._context, agent, create)
+        if work.data.get("submodules"):
+            empty = submodules.populate(git, agent.workspace, agent.base).empty
+            work.keep(submodules=[printable_line(name) for name in empty][:_MOST_TOLD])
         found = workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
         left_out = found.left_out
         if carried := work.data.get("carried"):
