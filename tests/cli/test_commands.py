@@ -680,7 +680,7 @@ def test_who_starts_an_agent_is_told_of_edits_and_submodules_that_it_lacks(
     new.run(call)
     out = capsys.readouterr().out
     assert f"  {said}\n" in out
-    assert "  without its 1 submodule (lib): have workspace.setup run `git submodule" in out
+    assert "  without its 1 submodule (lib), which your own clone has not: `git submodule" in out
 
 
 FOX: dict[str, Any] = {

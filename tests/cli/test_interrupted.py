@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from typing import Any
 
+import pytest
 from tests.support.replies import ROUTES
 
 from windlass.cli import interrupted
@@ -27,6 +29,23 @@ def test_of_every_verb_that_changes_something_it_is_said_what_takes_it_back() ->
     told = {verb for verb in asked_by_the_person if interrupted.told(verb) is not None}
     assert asked_by_the_person - told - _LOOKS == set()
     assert told & _LOOKS == set()
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_", "said"),
+    [
+        ("spawn", {"name": "a1", "goal": "g"}, "`wl kill a1` takes it back"),
+        ("spawn", {"name": None, "goal": "g"}, "`wl kill` takes it back"),
+        ("pause", {"agent": "a1"}, "`wl resume a1` takes it back"),
+        ("resume", {"agent": "a1"}, "`wl pause a1` takes it back"),
+        ("note", {"agent": "a1", "text": "x"}, "`wl log a1` shows it"),
+        ("pause", {"agent": "a\x1b[2J{of}"}, "`wl resume a\\x1b[2J{of}` takes it back"),
+    ],
+)
+def test_the_agent_is_named_where_it_is_known(
+    verb: str, request_: dict[str, Any], said: str
+) -> None:
+    assert (interrupted.told(verb, request_) or "").endswith(said)
 
 
 _INTERRUPTED_AS_IT_LOADS = """

@@ -70,6 +70,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "budget.agent": MONEY,
     "budget.day": MONEY,
     "budget.repo": MONEY,
+    "budget.window": st.integers(0, 100),
     "mail.rate": POSITIVE,
     "mail.inbox": POSITIVE,
     "nudges.first": PERIOD,

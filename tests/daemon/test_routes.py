@@ -47,6 +47,9 @@ CALLERS = {
     "init": "person",
     "interrupt": "both",
     "jobs": "person",
+    "gate": "both",
+    "gate.run": "person",
+    "gate.wait": "person",
     "listen": "person",
     "log": "both",
     "look": "both",
@@ -92,6 +95,10 @@ CONFIGURATION = ("agents do not change configuration", ASK)
 TRUST = ("agents do not accept what people are asked", ASK)
 HOOKS = ("agents do not install hooks for a person", ASK)
 KEPT = ("agents do not look into trash and archive", ASK)
+GATE = (
+    "agents do not run the gate itself",
+    "run its commands in your workspace: `wl gate` shows them",
+)
 SAID = {
     "archives": KEPT,
     "ask": ("questions are asked by agents", "say it to one: wl send AGENT '...'"),
@@ -106,6 +113,8 @@ SAID = {
     "hooks.uninstall": HOOKS,
     "init": ("agents do not set up repositories", ASK),
     "jobs": ("agents do not look into the works", ASK),
+    "gate.run": GATE,
+    "gate.wait": GATE,
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",

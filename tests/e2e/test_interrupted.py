@@ -20,7 +20,7 @@ def test_a_spawn_that_is_interrupted_goes_on_and_the_person_is_told(ground: Grou
     asking.send_signal(signal.SIGINT)
     _, told = asking.communicate(timeout=30)
     assert asking.returncode == 130
-    said = "`wl list` shows the agent, and `wl kill` takes it back"
+    said = "`wl list` shows the agent, and `wl kill a1` takes it back"
     assert told == f"wl: interrupted; what was asked for goes on if it was begun: {said}\n"
     go.touch()
     until(lambda: [agent["state"] != "creating" for agent in ground.agents()] == [True])

@@ -42,12 +42,23 @@ class Turned(SystemClock):
         super().__init__()
         self.time = time
         self._first = time
+        self._set_by = 0.0
         self._tick = tick
 
     def now(self) -> float:
         """The time it was set to, and the ticks since."""
         self.time += self._tick
         return self.time
+
+    def set(self, seconds: float) -> None:
+        """Sets the hour, forward or back, while no time passes."""
+        self.time += seconds
+        self._first += seconds
+        self._set_by += seconds
+
+    def offset(self) -> float:
+        """By how much the hour was set."""
+        return self._set_by
 
     def monotonic(self) -> float:
         """The machine's seconds, and how far it was turned forward."""

@@ -8,10 +8,13 @@ from typing import Any
 import msgspec
 
 from windlass.core import shapes
+from windlass.daemon.kernel.clock import SystemClock
 from windlass.daemon.routes import routes
 from windlass.daemon.services import Services
 
-_NOBODY: Any = SimpleNamespace(memory=SimpleNamespace(per_agent=dict, per_repo=dict))
+_NOBODY: Any = SimpleNamespace(
+    memory=SimpleNamespace(per_agent=dict, per_repo=dict), clock=SystemClock()
+)
 ROUTES = routes(Services(_NOBODY, _NOBODY))
 """Every verb as it is declared; nothing is behind it that could answer."""
 

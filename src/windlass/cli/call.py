@@ -51,7 +51,7 @@ class Call:
         except client.LetGo:
             from windlass.cli import interrupted  # noqa: PLC0415 - only who interrupts needs it
 
-            if not self.json and (goes_on := interrupted.told(verb)) is not None:
+            if not self.json and (goes_on := interrupted.told(verb, request)) is not None:
                 output.write_error(f"wl: {goes_on}\n")  # also to who wants to be told little
             raise
 

@@ -6,7 +6,13 @@ drops. What only looks goes on for nobody, and is not spoken of.
 
 from __future__ import annotations
 
-_ON_ITS_WAY = "`wl log` shows it"
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from windlass.core.printable import printable_line
+
+_ON_ITS_WAY = "`wl log{of}` shows it"
 _TAKEN_BACK = {
     "ack": "`wl inbox` shows what is left",
     "answer": _ON_ITS_WAY,
@@ -26,27 +32,29 @@ _TAKEN_BACK = {
     "merge": "`wl undo` brings the agent back, and `git revert` takes back the merge",
     "note": _ON_ITS_WAY,
     "notify": _ON_ITS_WAY,
-    "pause": "`wl resume` takes it back",
+    "pause": "`wl resume{of}` takes it back",
     "reassign": "`wl undo` takes it back",
     "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
     "repo.remove": "`wl repo add` takes it back",
-    "resume": "`wl pause` takes it back",
+    "resume": "`wl pause{of}` takes it back",
     "retry": "`wl doctor` says what became of it",
     "send": _ON_ITS_WAY,
-    "spawn": "`wl list` shows the agent, and `wl kill` takes it back",
+    "spawn": "`wl list` shows the agent, and `wl kill{of}` takes it back",
     "trash.empty": "nothing takes it back; `wl trash` shows what is left",
-    "trash.restore": "`wl list` shows the agent, and `wl kill` takes it back",
+    "trash.restore": "`wl list` shows the agent, and `wl kill{of}` takes it back",
     "trust.accept": "`wl trust --revoke` takes it back",
     "trust.revoke": "`wl trust` takes it back",
     "undo": "`wl list` shows who is back, and `wl kill` ends them again",
 }
-"""The verbs that change something, with what takes that back."""
+"""The verbs that change something, with what takes that back; `{of}` is whom, where it is known."""
 
 
-def told(verb: str) -> str | None:
+def told(verb: str, request: Mapping[str, Any] = MappingProxyType({})) -> str | None:
     """What becomes of a request that was let go; None where nothing does."""
     back = _TAKEN_BACK.get(verb)
     if back is None:
         return None
-    return f"interrupted; what was asked for goes on if it was begun: {back}"
+    name = request.get("name") or request.get("agent")
+    of = f" {printable_line(name)}" if isinstance(name, str) else ""
+    return f"interrupted; what was asked for goes on if it was begun: {back.format(of=of)}"

@@ -122,11 +122,15 @@ class ClaudeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many USD may be spent before agents are paused; 0 or None is no limit."""
+    """How many USD may be spent before agents are paused; 0 or None is no limit.
+
+    And above which percentage of a subscription's usage window no agent is started.
+    """
 
     agent: Usd = 10.0
     day: Usd = 50.0
     repo: Usd | None = None
+    window: Annotated[int, msgspec.Meta(ge=0, le=100)] = 80
 
 
 class MailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -249,6 +253,7 @@ ABOUT = {
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
+    "budget.window": "percent of a usage window above which no agent is started; 0: no limit",
     "mail.rate": "messages that one sender may send in a minute",
     "mail.inbox": "messages that may wait for one agent",
     "nudges.first": "seconds after which an idle agent that is not done is reminded; then doubled",

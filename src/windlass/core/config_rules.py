@@ -109,6 +109,7 @@ RULES: dict[str, Rule] = {
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
     "budget.repo": _LIMIT,
+    "budget.window": _LIMIT,
     "mail.rate": _LOWER,
     "mail.inbox": _LOWER,
     "nudges.first": _LATER,

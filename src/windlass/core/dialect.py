@@ -18,6 +18,7 @@ from windlass.core.events import TurnEnded
 from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.states import Observation, State
 from windlass.core.usage import CountedMessage, UsageReport
+from windlass.core.usage_windows import UsageWindow
 
 
 class LineKind(StrEnum):
@@ -84,6 +85,8 @@ class ScreenReading(msgspec.Struct, frozen=True, kw_only=True):
     """Whether prompts wait for the present turn to end."""
     retry_after: int | None = None
     """Seconds until the program tries again by itself."""
+    window: str = ""
+    """What is said below the prompt of a subscription's usage window."""
 
 
 class Keys(NamedTuple):
@@ -188,6 +191,9 @@ class Dialect(Protocol):
 
     def result_usage(self, result: Mapping[str, Any]) -> list[UsageReport]:
         """Reads what the line that ends a turn says was used since the process began, by model."""
+
+    def usage_window(self, line: Any, *, at: float) -> UsageWindow | None:
+        """Reads what a line of output says of a subscription's usage window; None if nothing."""
 
     def screen(self, text: str) -> ScreenReading:
         """Judges a captured screen of a live session."""

@@ -34,6 +34,9 @@ class Clock(WallClock, Protocol):
     def monotonic(self) -> float:
         """Returns seconds that only go forward, for how long ago and until when."""
 
+    def offset(self) -> float:
+        """Returns how far the hour is ahead of such seconds; it changes when the hour is set."""
+
     def sleep(self, seconds: float) -> None:
         """Lets this thread rest for so many seconds of this clock."""
 

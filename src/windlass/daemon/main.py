@@ -133,12 +133,14 @@ class Daemon:
             Timer("looking at screens and output", 1.0, self._watcher.pulse),
             Timer("mail that nobody is woken for", 1.0, services.delivery.pulse),
             Timer("notices that were too many", 1.0, services.listeners.pulse),
-            Timer("states that fade", 60.0, self._watcher.refold),
+            Timer("a clock that was set", 1.0, services.clock_steps.check),
+            Timer("states that fade", 60.0, self._let_fade),
             Timer("clones and mirrors", 1.0, services.fetcher.keep_in_step),
             Timer("room on the disk", 15.0, disk.check),
             Timer("the person's status files", 1.0, StatusFiles(context).refresh),
             Timer("reminders to idle agents", 5.0, Reminders(context).look),
             Timer("agents whose limit is over", limit_waits.STAGGER, services.limit_waits.look),
+            Timer("agents that stall", 15.0, services.stalls.look),
             Timer("the machine's sleep", 15.0, services.sleep_inhibitor.look),
             Timer("what is remembered of who is gone", 60.0, context.memory.sweep),
             Timer("what could not be recorded", 5.0, services.intents.take_up_unrecorded),
@@ -147,6 +149,11 @@ class Daemon:
             Timer("a copy of the database each day", 60.0, context.store.copy_daily),
             Timer("lock and database in their places", 1.0, self._stop_without_files),
         )
+
+    def _let_fade(self) -> None:
+        """Has states fade by how long nobody spoke, and not because the clock was set just now."""
+        self._services.clock_steps.check()
+        self._watcher.refold()
 
     async def stop(self) -> None:
         """Stops answering and watching; sessions go on without us."""

@@ -55,7 +55,9 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             questions=services.questions,
             armed=services.listeners.armed,
         ),
-        setup.routes(context, intents, services.configuration),
+        setup.routes(
+            context, intents, services.configuration, services.repositories, services.trust
+        ),
         repair.routes(services.repairs),
         retention.routes(services.retention),
         jobs.routes(context),

@@ -38,14 +38,18 @@ from windlass.daemon.mail.send import Sends
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.daemon.spend.limit_pauses import LimitPauses
 from windlass.daemon.states import reports
+from windlass.daemon.states.clock_steps import ClockSteps
 from windlass.daemon.states.evidence import Evidence
 from windlass.daemon.states.reports import Reports
 from windlass.daemon.states.sleep_inhibitor import SleepInhibitor
 from windlass.daemon.states.sources import Sources
+from windlass.daemon.states.stalls import Stalls
 from windlass.daemon.states.watcher import AgentWatcher
 from windlass.daemon.views.agents import AgentViews
 from windlass.engine.embedded import EmbeddedEngine
@@ -77,6 +81,7 @@ class Services:
             fetcher=self.fetcher,
             delivery=self.delivery,
         )
+        self.clock_steps = ClockSteps(context)
         self.watcher = AgentWatcher(context, sources)
         life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
         self.endings = Endings(context, sockets, self.fetcher, life, Removals(context))
@@ -97,9 +102,12 @@ class Services:
         self.listeners = Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
+        self.stalls = Stalls(context, self.fetcher)
         self.sleep_inhibitor = SleepInhibitor(context)
-        self.agent_views = AgentViews(context, self.fetcher)
+        self.agent_views = AgentViews(context, self.fetcher, self.stalls.denied)
         self.configuration = Configuration(context)
+        self.repositories = Repositories(context)
+        self.trust = ProjectTrust(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.retention = Retention(context, self.jobs)
         self.intents.add(
@@ -115,6 +123,8 @@ class Services:
                 self.notes.operation(),
                 self.empty_trash.operation(),
                 self.configuration.operation(),
+                *self.repositories.operations(),
+                self.trust.operation(),
                 self.sends.operation(),
                 self.acknowledgements.operation(),
                 self.questions.operation(),

@@ -270,6 +270,28 @@ def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     writing.connection.execute(sa.insert(t.observations).values(values))
 
 
+def shift_what_lasts(writing: Writing, step: float, *, fresh: float) -> None:
+    """Dates anew, by a step of the clock, since when live agents are as they are.
+
+    Not what was written within the last `fresh` seconds, which is by the clock as it is now, nor
+    who is at a limit: when that is over was told as a time of day.
+    """
+    live = sa.select(t.agents.c.uid).where(
+        t.agents.c.ended_at.is_(None), t.agents.c.state != State.RATE_LIMITED
+    )
+
+    def is_older(at: sa.Column[Any]) -> sa.ColumnElement[bool]:
+        return ~at.between(writing.now - fresh, writing.now + 1)
+
+    for table, at, which in (
+        (t.observations, t.observations.c.at, t.observations.c.agent.in_(live)),
+        (t.sessions, t.sessions.c.started_at, t.sessions.c.ended_at.is_(None)),
+        (t.agents, t.agents.c.state_at, t.agents.c.uid.in_(live)),
+    ):
+        moved = sa.update(table).where(which, is_older(at)).values({at.name: at + step})
+        writing.connection.execute(moved)
+
+
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
     intents = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))

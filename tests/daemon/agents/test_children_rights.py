@@ -67,7 +67,7 @@ _HARMLESS = {
     *("cwd", "key", "goal", "name", "parent"),
     *("model", "driver"),  # what is spent is limited, and both run under the same policy
     *("script", "script_text", "fork"),  # of what the caller reads, or is below it
-    "with_changes",  # refused to agents
+    *("with_changes", "anyway"),  # refused to agents
 }
 """Parts of a request that give no right; of any other `ASKED` has examples."""
 

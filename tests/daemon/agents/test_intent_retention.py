@@ -115,7 +115,8 @@ def test_where_the_trash_cannot_be_seen_an_ending_stays(context: Context) -> Non
 
 def test_the_endings_of_a_repository_that_was_removed_go_too(context: Context) -> None:
     put(context, "end", "end", days=31, closed=["fox"], trash={})
-    repos.forget(context, repos.by_id(context, REPO))
+    shop = repos.by_id(context, REPO)
+    context.store.write(lambda w: repos.forget(w, shop))
     sweep(context)
     assert left(context, "end") == set()
 

@@ -104,15 +104,3 @@ def test_an_agent_does_not_take_along_what_it_has_not_committed(at_work: Worksho
     lead = at_work.agent(spawn(at_work, role="manager")["uid"])
     with pytest.raises(UserError, match="a person's own checkout"):
         at_work.ask_as(lead, "spawn", goal="g", driver="standin", with_changes=True)
-
-
-def test_submodules_are_named_because_their_folders_are_empty(workshop: Workshop) -> None:
-    assert spawn(workshop)["submodules"] == []
-    library = workshop.repo.parent / "library"
-    library.mkdir()
-    git(library, "init", "-q")
-    git(library, "commit", "-q", "--allow-empty", "-m", "first")
-    local = ("-c", "protocol.file.allow=always")
-    git(workshop.repo, *local, "submodule", "--quiet", "add", str(library), "deps/a library")
-    git(workshop.repo, "commit", "-q", "-m", "uses it")
-    assert spawn(workshop, name="owl")["submodules"] == ["deps/a library"]

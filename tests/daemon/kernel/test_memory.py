@@ -72,7 +72,8 @@ def test_what_is_written_down_after_the_end_is_swept_away(context: Context) -> N
 def test_a_repository_that_is_not_known_any_more_is_swept_away(context: Context) -> None:
     table: dict[RepoId, str] = context.memory.per_repo()
     table.update({REPO: "shop", OTHER: "bank"})
-    repos.forget(context, repos.by_id(context, OTHER))
+    bank = repos.by_id(context, OTHER)
+    context.store.write(lambda w: repos.forget(w, bank))
     context.memory.sweep()
     assert table == {REPO: "shop"}
 

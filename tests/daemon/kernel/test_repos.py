@@ -43,7 +43,7 @@ def test_a_removed_repository_is_in_no_list_and_cannot_be_removed_again(
     with pytest.raises(NotFound):
         repos.by_id(workshop.context, known.id)
     with pytest.raises(NotFound):
-        repos.forget(workshop.context, known)
+        workshop.context.store.write(lambda w: repos.forget(w, known))
     (kept,) = workshop.context.store.read(rows.removed_repos)
     assert kept.git_dir.count("#") == 1
 

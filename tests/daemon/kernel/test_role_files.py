@@ -20,6 +20,8 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import instructions
 from windlass.daemon.setup import routes as setup
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.views import roles as views
 from windlass.store import rows
 
@@ -142,7 +144,10 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_hides_no_other(
 
 def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, shop: Path) -> None:
     configuration = Configuration(context)
-    verbs = setup.routes(context, Intents(context, [configuration.operation()]), configuration)
+    intents = Intents(context, [configuration.operation()])
+    verbs = setup.routes(
+        context, intents, configuration, Repositories(context), ProjectTrust(context)
+    )
 
     def ask(
         verb: str, key: str | None = None, value: str | None = None, *, user: bool = False

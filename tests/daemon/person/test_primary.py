@@ -40,7 +40,10 @@ class Desk:
         self.store = context.store
         self.root = context.folders.home / "shop"
         self.armed = True
-        views, questions = AgentViews(context, CommitFetcher(context)), Questions(context)
+        views, questions = (
+            AgentViews(context, CommitFetcher(context), lambda _: ""),
+            Questions(context),
+        )
         self._primary = Primary(context, views, questions, lambda _: self.armed)
 
     def agent(self, name: str, state: State = State.RUNNING) -> Path:

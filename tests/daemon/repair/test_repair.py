@@ -13,8 +13,10 @@ import sqlalchemy as sa
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
+from windlass.core.events import StoreReplaced
+from windlass.daemon.launch import session_request
 from windlass.daemon.repair.reconciliation import reconcile
-from windlass.store import rows, tables
+from windlass.store import mailbox, rows, tables
 
 SPAWN = {"goal": "g", "driver": "standin", "isolation": "hooks"}
 
@@ -225,3 +227,35 @@ def test_the_card_of_an_agent_goes_when_it_ends(workshop: Workshop) -> None:
     assert not card.exists()
     workshop.ask("undo")
     assert card.exists()
+
+
+def test_mail_that_a_restored_store_does_not_know_is_named_and_its_sender_told_once(
+    workshop: Workshop,
+) -> None:
+    """What arrived is in the conversation of who got it, and what the store has is not missing."""
+    fox, owl = born(workshop, "fox"), born(workshop, "owl")
+    kept = workshop.ask_as(fox, "send", agent="user", text="known")["messages"][0]["id"]
+    lost, arrived = "msg-0123456789", "msg-abcdef0123"
+    workshop.converse(fox, f"sent {kept}, {lost}, {lost} and {arrived}")
+    workshop.converse(owl, f"[sent by agent fox]: hello\n\n[message {arrived}]")
+    assert workshop.ask("repair", dry_run=True) == []
+    replaced = StoreReplaced(why="it was lost")
+    workshop.context.store.write(lambda w: w.emit(replaced))
+    (named,) = workshop.ask("repair", dry_run=True)
+    assert (named["kind"], named["subject"], named["action"]) == ("mail", lost, "tell")
+    assert "fox" in named["evidence"]
+    assert short(workshop.ask("repair")) == [("mail", "tell", True)]
+    assert workshop.ask("repair") == []
+    inbox = workshop.context.store.read(lambda c: mailbox.inbox(c, recipient=fox.uid))
+    assert [lost in message.body for message in inbox] == [True]
+
+
+def test_a_conversation_that_is_a_link_is_not_followed_for_mail(workshop: Workshop) -> None:
+    fox = born(workshop, "fox")
+    workshop.context.store.write(lambda w: w.emit(StoreReplaced(why="it was lost")))
+    secret = workshop.context.folders.home / "secret"
+    secret.write_text("msg-0123456789")
+    path = Path(session_request.transcript(workshop.context, fox))
+    path.parent.mkdir(parents=True)
+    path.symlink_to(secret)
+    assert workshop.ask("repair") == []

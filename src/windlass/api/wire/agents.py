@@ -44,6 +44,8 @@ class SpawnRequest(AnyRequest):
     max_seconds: NotRequired[float | None]
     with_changes: NotRequired[bool]
     """Whether its workspace gets copies of what the person has not committed."""
+    anyway: NotRequired[bool]
+    """Whether it is started though a usage window is nearly used up."""
 
 
 class EndRequest(AnyRequest):
@@ -200,6 +202,8 @@ class MergeCheckReply(TypedDict):
     ahead: int
     behind: int
     files: int
+    submodules: NotRequired[list[str]]
+    """Submodules that would be at a commit which the person's own clone of them does not have."""
 
 
 class SessionReply(TypedDict):

@@ -16,10 +16,10 @@ class RepairRequest(AnyRequest):
 class OrphanView(TypedDict):
     """Something that no agent in the store accounts for, and what is done about it."""
 
-    kind: Literal["workspace", "branch", "session", "folder", "repository"]
+    kind: Literal["workspace", "branch", "session", "folder", "repository", "mail"]
     subject: str
     evidence: str
     """By what it was found, and why it is or is not ours."""
-    action: Literal["take in", "stop", "archive", "none"]
+    action: Literal["take in", "stop", "archive", "tell", "none"]
     """What mends it; `none` where nothing proves that it is ours."""
     done: bool

@@ -47,7 +47,7 @@ class AgentView(TypedDict):
     stuck: NotRequired[str]
     """Why its commits do not come home, and what to do."""
     denied: NotRequired[str]
-    """Why a call of an agent that waits was denied in its last turn."""
+    """Why what an agent seems to need was denied: it waits since, or it was denied repeatedly."""
     goes_on_at: NotRequired[float]
     """When an agent that a limit stopped is to go on by itself."""
 
@@ -310,6 +310,8 @@ class DiffReply(TypedDict):
     """From the tip to what the workspace has."""
     unread: NotRequired[list[str]]
     """Files of the workspace that are too large to be compared, or too full of holes."""
+    nested: NotRequired[list[str]]
+    """Submodules and other repositories in the workspace with work of their own, not shown here."""
     folder: NotRequired[str]
     tool: NotRequired[str]
 

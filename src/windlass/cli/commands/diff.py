@@ -46,6 +46,7 @@ def run(call: Call) -> int:
     parts = {part: _text(diff[part]) for part in _PARTS}
     if call.json:
         about = {name: diff[name] for name in ("id", "base", "tip", "gone", "unread")}
+        about |= {"nested": diff["nested"]} if "nested" in diff else {}
         call.data({**about, **{part: _clean(text) for part, text in parts.items()}})
         return 0
     if not call.terminal:
@@ -83,6 +84,10 @@ def _tell_what_is_missing(diff: dict[str, Any]) -> None:
         names = ", ".join(map(printable_line, unread[:_NAMED]))
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         write_error(f"wl: not compared, too large or too full of holes: {names}{more}\n")
+    if nested := diff.get("nested"):
+        names = ", ".join(map(printable_line, nested[:_NAMED]))
+        more = f" and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
+        write_error(f"wl: not shown, but with work of their own: {names}{more}\n")
     if diff["gone"]:
         write_error(
             f"wl: {diff['id']}'s workspace is gone; this is what it had committed or staged."

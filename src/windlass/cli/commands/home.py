@@ -111,6 +111,8 @@ def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
         return f"cannot bring its commits home: {agent['stuck']}", f"wl why {name}"
     if agent.get("denied") and agent["state"] == "waiting":
         return f"waits ({since}), and was denied: {agent['denied']}", f"wl denials {name}"
+    if agent.get("denied") and agent["state"] == "running":
+        return f"is denied the same again and again: {agent['denied']}", f"wl denials {name}"
     match agent["state"]:
         case "creating" if agent["state_age"] > _LONG_SETUP:
             return f"is still being set up ({since}): {evidence}", f"wl log {name}"

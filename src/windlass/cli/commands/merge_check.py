@@ -34,6 +34,9 @@ def run(call: Call) -> int:
         call.say(f"  uncommitted  {printable_line(path)}")
     for path in verdict["protected"]:
         call.say(f"  protected    {printable_line(path)}")
+    for path in verdict.get("submodules", []):
+        said = "its commit is not in your own clone of it; have the agent push it, and fetch it"
+        call.say(f"  submodule    {printable_line(path)}: {said}")
     for problem in verdict["problems"]:
         call.say(f"  because      {printable_line(problem)}")
     return 0 if good else 1

@@ -61,6 +61,11 @@ def arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="give it copies of your uncommitted files, uncommitted in its workspace too",
     )
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="start it though a usage window is used above budget.window percent",
+    )
     parser.add_argument("--print", action="store_true", help="headless: no terminal, JSON lines")
     parser.add_argument("--allow-tools", metavar="LIST", help="tool patterns, comma separated")
     parser.add_argument("--deny-tools", metavar="LIST", help="tool patterns, comma separated")
@@ -119,6 +124,7 @@ def run(call: Call) -> int:
             max_usd=args.max_budget,
             max_seconds=args.time_limit,
             with_changes=args.with_changes,
+            anyway=args.anyway,
         )
     call.data(made)
     if call.quiet:
@@ -198,7 +204,7 @@ def _submodules(made: dict[str, Any]) -> list[str]:
         return []
     names = ", ".join(made["submodules"][:3]) + (", ..." if len(made["submodules"]) > 3 else "")
     lacking = f"without its {counted(len(made['submodules']), 'submodule')} ({names})"
-    return [f"{lacking}: have workspace.setup run `git submodule update --init`"]
+    return [f"{lacking}, which your own clone has not: `git submodule update --init` there first"]
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

@@ -5,7 +5,16 @@ One table of where each part of `core.dialect.Dialect` is done; that describes w
 
 from __future__ import annotations
 
-from windlass.core.claude import hooks, input_lines, observations, screen, stream, transcript, usage
+from windlass.core.claude import (
+    hooks,
+    input_lines,
+    observations,
+    rate_limits,
+    screen,
+    stream,
+    transcript,
+    usage,
+)
 from windlass.core.dialect import Keys
 from windlass.core.policy import tool_calls
 
@@ -44,6 +53,8 @@ class ClaudeDialect:
     is_message = staticmethod(transcript.is_message)
     message_usage = staticmethod(usage.from_transcript)
     result_usage = staticmethod(usage.from_result)
+
+    usage_window = staticmethod(rate_limits.from_output)
 
     screen = staticmethod(screen.read)
     typed = staticmethod(input_lines.typed)

@@ -46,6 +46,7 @@ def read(text: str) -> ScreenReading:
         draft=None if opened or state is State.STOPPED else _draft(seen),
         queued=_is_queued(seen),
         retry_after=_seconds(retry["time"]) if retry else None,
+        window=screen_turns.usage_window(seen),
     )
 
 

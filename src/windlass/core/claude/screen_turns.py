@@ -20,6 +20,7 @@ _LIMIT = re.compile(
     r"(?: has been| was| is)? reached\b|limit reached\s*[·∙•.|]?\s*resets?\b",
     re.IGNORECASE,
 )
+_USED = re.compile(r"you['\u2019]ve used \d{1,3}% of your\b", re.IGNORECASE)
 _LIMITED = re.compile(r"\b429\b|rate.?limit", re.IGNORECASE)
 _REFUSED = re.compile(
     r"(?:(?:http|error|status|api)\b[\w :/.]{0,12}[ (:])?429\b"
@@ -98,6 +99,11 @@ def limited(seen: Layout) -> Found | None:
         if _LIMIT.match(said):
             return State.RATE_LIMITED, "usage-limit", _with_reset(seen, said)
     return None
+
+
+def usage_window(seen: Layout) -> str:
+    """What a notice below the prompt says of how much of a limit is used; nothing if none does."""
+    return next((said for said in _segments(seen) if _USED.match(said)), "")
 
 
 def last_limit(seen: Layout) -> str:

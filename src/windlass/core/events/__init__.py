@@ -38,6 +38,7 @@ from windlass.core.events.agents import (
     AgentReported,
     AgentRestored,
     AgentSalvaged,
+    AgentStalled,
     AgentState,
     AgentTakenIn,
     AgentUnreadable,
@@ -72,6 +73,8 @@ from windlass.core.events.jobs import (
     JobWoken,
 )
 from windlass.core.events.mail import (
+    MAIL_MISSING,
+    MailMissing,
     MailStuck,
     MessageAcked,
     MessageCollapsed,
@@ -92,6 +95,7 @@ from windlass.core.events.person import (
     StatusNodeSkipped,
 )
 from windlass.core.events.repositories import (
+    ClockStepped,
     ConfigAccepted,
     ConfigRevoked,
     GitEnded,
@@ -111,9 +115,11 @@ from windlass.core.events.sessions import (
 )
 from windlass.core.events.spend import (
     USAGE_REFUSED,
+    USAGE_WINDOW,
     BudgetExceeded,
     BudgetWarning,
     UsageRefused,
+    UsageWindowSeen,
 )
 from windlass.core.events.work import (
     BranchMoved,
@@ -129,7 +135,9 @@ __all__ = [
     "DECIDERS",
     "HOOKS",
     "KINDS",
+    "MAIL_MISSING",
     "USAGE_REFUSED",
+    "USAGE_WINDOW",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",
@@ -144,6 +152,7 @@ __all__ = [
     "AgentReported",
     "AgentRestored",
     "AgentSalvaged",
+    "AgentStalled",
     "AgentState",
     "AgentTakenIn",
     "AgentUnreadable",
@@ -152,6 +161,7 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ClockStepped",
     "ConfigAccepted",
     "ConfigRevoked",
     "EventData",
@@ -174,6 +184,7 @@ __all__ = [
     "JobWoken",
     "LineSkipped",
     "Logged",
+    "MailMissing",
     "MailStuck",
     "MessageAcked",
     "MessageCollapsed",
@@ -206,6 +217,7 @@ __all__ = [
     "TrashEmptied",
     "TurnEnded",
     "UsageRefused",
+    "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",

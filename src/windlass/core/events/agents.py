@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.core import reasons
 from windlass.core.events.catalogue import EventData
 from windlass.core.ids import AgentId
+from windlass.core.mail import stalls
 from windlass.core.states import State
 
 
@@ -69,6 +70,15 @@ class AgentReported(EventData, kind="agent.reported"):
     """The state that an agent came to is being told to whom it concerns."""
 
     state: State
+
+
+class AgentStalled(EventData, kind="agent.stalled"):
+    """An agent cannot go on by itself, and its manager and the person were told so."""
+
+    id: AgentId
+    what: stalls.What
+    why: str
+    session: int
 
 
 class AgentUnsound(EventData, kind="agent.unsound"):

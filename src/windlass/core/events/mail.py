@@ -10,6 +10,20 @@ def message_subject(message: str) -> str:
     return f"message:{message}"
 
 
+MAIL_MISSING = "mail:missing"
+"""The subject of mail that a restored store does not know."""
+
+
+class MailMissing(EventData, kind="mail.missing"):
+    """An agent was told which messages that it speaks of the restored store does not know."""
+
+    ids: list[str]
+
+    def subject(self) -> str:
+        """One for all of them: by it they are found, which are few among many events."""
+        return MAIL_MISSING
+
+
 class MessageEvent(EventData, kind=""):
     """What the events of a message have in common: which one it is."""
 

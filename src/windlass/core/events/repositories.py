@@ -52,6 +52,12 @@ class StoreReplaced(EventData, kind="store.replaced"):
     kept: str | None = None
 
 
+class ClockStepped(EventData, kind="clock.stepped"):
+    """The wall clock was set, or the machine slept; since when agents are as they are moved too."""
+
+    seconds: float
+
+
 class GitEnded(EventData, kind="git.ended"):
     """Git that an earlier daemon had started was ended, because it went on for too long."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from windlass.core.events.catalogue import EventData
+from windlass.core.ids import AgentId
 
 USAGE_REFUSED = "usage:refused"
 """The subject of spending that was not believed."""
+USAGE_WINDOW = "usage:window"
+"""The subject of what was shown of usage windows."""
 
 
 class UsageRefused(EventData, kind="usage.refused"):
@@ -18,6 +21,20 @@ class UsageRefused(EventData, kind="usage.refused"):
     def subject(self) -> str:
         """One for all of them: by it they are found, which are few among many events."""
         return USAGE_REFUSED
+
+
+class UsageWindowSeen(EventData, kind="usage.window"):
+    """The CLI of an agent showed how much of a subscription's usage window is used."""
+
+    driver: str
+    window: str
+    percent: float
+    resets_at: float
+    by: AgentId
+
+    def subject(self) -> str:
+        """One for all of them: by it they are found, which are few among many events."""
+        return USAGE_WINDOW
 
 
 class BudgetWarning(EventData, kind="budget.warning"):

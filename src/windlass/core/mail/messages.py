@@ -117,6 +117,11 @@ def state_of(uid: str) -> str:
     return f"state:{uid}"
 
 
+def stall_of(uid: str) -> str:
+    """The topic of what an agent's manager is told of why it cannot go on by itself."""
+    return f"stall:{uid}"
+
+
 def together(messages: Iterable[Message]) -> str:
     """Several messages as one text."""
     return "\n\n".join(map(said, messages))

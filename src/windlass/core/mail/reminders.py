@@ -19,10 +19,14 @@ What = Literal["reminder", "other", "over"]
 
 
 class Moment(NamedTuple):
-    """Something that set an agent going, or the end of our patience with it."""
+    """Something that set an agent going, or the end of our patience with it.
+
+    What came after what is known by the numbers of events, whatever the clock said.
+    """
 
     at: float
     what: What
+    number: int = 0
 
 
 class Rest(NamedTuple):
@@ -69,7 +73,8 @@ def step(rest: Rest, *, now: float, first: float, most: int) -> Literal["reminde
     tried = streak(rest.moments)
     if any(moment.what == "over" for moment in tried):
         return None
-    idle = now - max([rest.since, *(moment.at for moment in tried)])
+    # What seems to be yet to come was before the clock was set back.
+    idle = now - max([rest.since, *(moment.at for moment in tried if moment.at <= now)])
     if len(tried) >= most:
         return "over" if idle >= first else None
     return "reminder" if idle >= first * 2 ** len(tried) else None
@@ -97,6 +102,6 @@ def unmoved(agent: Agent, count: int) -> str:
     )
 
 
-def _order(moment: Moment) -> tuple[float, int]:
-    """By time; of what came at the same moment a reminder is the first, as it caused the rest."""
-    return moment.at, get_args(What).index(moment.what)
+def _order(moment: Moment) -> tuple[int, float, int]:
+    """As they came; of what came at the same moment a reminder is the first: it caused the rest."""
+    return moment.number, moment.at, get_args(What).index(moment.what)

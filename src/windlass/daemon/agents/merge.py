@@ -42,7 +42,7 @@ from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, St
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository
+from windlass.git import changes, merges, repository, submodules
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
@@ -138,7 +138,7 @@ class Merges:
                 self._rehearse(git, plan, agent, into)
         except Conflict as error:
             problems.append(error.message)
-        return {
+        reply: MergeCheckReply = {
             "agent": agent.id,
             "into": into,
             "tip": outcome.tip,
@@ -151,6 +151,9 @@ class Merges:
             "behind": outcome.behind,
             "files": outcome.files,
         }
+        if lost := _submodules_apart(git, outcome.tip, target):
+            reply["submodules"] = lost
+        return reply
 
     def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
         """The branch to merge into, and that the caller may: a person may merge into any."""
@@ -471,6 +474,13 @@ def _refuse(git: Repository, agent: Agent, into: str, *, work: WorkStatus, box: 
 def _contains(git: Repository, tip: str, head: str) -> bool:
     """Whether a branch has a workspace's HEAD; a commit that was never fetched is not here."""
     return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
+
+
+def _submodules_apart(git: Repository, tip: str, target: str) -> list[str]:
+    """The submodules that a merge would move to a commit that is nowhere but where it was made."""
+    there = {(found.path, found.commit) for found in submodules.of_commit(git, target)}
+    apart = submodules.unknown(git, tip)
+    return [found.path for found in apart if (found.path, found.commit) not in there]
 
 
 def uncommitted(work: WorkStatus) -> list[str]:

@@ -43,9 +43,9 @@ from windlass.daemon.launch import (
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
-from windlass.daemon.spend import budgets
+from windlass.daemon.spend import budgets, windows
 from windlass.git import carried as carry
-from windlass.git import repository, runner, workspaces
+from windlass.git import repository, runner, submodules, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -97,11 +97,7 @@ class Spawns:
         git = repos.git(repo)
         head = repository.require_commit(git)
         config = (known := settings.usable(context.folders.home, repo.root)).whole()
-        goal = request["goal"].strip()
-        if not goal:
-            raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
-        if scope.caller is not None:
-            texts.require_short(goal)
+        goal = _goal(request, scope.caller)
         role, withheld = role_files.find(config, repo.root, request.get("role") or roles.USUAL)
         instructions.require_readable(repo.root, role.name)
         own = role_settings(config, role.name)
@@ -121,6 +117,8 @@ class Spawns:
         )
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
+        most = config.budget.window
+        windows.refuse_full(context, driver, request, most=most, by=scope.caller)
         configured = grants.configured_policy(known.at(choice.level), role.name, choice.level)
         policy = grants.granted_policy(request, configured, caller=scope.caller, parent=parent)
         givers = crew.givers(scope.caller, parent)
@@ -314,6 +312,9 @@ class Spawns:
         git = repos.git(repo)
         create = partial(workspaces.create, base=agent.base)
         clones.make_workspace(self._context, agent, create)
+        if work.data.get("submodules"):
+            empty = submodules.populate(git, agent.workspace, agent.base).empty
+            work.keep(submodules=[printable_line(name) for name in empty][:_MOST_TOLD])
         found = workspaces.include(git, agent.workspace, _settings(work, agent, repo).include)
         left_out = found.left_out
         if carried := work.data.get("carried"):
@@ -368,6 +369,15 @@ class Spawns:
             "changes": work.data.get("changes"),
             "submodules": work.data.get("submodules", []),
         }
+
+
+def _goal(request: SpawnRequest, caller: Agent | None) -> str:
+    goal = request["goal"].strip()
+    if not goal:
+        raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
+    if caller is not None:
+        texts.require_short(goal)
+    return goal
 
 
 def _settings(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceSettings:

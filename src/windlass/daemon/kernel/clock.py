@@ -33,6 +33,10 @@ class SystemClock:
         """Returns seconds that only go forward, for how long ago and until when."""
         return time.monotonic() * self._scale
 
+    def offset(self) -> float:
+        """Returns how far the wall clock is ahead of the machine's seconds that only go forward."""
+        return time.time() - time.monotonic()
+
     def sleep(self, seconds: float) -> None:
         """Lets this thread rest for so many seconds of this clock."""
         time.sleep(self.real(seconds))

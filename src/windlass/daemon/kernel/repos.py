@@ -132,22 +132,18 @@ def find(context: Context, wanted: str, *, cwd: str) -> Repo:
     return next(repo for repo in repos if repo.id == wanted_id)
 
 
-def forget(context: Context, repo: Repo) -> None:
+def forget(writing: Writing, repo: Repo) -> None:
     """Forgets a repository that has no live agents; its refs, trash and history stay."""
-
-    def change(writing: Writing) -> None:
-        _require_known(rows.repos(writing.connection), repo.id)
-        live = rows.agents(writing.connection, repo=repo.id)
-        if live:
-            names = ", ".join(agent.id for agent in live[:5])
-            raise Conflict(
-                f"{repo.root} still has {len(live)} live agents: {names}",
-                "end them first: wl nuke --force",
-            )
-        rows.remove_repo(writing, repo)
-        writing.emit(RepoRemoved(root=repo.root), repo=repo.id)
-
-    context.store.write(change)
+    _require_known(rows.repos(writing.connection), repo.id)
+    live = rows.agents(writing.connection, repo=repo.id)
+    if live:
+        names = ", ".join(agent.id for agent in live[:5])
+        raise Conflict(
+            f"{repo.root} still has {len(live)} live agents: {names}",
+            "end them first: wl nuke --force",
+        )
+    rows.remove_repo(writing, repo)
+    writing.emit(RepoRemoved(root=repo.root), repo=repo.id)
 
 
 def _register(writing: Writing, git_repo: Repository, kept: RepoId) -> Repo:

@@ -66,7 +66,7 @@ class CommitFetcher:
         """The signature that each clone had when its commits were fetched last."""
         self.failures: dict[Uid, FailedFetch] = context.memory.per_agent()
         """The agents whose commits could not be fetched, and why."""
-        self._under_way: set[Uid] = set()
+        self._under_way: dict[Uid, float] = {}
         self._guard = threading.Lock()
 
     def keep_in_step(self) -> None:
@@ -91,7 +91,7 @@ class CommitFetcher:
         with self._guard:
             if agent.uid in self._under_way:
                 return
-            self._under_way.add(agent.uid)
+            self._under_way[agent.uid] = self._context.clock.monotonic()
         self._context.pools.begin("fetch", self._fetch_in_pool, agent)
 
     def _fetch_in_pool(self, agent: Agent) -> None:
@@ -99,7 +99,7 @@ class CommitFetcher:
             self.try_to_fetch(agent)
         finally:
             with self._guard:
-                self._under_way.discard(agent.uid)
+                self._under_way.pop(agent.uid, None)
 
     def fetch(self, agent: Agent) -> None:
         """Fetches what a boxed agent committed into the repository; quick where nothing is new."""
@@ -184,6 +184,20 @@ class CommitFetcher:
             return None
         failed = self.failures.get(agent.uid)
         return _not_home(agent, failed.error if failed is not None else None)
+
+    def hindrance(self, agent: Agent, *, patience: float) -> WindlassError | None:
+        """What keeps an agent's commits from coming home: a failure, or a fetch without end."""
+        failed = self.failures.get(agent.uid)
+        if failed is not None:
+            return failed.error
+        with self._guard:
+            begun = self._under_way.get(agent.uid)
+        if begun is None or self._context.clock.monotonic() - begun < patience:
+            return None
+        return Unavailable(
+            f"they have been under way for more than {patience:.0f} s",
+            f"look at what it committed: wl status {agent.id}",
+        )
 
     def too_much(self, agent: Agent) -> TooLarge | None:
         """What of an agent's commits was too much to come home, and still is."""

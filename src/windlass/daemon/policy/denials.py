@@ -2,19 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
 from windlass import drivers
 from windlass.api.verbs import Caller
 from windlass.api.wire.policy import DenialsRequest, DenialView
+from windlass.core import events as kinds
 from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
-from windlass.core.events import PolicyDecision
+from windlass.core.events import AgentState, PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
+from windlass.core.states import RESTING, State
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 from windlass.store.store import Event
 
 _MOST = 10_000
+_BACK = 20
+_SEVERAL = 3
+"""Denials of one kind after which an agent that goes on is not helped by trying again."""
+
+
+class Hindrance(NamedTuple):
+    """What an agent was denied since it was set to work: why, and how many times of that kind."""
+
+    reason: str
+    times: int
+
+
+def hindrance(connection: sa.Connection, agent: Agent) -> Hindrance | None:
+    """What an agent was denied that its task seems to need; None where nothing is.
+
+    That is a denial after which it came to rest, or several of one kind while it works. A dialog
+    that became a question is none: whoever is asked knows.
+    """
+    if agent.ended_at is not None or agent.state in RESTING - {State.WAITING}:
+        return None
+    # What was before the last rest is not looked at: an agent may have a million events.
+    since = set_to_work(connection, agent)
+    denials = rows.events(
+        connection, after=since, agent=agent.uid, kind=PolicyDecision.kind, last=_BACK
+    )
+    newer = [event for event in denials if not _is_question(event)]
+    alike = _most_alike(agent, newer)
+    if not newer or (agent.state is not State.WAITING and len(alike) < _SEVERAL):
+        return None
+    last = (alike if len(alike) >= _SEVERAL else newer)[-1]
+    return Hindrance(_reason(last), len(alike))
+
+
+def set_to_work(connection: sa.Connection, agent: Agent) -> int:
+    """The event with which an agent was set to work last; 0 where none is known."""
+    changes = rows.events(connection, agent=agent.uid, kind=AgentState.kind, last=_BACK)
+    return max((e.id for e in changes if kinds.read(AgentState, e).was in RESTING), default=0)
+
+
+def _most_alike(agent: Agent, denials: Iterable[Event]) -> list[Event]:
+    """The denials of the kind that there are most of: what would allow them is the same."""
+    alike: dict[tuple[str, ...], list[Event]] = {}
+    for event in denials:
+        view = _view(agent, event)
+        kind = tuple(view["suggest"]) or (str(view["tool"]), view["reason"])
+        alike.setdefault(kind, []).append(event)
+    return max(alike.values(), key=len, default=[])
+
+
+def _is_question(event: Event) -> bool:
+    return event.data.get("tool_name") == tool_policy.QUESTION
+
+
+def _reason(event: Event) -> str:
+    return str(kinds.read(PolicyDecision, event).reason or "")
 
 
 class Denials:

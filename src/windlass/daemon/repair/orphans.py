@@ -18,6 +18,7 @@ from windlass.core.ids import Uid
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.repair import missing_mail
 from windlass.daemon.repair.missing_repositories import consequences
 from windlass.git import registered, repository, workspace_state, worktrees
 from windlass.git.repository import Repository
@@ -43,10 +44,10 @@ class LostWorkspace(NamedTuple):
 class Orphan(NamedTuple):
     """Something that nobody accounts for; `mend` is what is done about it, where that is ours."""
 
-    kind: Literal["workspace", "branch", "session", "folder", "repository"]
+    kind: Literal["workspace", "branch", "session", "folder", "repository", "mail"]
     subject: str
     evidence: str
-    action: Literal["take in", "stop", "archive", "none"]
+    action: Literal["take in", "stop", "archive", "tell", "none"]
     mend: Callable[[], None] | None = None
 
 
@@ -98,7 +99,19 @@ class Orphans:
             *unproven,
             *self._strange_workspaces(strange),
             *self._folders(folders, accounted, waiting),
+            *self._mail(),
         ]
+
+    def _mail(self) -> Iterator[Orphan]:
+        """Messages that only their senders know of, in a store that was replaced."""
+        for missing in missing_mail.find(self._context):
+            yield Orphan(
+                "mail",
+                ", ".join(missing.ids),
+                f"{missing.agent.id} speaks of it, and the store, which was restored, has none",
+                "tell",
+                partial(missing_mail.tell, self._context, missing),
+            )
 
     def _of_repo(self, repo: Repo) -> tuple[list[LostWorkspace], list[Orphan]]:
         """What is left of agents in a repository: workspaces of ours, branches of somebody's."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from windlass import whole_file
 from windlass.api.wire.setup import InitReply
 from windlass.core import config
 from windlass.core.ids import RoleName
@@ -17,38 +18,59 @@ from windlass.core.policy import proposals
 from windlass.core.roles import SHIPPED, WIDER
 from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.setup import trust
 
 
-def init(context: Context, cwd: str, *, accept: bool) -> InitReply:
-    """Registers the repository; writes `.windlass/config.toml` unless there is one."""
+def begin(context: Context, cwd: str, *, accept: bool) -> IntentDraft:
+    """Registers the repository, which is known from then on; says what is left to do."""
     repo = repos.require(context, cwd)
-    path = project_file.to_be_written(repo.root)
-    made = not path.exists()
-    if made:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(template())
-    else:
+    made = not project_file.to_be_written(repo.root).exists()
+    if not made:
         settings.load(context.folders.home, repo.root)
-    proposal = proposals.propose(path.name for path in Path(repo.root).iterdir())
-    configured = settings.load(context.folders.home, repo.root)
-    lists = [config.role_tools(configured, role).allow for role in SHIPPED]
-    wanted = [pattern for pattern in proposal.allow if any(pattern not in allow for allow in lists)]
-    if accept:
+    data = {"root": repo.root, "accept": accept, "made": made}
+    return IntentDraft(repo.id, None, lambda _: data)
+
+
+def _write(work: RunningIntent) -> None:
+    """Writes `.windlass/config.toml` unless there is one, and what was accepted into it."""
+    home, root = work.context.folders.home, work.data["root"]
+    path = project_file.to_be_written(root)
+    if work.data["made"] and not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        whole_file.replace(path, template().encode(), mode=0o644)
+    if "proposed" not in work.data:
+        proposal = proposals.propose(path.name for path in Path(root).iterdir())
+        configured = settings.load(home, root)
+        lists = [config.role_tools(configured, role).allow for role in SHIPPED]
+        wanted = [
+            pattern for pattern in proposal.allow if any(pattern not in allow for allow in lists)
+        ]
+        work.keep(toolchains=proposal.files, proposed=wanted)
+    if work.data["accept"]:
         with settings.changing:
             for role in SHIPPED:
-                _allow(context, repo.root, role, wanted)
-    waiting = settings.usable(context.folders.home, repo.root).acceptable
+                _allow(work.context, root, role, work.data["proposed"])
+
+
+def _made(work: RunningIntent) -> InitReply:
+    root = work.data["root"]
+    waiting = settings.usable(work.context.folders.home, root).acceptable
     return {
-        "id": repo.id,
-        "root": repo.root,
-        "config": str(path),
-        "made": made,
-        "toolchains": proposal.files,
-        "proposed": wanted,
-        "accepted": accept,
+        "id": work.intent.repo,
+        "root": root,
+        "config": str(project_file.to_be_written(root)),
+        "made": work.data["made"],
+        "toolchains": work.data["toolchains"],
+        "proposed": work.data["proposed"],
+        "accepted": work.data["accept"],
         "waiting": [line.key for line in waiting],
     }
+
+
+OPERATION = Operation("init", (Step("write", _write),), lambda _: [], _made)
+"""One step, which a file that is there already is fine with."""
 
 
 def _allow(context: Context, root: str, role: RoleName, patterns: Sequence[str]) -> None:

@@ -1,17 +1,28 @@
-"""`wl init` and `wl repo`: which repositories Windlass knows."""
+"""`wl init` and `wl repo`: which repositories Windlass knows.
+
+Setting one up and forgetting one are intents: asked for twice under one key, what was made or
+forgotten the first time is told, and not that it is there, or gone, already. Who adds a known one
+is told the same as the first time.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.setup import InitReply, InitRequest, RepoReply, RepoRequest
+from windlass.api.wire.setup import InitRequest, RepoReply, RepoRequest
 from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.setup import init
 from windlass.store import rows
+from windlass.store.store import Writing
+
+FORGET = "forget-repo"
 
 
 class Repositories:
@@ -20,10 +31,17 @@ class Repositories:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def init(self, _caller: Caller, request: InitRequest) -> InitReply:
+    def operations(self) -> tuple[Operation, ...]:
+        """Forgetting is done as soon as it is recorded."""
+        return (
+            init.OPERATION,
+            Operation(FORGET, (), lambda _: [], _forgotten),
+        )
+
+    def init(self, _caller: Caller, request: InitRequest) -> IntentDraft:
         """Makes the repository of the caller's folder known, and gives it a configuration."""
         accept = request.get("accept", False)
-        return init.init(self._context, request.get("cwd", ""), accept=accept)
+        return init.begin(self._context, request.get("cwd", ""), accept=accept)
 
     def add(self, _caller: Caller, request: RepoRequest) -> RepoReply:
         """Makes a repository known, by its path."""
@@ -44,9 +62,17 @@ class Repositories:
             for repo in self._context.store.read(rows.repos)
         ]
 
-    def remove(self, _caller: Caller, request: RepoRequest) -> RepoReply:
+    def remove(self, _caller: Caller, request: RepoRequest) -> IntentDraft:
         """Forgets a repository, by its path or id; its files stay."""
         cwd = request.get("cwd", "/")
         repo = repos.find(self._context, request.get("repo", "."), cwd=cwd)
-        repos.forget(self._context, repo)
-        return {"id": repo.id, "root": repo.root}
+
+        def forget(writing: Writing) -> dict[str, Any]:
+            repos.forget(writing, repo)
+            return {"id": repo.id, "root": repo.root}
+
+        return IntentDraft(repo.id, None, forget)
+
+
+def _forgotten(work: RunningIntent) -> RepoReply:
+    return {"id": work.data["id"], "root": work.data["root"]}

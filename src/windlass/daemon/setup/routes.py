@@ -11,9 +11,11 @@ from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.setup import init
 from windlass.daemon.setup.configuration import KIND, Configuration
 from windlass.daemon.setup.machine import Machine
-from windlass.daemon.setup.repositories import Repositories
+from windlass.daemon.setup.repositories import FORGET, Repositories
+from windlass.daemon.setup.trust import KIND as CONSENT
 from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
@@ -21,11 +23,16 @@ _TRUST = Refusal("agents do not accept what people are asked")
 
 
 def routes(
-    context: Context, intents: Intents, configuration: Configuration
+    context: Context,
+    intents: Intents,
+    configuration: Configuration,
+    repositories: Repositories,
+    trust: ProjectTrust,
 ) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
-    repositories, machine, trust = Repositories(context), Machine(context), ProjectTrust(context)
+    machine = Machine(context)
     does = partial(IntentVerb, intents, KIND)
+    consents = partial(IntentVerb, intents, CONSENT)
     return {
         "config": Verb(wire.ConfigRequest, wire.ConfigReply, configuration.view, callers="both"),
         "config.add": Verb(
@@ -48,7 +55,7 @@ def routes(
         "init": Verb(
             wire.InitRequest,
             wire.InitReply,
-            repositories.init,
+            IntentVerb(intents, init.OPERATION.kind, repositories.init),
             refusal=Refusal("agents do not set up repositories"),
         ),
         "repo.add": Verb(
@@ -60,7 +67,7 @@ def routes(
         "repo.remove": Verb(
             wire.RepoRequest,
             wire.RepoReply,
-            repositories.remove,
+            IntentVerb(intents, FORGET, repositories.remove),
             refusal=Refusal("agents do not remove repositories"),
         ),
         "repos": Verb(
@@ -71,10 +78,10 @@ def routes(
         ),
         "trust": Verb(AnyRequest, wire.ProjectTrustReply, trust.view, refusal=_TRUST),
         "trust.accept": Verb(
-            wire.AcceptRequest, wire.ProjectTrustReply, trust.accept, refusal=_TRUST
+            wire.AcceptRequest, wire.ProjectTrustReply, consents(trust.accept), refusal=_TRUST
         ),
         "trust.revoke": Verb(
-            wire.RevokeRequest, wire.ProjectTrustReply, trust.revoke, refusal=_TRUST
+            wire.RevokeRequest, wire.ProjectTrustReply, consents(trust.revoke), refusal=_TRUST
         ),
         "whoami": Verb(AnyRequest, wire.WhoamiReply, machine.whoami, callers="both"),
     }

@@ -1,6 +1,8 @@
 """`wl trust`: which lines of a repository's configuration wait for the person, and their consent.
 
 A line is accepted by the digest that was shown with it: what the file says by then does not count.
+Consent is an intent: asked for twice under one key, it is given once, and what was accepted or
+taken back is not missed the second time.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ from windlass.core.events import ConfigAccepted, ConfigRevoked, EventData
 from windlass.core.project_config import Line
 from windlass.daemon.kernel import accepted_lines, lookup, repos, settings
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import NOWHERE, IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.store import rows
+
+KIND = "trust"
 
 
 class ProjectTrust:
@@ -35,9 +41,13 @@ class ProjectTrust:
         """What waits, and what was accepted."""
         return self._view(self._root(caller, request))
 
-    def accept(self, caller: Caller, request: AcceptRequest) -> ProjectTrustReply:
+    def operation(self) -> Operation:
+        """One step, which a file that has the change already is fine with."""
+        return Operation(KIND, (Step("write", self._write),), lambda _: [], self._changed)
+
+    def accept(self, caller: Caller, request: AcceptRequest) -> IntentDraft:
         """Accepts the lines of these digests; refuses all if one of them does not wait."""
-        repos.require(self._context, request.get("cwd", ""))
+        repo = repos.require(self._context, request.get("cwd", ""))
         root = self._root(caller, request)
         known = settings.usable(self._context.folders.home, root)
         waiting = {line.digest: line for line in known.waiting if not line.personal}
@@ -47,22 +57,40 @@ class ProjectTrust:
                 f"{settings.PROJECT_FILE} is no longer what was shown; nothing was accepted",
                 "look again: wl trust",
             )
-        remember(self._context, root, [waiting[digest] for digest in wanted])
-        return self._view(root)
+        data = {"root": root, "accepted": [list(waiting[digest]) for digest in wanted]}
+        return IntentDraft(repo.id, None, lambda _: data)
 
-    def revoke(self, caller: Caller, request: RevokeRequest) -> ProjectTrustReply:
+    def revoke(self, caller: Caller, request: RevokeRequest) -> IntentDraft:
         """Takes back what was accepted: all of it, or what concerns these keys."""
+        repo = lookup.scope(self._context, caller, request).repo
         root = self._root(caller, request)
         keys = request.get("keys", [])
-        home = self._context.folders.home
-        known = {line.key for line in accepted_lines.of_repository(home, root)}
+        known = [
+            line.key for line in accepted_lines.of_repository(self._context.folders.home, root)
+        ]
         for key in keys:
             if key not in known:
                 raise NotFound(f"{key} was not accepted here", "`wl trust --list` shows what was")
-        gone = accepted_lines.revoke(home, root, keys)
-        if gone:
-            _emit(self._context, root, ConfigRevoked(root=root, keys=gone))
-        return self._view(root)
+        data = {"root": root, "revoked": list(keys or dict.fromkeys(known))}
+        return IntentDraft(repo.id if repo else NOWHERE, None, lambda _: data)
+
+    def _write(self, work: RunningIntent) -> None:
+        home, root = self._context.folders.home, work.data["root"]
+        told: EventData | None = None
+        if "accepted" in work.data:
+            lines = [Line(*line) for line in work.data["accepted"]]
+            if lines:
+                accepted_lines.accept(home, root, lines, now=self._context.clock.now())
+                told = ConfigAccepted(root=root, keys=[line.key for line in lines])
+        elif keys := work.data["revoked"]:
+            accepted_lines.revoke(home, root, keys)
+            told = ConfigRevoked(root=root, keys=keys)
+        if told is not None:
+            event = told
+            work.with_next_record(lambda w: w.emit(event, repo=work.intent.repo))
+
+    def _changed(self, work: RunningIntent) -> ProjectTrustReply:
+        return self._view(work.data["root"])
 
     def _root(self, caller: Caller, request: AnyRequest) -> str:
         root = lookup.root(self._context, caller, request)

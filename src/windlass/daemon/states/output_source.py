@@ -27,6 +27,7 @@ from windlass.core.states import Observation, State
 from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Part
+from windlass.daemon.spend import windows
 from windlass.daemon.states import observations
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -226,6 +227,8 @@ class OutputSource:
     def _take(
         self, writing: Writing, dialect: Dialect, agent: Agent, session: Session, line: Any
     ) -> None:
+        if isinstance(line, dict) and (window := dialect.usage_window(line, at=writing.now)):
+            windows.note(writing, agent, window)
         if isinstance(line, dict) and dialect.line_kind(line) is LineKind.RESULT:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)

@@ -18,7 +18,13 @@ from windlass.core.config import NudgeSettings
 from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
 from windlass.core.errors import WindlassError
-from windlass.core.events import AgentState, Hook, NudgesOver
+from windlass.core.events import (
+    AgentState,
+    Hook,
+    MessageReceived,
+    NudgesOver,
+    message_subject,
+)
 from windlass.core.ids import RepoId, Uid
 from windlass.core.mail import messages as mail
 from windlass.core.mail import reminders, reports
@@ -70,14 +76,24 @@ class Reminders:
 def tried(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """The reminders since something else set an agent going."""
     messages = mailbox.inbox(connection, recipient=uid, last=_BACK)
-    sent = [Moment(message.created_at, "reminder") for message in messages if _counts(message)]
-    if not sent:
+    ours = [message for message in messages if _counts(message)]
+    if not ours:
         return []
-    arrived = [
-        message for message in messages if not _is_reminder(message) and message.state in _ARRIVED
+    sent = [Moment(m.created_at, "reminder", _sent_as(connection, m)) for m in ours]
+    received = rows.events(connection, agent=uid, kind=MessageReceived.kind, last=2 * _BACK)
+    numbers = {events.read(MessageReceived, event).id: event.id for event in received}
+    woken = [
+        Moment(message.delivered_at or message.created_at, "other", numbers.get(message.id, 0))
+        for message in messages
+        if not _is_reminder(message) and message.state in _ARRIVED
     ]
-    woken = [Moment(message.delivered_at or message.created_at, "other") for message in arrived]
     return reminders.streak([*sent, *woken, *_own_doing(connection, uid), *_overs(connection, uid)])
+
+
+def _sent_as(connection: sa.Connection, message: mail.Message) -> int:
+    """The number of the event that a message was sent."""
+    told = rows.events(connection, subject=message_subject(message.id), limit=1)
+    return told[0].id if told else 0
 
 
 def _counts(message: mail.Message) -> bool:
@@ -94,7 +110,7 @@ def _own_doing(connection: sa.Connection, uid: Uid) -> list[Moment]:
     """When an agent said that it was done or waited, and when a person typed something."""
     changes = rows.events(connection, agent=uid, kind=AgentState.kind, last=_BACK)
     claims = [event for event in changes if _is_claim(events.read(AgentState, event))]
-    return [Moment(event.at, "other") for event in (*claims, *_typed(connection, uid))]
+    return [Moment(event.at, "other", event.id) for event in (*claims, *_typed(connection, uid))]
 
 
 def _typed(connection: sa.Connection, uid: Uid) -> list[Event]:
@@ -113,7 +129,7 @@ def _is_claim(change: AgentState) -> bool:
 
 def _overs(connection: sa.Connection, uid: Uid) -> list[Moment]:
     overs = rows.events(connection, agent=uid, kind=NudgesOver.kind, last=1)
-    return [Moment(event.at, "over") for event in overs]
+    return [Moment(event.at, "over", event.id) for event in overs]
 
 
 def _step(
@@ -134,12 +150,12 @@ def _rest(connection: sa.Connection, agent: Agent, now: float) -> Rest:
         reason=verdict.winner.reason if verdict.winner else reasons.UNKNOWN,
         since=agent.state_at,
         root=agent.parent is None,
-        expects=_expects(connection, agent),
+        expects=expects(connection, agent),
         moments=tried(connection, agent.uid),
     )
 
 
-def _expects(connection: sa.Connection, agent: Agent) -> bool:
+def expects(connection: sa.Connection, agent: Agent) -> bool:
     """Whether something will set it going by itself: mail, an answer, or agents below it."""
     if mailbox.queued(connection, agent.uid):
         return True

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from windlass import drivers
+from windlass.core import usage_windows
 from windlass.core.box_spec import PID_INSIDE
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, ScreenReading
@@ -23,8 +24,9 @@ from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
 from windlass.core.sessions import SCREEN, SPEC
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.kernel import file_stat, untrusted_files
+from windlass.daemon.kernel import clock, file_stat, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
+from windlass.daemon.spend import windows
 from windlass.store.rows import Session
 
 SETTLES = 1.0
@@ -48,6 +50,7 @@ class ScreenMemory(msgspec.Struct):
     state: State | None = None
     since: float = 0.0
     told: tuple[State, str, str] | None = None
+    window: str = ""
 
 
 class ScreenSource:
@@ -102,7 +105,16 @@ class ScreenSource:
             text = self._context.sessions.terminal.capture(session_name(agent))
         except WindlassError:
             return None  # it just ended; its exit says more than its screen
-        return _judge(memory, dialect.screen(text), now)
+        reading = dialect.screen(text)
+        if reading.window != memory.window:
+            memory.window = reading.window
+            self._note_window(agent, reading.window, now)
+        return _judge(memory, reading, now)
+
+    def _note_window(self, agent: Agent, said: str, now: float) -> None:
+        window = usage_windows.from_words(said, seen_at=now, zones=clock.zone)
+        if window is not None:
+            self._context.store.write(lambda w: windows.note(w, agent, window))
 
 
 def _judge(memory: ScreenMemory, reading: ScreenReading, now: float) -> Observation | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 from windlass import drivers
 from windlass.core.crew import Agent
@@ -23,6 +26,17 @@ from windlass.daemon.states.output_source import OutputSource, Printed
 from windlass.daemon.states.screen_source import ScreenSource
 from windlass.store import rows
 from windlass.store.rows import Session
+
+
+class _Print(NamedTuple):
+    """The time that a session's file has of its last line, and when that was, and was looked at.
+
+    The latter two by the machine's seconds that only go forward.
+    """
+
+    written: float
+    at: float
+    looked: float
 
 
 class Sources:
@@ -48,6 +62,7 @@ class Sources:
             context, costs, partial(decisions.decide_for_agent, context)
         )
         self._screen_source = ScreenSource(context)
+        self._prints: dict[Uid, _Print] = context.memory.per_agent()
 
     def are_sound(self, agent: Agent, session: Session) -> bool:
         """Returns whether what a session writes of itself can be read; has its agent paused if not.
@@ -94,9 +109,18 @@ class Sources:
             tool = self._context.sessions.newest_tool(folder)
             if tool is not None:
                 return Reason(kind="tool_running", text=tool)
-        printed = SCREEN if agent.mode == "live" else OUTPUT
-        quiet = self._context.clock.now() - file_stat.written_at(folder / printed)
+        quiet = self._quiet(agent.uid, folder / (SCREEN if agent.mode == "live" else OUTPUT))
         return Reason(kind="printed", seconds=quiet) if quiet <= FADES_AFTER else None
+
+    def _quiet(self, uid: Uid, file: Path) -> float:
+        """For how long nothing was printed: by the hour only where this daemon did not see it."""
+        clock, written = self._context.clock, file_stat.written_at(file)
+        now, known = clock.real(clock.monotonic()), self._prints.get(uid)
+        at = known.at if known is not None else -math.inf
+        if known is None or known.written != written:
+            at = max(now - max(0.0, clock.now() - written), known.looked if known else at)
+        self._prints[uid] = _Print(written, at, now)
+        return now - at
 
     def count(self, agent: Agent, session: Session) -> bool:
         """Counts some of what an agent has spent, and has it paused where that is too much.

@@ -5,7 +5,7 @@ Their screens, their work and the log have modules of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import sqlalchemy as sa
@@ -30,22 +30,22 @@ from windlass.api.wire.views import (
 from windlass.core import crew, events, ids, states
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import AgentState, PolicyDecision, UsageRefused
+from windlass.core.events import AgentState, UsageRefused
 from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
-from windlass.core.states import RESTING, State
+from windlass.core.states import State
 from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import instructions, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.policy import denials
 from windlass.git import repository
 from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
 
 _REFUSED_SHOWN = 3
-_CHANGES = 20
 _WHY = 300
 _DOING = "look into"
 """What an agent does to itself and those below it alone, as a refusal says it."""
@@ -54,9 +54,12 @@ _DOING = "look into"
 class AgentViews:
     """Shows who is there, in which state and why, and what has been done by whom."""
 
-    def __init__(self, context: Context, fetcher: CommitFetcher) -> None:
+    def __init__(
+        self, context: Context, fetcher: CommitFetcher, denied: Callable[[Uid], str]
+    ) -> None:
         self._context = context
         self._fetcher = fetcher
+        self._denied_at_work = denied
 
     def agents(self, caller: Caller, request: ListRequest) -> list[AgentView]:
         """Lists agents in the order of the tree."""
@@ -100,11 +103,21 @@ class AgentViews:
         shown = _agent_view(agent, said, live=live, names=names, now=now)
         if stuck := self._stuck(agent):
             shown["stuck"] = stuck
-        if agent.state is State.WAITING and (denied := _denied(connection, agent)):
+        if denied := self._denied(connection, agent):
             shown["denied"] = denied
         if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
             shown["goes_on_at"] = due
         return shown
+
+    def _denied(self, connection: sa.Connection, agent: Agent) -> str:
+        """Why a call was denied after which an agent came to rest, or again and again."""
+        if agent.state is State.RUNNING:
+            reason = self._denied_at_work(agent.uid)
+        elif agent.state is State.WAITING and (found := denials.hindrance(connection, agent)):
+            reason = found.reason
+        else:
+            return ""
+        return " ".join(printable(reason).split())[:_WHY]
 
     def _stuck(self, agent: Agent) -> str:
         """Why an agent's commits do not come home, and what to do; nothing where they do."""
@@ -266,18 +279,6 @@ class AgentViews:
 def _told(error: WindlassError) -> str:
     """What keeps commits from coming home and what to do, in a line."""
     return " ".join(printable(f"{error.message}; {error.hint}").split())
-
-
-def _denied(connection: sa.Connection, agent: Agent) -> str:
-    """Why a call of an agent was denied since it was set to work last; nothing if none was."""
-    denials = rows.events(connection, agent=agent.uid, kind=PolicyDecision.kind, last=1)
-    if not denials or agent.ended_at is not None:
-        return ""
-    changes = rows.events(connection, agent=agent.uid, kind=AgentState.kind, last=_CHANGES)
-    begun = [e.id for e in changes if events.read(AgentState, e).was in RESTING]
-    if begun and denials[0].id < begun[-1]:
-        return ""
-    return " ".join(printable(str(events.read(PolicyDecision, denials[0]).reason)).split())[:_WHY]
 
 
 def _refused(connection: sa.Connection, uid: Uid) -> list[str]:

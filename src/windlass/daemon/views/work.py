@@ -15,9 +15,9 @@ from windlass.daemon.agents import merge
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
-from windlass.daemon.launch import beside, boxes, session_request
+from windlass.daemon.launch import beside, boxes, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository, workspace_state
+from windlass.git import changes, merges, repository, submodules, workspace_state
 from windlass.git.repository import Repository
 
 _DOING = "look into"
@@ -55,12 +55,15 @@ class Work:
             return {**about, "folder": into, "tool": config.diff_tool, "unread": unread}
         stat = request.get("stat", False)
         made = changes.diff(git, agent.workspace, base=base, tip=tip, stat=stat, box=box)
-        return {
+        reply: DiffReply = {
             **about,
             "committed": base64.b64encode(made.committed).decode(),
             "uncommitted": base64.b64encode(made.uncommitted).decode(),
             "unread": made.unread,
         }
+        if not gone and submodules.of_commit(git, tip):
+            reply["nested"] = setup_files.work_status(self._context, agent).nested
+        return reply
 
     def _tip_at_home(self, git: Repository, agent: Agent) -> str:
         """That tip, once it is here; fails where a merge would take another."""
