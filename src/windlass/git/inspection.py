@@ -26,6 +26,7 @@ from windlass.git import (
     worktrees,
 )
 from windlass.git.blobs import kinds
+from windlass.git.manifest import Dropped
 from windlass.git.path_count import TooManyPaths
 from windlass.git.repository import read_ref
 from windlass.git.runner import Patience, limited, run
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
     from windlass.git.workspace_state import WorkspacePlace
 
 log = logging.getLogger(__name__)
+
+_UNBORN = Dropped(
+    path=".git/HEAD",
+    reason="its own branch had no commit; it comes back at the last one that is known",
+    files=0,
+)
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,10 +101,19 @@ def inspect(
         if not index.is_whole:
             os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
         seen = Survey(
-            files=[], dotgits=[], beyond=[], hollow=[], empty=[], ignored=set(), dropped=[]
+            files=[],
+            dotgits=[],
+            beyond=[],
+            hollow=[],
+            folders=[],
+            empty=[],
+            ignored=set(),
+            dropped=[],
         )
         if folder:
             seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
+        if view.head is None and view.ref == f"refs/heads/{name}":
+            seen.dropped.append(_UNBORN)
         before = _files_of(repo, place, dirs, start)
     return Work(
         place=place,

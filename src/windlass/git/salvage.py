@@ -22,6 +22,7 @@ from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
+    descent,
     gitfiles,
     gitstate,
     homecoming,
@@ -34,6 +35,7 @@ from windlass.git import (
 from windlass.git.arrival import EVERYTHING
 from windlass.git.inspection import inspect
 from windlass.git.manifest import Dropped, Manifest, Summary
+from windlass.git.properties import Properties
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, read_refs, set_ref
 from windlass.git.runner import LONG, run
@@ -91,7 +93,7 @@ def salvage(
     known = read_refs(repo, *asked)
     if ref in known:
         return _done(repo, ref, known[ref])
-    with quarantine(repo) as inside:
+    with quarantine(repo) as inside, descent.remembering():
         permissions = gitfiles.open_up(workspace_state.canonical(path))
         place = workspace_state.locate(repo, path, box=box)
         if known_as is not None:
@@ -162,17 +164,17 @@ def _keep(
     chosen, came, raw = _roots(repo, inside, work=work, allowed=allowed)
     work, about = _at_home(repo, inside, work, about, chosen=chosen)
     with Importer(inside) as importer:
-        counts = _keep_trees(inside, importer, work, came)
+        properties = Properties()
+        counts = _keep_trees(inside, importer, work, came, properties)
         dropped = [*work.survey.dropped, *work.index.dropped]
-        dropped += gitstate.keep_state(importer, work.place)
+        dropped += gitstate.keep_state(importer, work.place, properties.names)
         if raw:
             dropped += gitstate.keep_raw_objects(importer, work.place, why=raw)
         beyond = [*work.survey.beyond, *work.survey.hollow]
-        dropped += gitstate.keep_beyond(importer, work.place, beyond)
-        nested, left = _keep_nested(repo, importer, work)
-        dropped += left
+        dropped += gitstate.keep_beyond(importer, work.place, beyond, properties.names)
+        nested, left = _keep_nested(repo, importer, work, properties)
+        dropped += left + properties.dropped()
         tags = _keep_loose(inside, importer, chosen.loose)
-        modes = contents.usual_modes(work.survey)
         summary = Summary(
             changed=counts["changed"],
             untracked=counts["untracked"] + len(work.survey.beyond),
@@ -184,13 +186,10 @@ def _keep(
             dropped=sum(drop.files for drop in dropped),
         )
         whole = msgspec.structs.replace(
-            about,
+            properties.written(about, work.survey),
             index=bool(counts["index"]),
             hollow=[os.fsdecode(name) for name in work.survey.hollow],
             empty=[os.fsdecode(name) for name in work.survey.empty],
-            file_mode=modes.plain,
-            exec_mode=modes.executable,
-            modes=modes.odd,
             skip_worktree=work.index.skipped,
             assume_unchanged=work.index.assumed,
             nested=nested,
@@ -252,22 +251,30 @@ def _roots(
         )
         ours = {work.tip, work.base, work.home}
         first = [oid for oid in first if oid in came or oid in ours]
+        if work.index.dropped:
+            raw = raw or "not all that the index names is known"
         return roots.choose(inside, first=first, others=others & came), came, raw
     return roots.choose(inside, first=first, others=others), None, ""
 
 
 def _keep_nested(
-    repo: Repository, importer: Importer, work: Work
+    repo: Repository, importer: Importer, work: Work, properties: Properties
 ) -> tuple[list[Nested], list[Dropped]]:
     kept = [
-        gitstate.keep_nested(importer, repo, place=work.place, entry=entry, number=number)
+        gitstate.keep_nested(
+            importer, repo, place=work.place, entry=entry, number=number, names=properties.names
+        )
         for number, entry in enumerate(work.survey.dotgits)
     ]
     return [nested for nested, _ in kept], [drop for _, left in kept for drop in left]
 
 
 def _keep_trees(
-    inside: Quarantine, importer: Importer, work: Work, came: set[str] | None
+    inside: Quarantine,
+    importer: Importer,
+    work: Work,
+    came: set[str] | None,
+    properties: Properties,
 ) -> dict[str, int]:
     start = None
     if work.head is not None:
@@ -282,6 +289,7 @@ def _keep_trees(
         survey=work.survey,
         before=work.before,
         tracked=set(work.index.staged),
+        properties=properties,
     )
     counts["index"] = gitstate.keep_index(
         importer,
