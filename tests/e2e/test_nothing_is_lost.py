@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 from pathlib import Path
 
 import pytest
+from tests.git.whole_workspaces import build, everything, without
 from tests.support.ground import Ground
+
+from windlass.git.manifest import Dropped
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +103,31 @@ def test_everything_comes_back(ground: Ground, way: str) -> None:
     assert (agent["id"], agent["state"]) == ("a1", "stopped")
     ground.wl("resume", "a1").ok()
     ground.wait("a1", states="waiting")
+
+
+@pytest.mark.parametrize("level", ["hooks", "box"])
+def test_every_property_of_files_and_of_git_comes_back_or_is_listed(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    monkeypatch.setenv("HOME", ground.env["HOME"])
+    workspace = ground.new("a1", STAY, flags=("--isolation", level))
+    ground.wait("a1", states="waiting")
+    (workspace / "src").mkdir()
+    (workspace / "src" / "one.py").write_text("one = 1\n")
+    (workspace / "run.sh").write_text("#!/bin/sh\n")
+    ground.git("add", ".", cwd=workspace)
+    ground.git("commit", "-qm", "work", cwd=workspace)
+    dice = random.Random(11)  # noqa: S311 - the same each time
+    build(workspace, ground.folder / "theirs", dice, head="unborn")
+    before = everything(workspace, branch="agent/a1")
+
+    (ended,) = ground.wl("kill", "a1", "--force", "--json").ok().json()["ended"]
+    ground.git("gc", "--prune=now", "-q")
+    ground.wl("undo").ok()
+    shown = ground.wl("trash", "show", ended["trash"]["id"], "--json").ok().json()
+    listed = [Dropped(**drop) for drop in shown["contents"]["dropped"]]
+    assert ended["trash"]["summary"]["dropped"] == sum(drop.files for drop in listed) > 0
+    assert everything(workspace, branch="agent/a1") == without(before, listed, base="")
 
 
 def test_a_stash_that_somebody_dropped_meanwhile_comes_back_too(ground: Ground) -> None:

@@ -85,7 +85,10 @@ def test_what_cannot_be_read_is_kept_as_raw_bytes_and_listed(scene: Scene) -> No
     scene.keep()
     (entry,) = trash.entries(scene.repo)
     dropped = trash.show(scene.repo, entry).dropped
-    assert [(drop.path, "raw bytes" in drop.reason) for drop in dropped] == [(".git/index", True)]
+    assert [(drop.path, "raw bytes" in drop.reason) for drop in dropped] == [
+        (".git/index", True),
+        (".git/objects", True),
+    ]
 
 
 def test_a_folder_that_is_exchanged_for_a_link_leads_nowhere(scene: Scene) -> None:

@@ -320,7 +320,7 @@ def test_a_rebase_goes_on_in_a_restored_clone(repo: Repository, boxed: Path, mir
     "moment",
     [
         "windlass.git.clones.sow",
-        "windlass.git.putback.ClonePutBack._put_files",
+        "windlass.git.putback_files.FilePutBack.put",
         "windlass.git.putback.ClonePutBack._finish",
         "windlass.git.replanting.put_back_refs",
     ],

@@ -7,6 +7,7 @@ nothing that is exchanged meanwhile leads out. What is there already is not over
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from typing import IO, TYPE_CHECKING
 
@@ -16,6 +17,10 @@ from windlass.git import names, open_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+NO_MORE_NAMES = frozenset({errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP})
+"""What says that a file can have no more names, or none at all on its file system."""
 
 
 @contextlib.contextmanager
@@ -39,6 +44,20 @@ def new_link(top: str, name: bytes, target: bytes) -> None:
             os.symlink(target, last, dir_fd=parent)
         except OSError as error:
             raise _refused(name, error) from error
+
+
+def new_name(top: str, name: bytes, *, of: bytes) -> bool:
+    """Gives a file or link below `top` another name; False where it can have no more of them."""
+    folder, last = _split(name)
+    other, first = _split(of)
+    with opened(top, folder) as parent, opened(top, other) as source:
+        try:
+            os.link(first, last, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in NO_MORE_NAMES:
+                return False
+            raise _refused(name, error) from error
+    return True
 
 
 def new_folder(top: str, name: bytes) -> None:

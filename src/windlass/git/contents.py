@@ -9,9 +9,8 @@ import collections
 import contextlib
 import hashlib
 import os
-import stat
 import tempfile
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
@@ -23,6 +22,7 @@ from windlass.git.walk import WalkEntry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from windlass.git.properties import Properties
     from windlass.git.quarantine import Importer, Quarantine
     from windlass.git.survey import Survey
 
@@ -40,18 +40,11 @@ Tree = dict[bytes, tuple[bytes, str]]
 class _Read:
     """What was found out of files with several names, so that each is read and sent only once."""
 
-    def __init__(self) -> None:
+    def __init__(self, properties: Properties) -> None:
+        self.properties = properties
         self.holes: dict[shared_files.Key, int] = {}
         self.ids: dict[shared_files.Key, str] = {}
         self.marks: dict[shared_files.Key, str] = {}
-
-
-class Modes(NamedTuple):
-    """The usual permissions of plain and executable files, and those that differ."""
-
-    plain: int
-    executable: int
-    odd: dict[str, int]
 
 
 def keep_files(
@@ -62,6 +55,7 @@ def keep_files(
     survey: Survey,
     before: Tree,
     tracked: set[bytes],
+    properties: Properties,
 ) -> collections.Counter[str]:
     """Turns `files/`, so far HEAD's tree, into what is on the disk; counts what differs.
 
@@ -69,7 +63,16 @@ def keep_files(
     there are too many holes it adds to what is hollow, and the file is not in the tree.
     """
     with _top(root) as top, Descent(top) as descent:
-        return _keep_files(importer, inside, descent, survey=survey, before=before, tracked=tracked)
+        properties.take_folders(descent, survey.folders)
+        return _keep_files(
+            importer,
+            inside,
+            descent,
+            survey=survey,
+            before=before,
+            tracked=tracked,
+            properties=properties,
+        )
 
 
 @contextlib.contextmanager
@@ -94,10 +97,11 @@ def _keep_files(
     survey: Survey,
     before: Tree,
     tracked: set[bytes],
+    properties: Properties,
 ) -> collections.Counter[str]:
     algorithm = _algorithm(inside)
     room = MOST_HOLES
-    read = _Read()
+    read = _Read(properties)
     hashed = {}
     counts: collections.Counter[str] = collections.Counter()
     for entry in survey.files:
@@ -116,6 +120,7 @@ def _keep_files(
             continue
         if oid is not None:
             hashed[entry.path] = (_mode(entry), oid)
+            properties.add(entry)
     for path, (mode, _) in before.items():
         if mode == _GITLINK or path not in hashed:
             importer.take_away(b"files/" + path)
@@ -168,20 +173,6 @@ def _sort(path: bytes, *, survey: Survey, known: bool) -> str:
     return "changed" if known else "untracked"
 
 
-def usual_modes(survey: Survey) -> Modes:
-    """Finds the commonest permissions, so that only the odd ones need to be written down."""
-    modes = [(entry, stat.S_IMODE(entry.info.st_mode)) for entry in survey.files]
-    files = [(entry, mode) for entry, mode in modes if entry.kind == "file"]
-    plain = collections.Counter(mode for _, mode in files if not mode & 0o100)
-    executable = collections.Counter(mode for _, mode in files if mode & 0o100)
-    usual = plain.most_common(1)[0][0] if plain else 0o644
-    usual_exec = executable.most_common(1)[0][0] if executable else 0o755
-    odd = {
-        os.fsdecode(entry.path): mode for entry, mode in files if mode not in (usual, usual_exec)
-    }
-    return Modes(usual, usual_exec, odd)
-
-
 def _mode(entry: WalkEntry) -> bytes:
     if entry.kind == "link":
         return b"120000"
@@ -203,6 +194,7 @@ def _hash(descent: Descent, entry: WalkEntry, algorithm: str, read: _Read) -> st
             if key in read.ids:
                 return read.ids[key]
             oid = _stream_id(algorithm, handle)
+            read.properties.take(handle, entry.path)
             if key and key == shared_files.key(os.fstat(handle)):
                 read.ids[key] = oid
             return oid

@@ -7,6 +7,7 @@ the system takes at once: what is one below the other has no end.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import errno
 import os
 import stat
@@ -156,9 +157,36 @@ def unlock(name: Name, *, folder: int) -> None:
             mode = os.fstat(handle).st_mode
             wanted = 0o700 if stat.S_ISDIR(mode) else 0o600 if stat.S_ISREG(mode) else 0
             if wanted & ~mode:
+                _note(os.fstat(handle))
                 _change_mode(handle, stat.S_IMODE(mode) | wanted)
         finally:
             os.close(handle)
+
+
+_Modes: TypeAlias = dict[tuple[int, int], int]
+_opened: contextvars.ContextVar[_Modes | None] = contextvars.ContextVar("opened", default=None)
+
+
+@contextlib.contextmanager
+def remembering() -> Iterator[None]:
+    """Has what is opened to us meanwhile be known by the permissions that it had."""
+    token = _opened.set({})
+    try:
+        yield
+    finally:
+        _opened.reset(token)
+
+
+def permissions(info: os.stat_result) -> int:
+    """The permissions of something, as they were before it was opened to us."""
+    known = _opened.get() or {}
+    return known.get((info.st_dev, info.st_ino), stat.S_IMODE(info.st_mode))
+
+
+def _note(info: os.stat_result) -> None:
+    known = _opened.get()
+    if known is not None:
+        known.setdefault((info.st_dev, info.st_ino), stat.S_IMODE(info.st_mode))
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import gitfiles, names, path_count, roots, tars, workspace_state
-from windlass.git.manifest import Dropped, Nested
+from windlass.git import gitfiles, names, path_count, roots, tars, views, workspace_state
+from windlass.git.manifest import Dropped, Nested, few
 from windlass.git.runner import LONG, Dirs, Patience, run
+from windlass.git.shared_files import SharedNames
 from windlass.git.status import nested_place
 from windlass.git.walk import walk
 
@@ -148,7 +149,7 @@ def _present(inside: Quarantine, tree: Tree, came: set[str] | None) -> set[str]:
     return {oid for oid, kind in kinds.items() if kind == "blob"}
 
 
-def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
+def keep_state(importer: Importer, place: WorkspacePlace, names: SharedNames) -> list[Dropped]:
     """Keeps the workspace's own git folder; a clone's objects come home another way."""
     if place.git_dir is None:
         return []
@@ -158,6 +159,7 @@ def keep_state(importer: Importer, place: WorkspacePlace) -> list[Dropped]:
         place.git_dir,
         b"gitdir.tar",
         called=".git",
+        names=names,
         keep=lambda name: name.split("/")[0] not in bulky and not name.endswith(".lock"),
     )
 
@@ -166,27 +168,35 @@ def keep_raw_objects(importer: Importer, place: WorkspacePlace, *, why: str) -> 
     """Keeps a clone's objects as the files that they are: they could not come as objects."""
     objects = os.path.join(place.git_dir or "", "objects")
     size = sum(entry.info.st_size for entry in walk(objects) if entry.kind == "file")
-    left = _keep_tar(importer, objects, b"objects.tar", called=".git/objects")
+    left = _keep_tar(importer, objects, b"objects.tar", called=".git/objects", names=SharedNames())
     reason = f"{why}; kept as raw bytes in objects.tar"
     return [Dropped(path=".git/objects", reason=reason, size=size, files=0), *left]
 
 
-def keep_beyond(importer: Importer, place: WorkspacePlace, paths: list[bytes]) -> list[Dropped]:
+def keep_beyond(
+    importer: Importer, place: WorkspacePlace, paths: list[bytes], names: SharedNames
+) -> list[Dropped]:
     """Keeps what cannot be in a tree: files, and folders with all that is in them."""
     if not paths:
         return []
     only = [os.fsdecode(path) for path in paths]
-    return _keep_tar(importer, place.path, BEYOND, called="", only=only)
+    return _keep_tar(importer, place.path, BEYOND, called="", names=names, only=only)
 
 
 def keep_nested(
-    importer: Importer, repo: Repository, *, place: WorkspacePlace, entry: WalkEntry, number: int
+    importer: Importer,
+    repo: Repository,
+    *,
+    place: WorkspacePlace,
+    entry: WalkEntry,
+    number: int,
+    names: SharedNames,
 ) -> tuple[Nested, list[Dropped]]:
     """Keeps a nested repository's `.git`, and what it points to where that is ours."""
     shown = os.fsdecode(entry.path)
     path = os.path.join(place.path, shown)
     tar = f"nested/{number}.tar"
-    left = _keep_tar(importer, path, tar.encode(), called=shown)
+    left = _keep_tar(importer, path, tar.encode(), called=shown, names=names)
     nested = Nested(path=shown, tar=tar)
     if not stat.S_ISREG(entry.info.st_mode):
         return nested, left
@@ -205,6 +215,7 @@ def keep_nested(
         inner.git_dir,
         target_tar.encode(),
         called=inner.git_dir,
+        names=names,
         keep=lambda name: not name.endswith(".lock"),
     )
     return replaced(
@@ -220,8 +231,14 @@ def named_by_nested(
 ) -> None:
     """Gathers the ids that a nested repository's own files mention: it may borrow our objects."""
     inner = nested_place(repo, place, os.path.dirname(entry.path))
-    if inner is not None and inner.git_dir is not None:
-        roots.mentioned(inner.git_dir, into)
+    if inner is None or inner.git_dir is None:
+        return
+    roots.mentioned(inner.git_dir, into)
+    if inner.kind == "worktree":
+        with views.indexed(repo, inner) as dirs:
+            index = read_index(dirs)
+        for tree in (index.staged, *index.stages.values()):
+            into.add(oid for mode, oid in tree.values() if mode != _GITLINK)
 
 
 def _pointed(path: str) -> str:
@@ -240,17 +257,21 @@ def _keep_tar(
     name: bytes,
     *,
     called: str,
+    names: SharedNames,
     keep: Callable[[str], bool] = lambda _: True,
     only: Iterable[str] = ("",),
 ) -> list[Dropped]:
     """Keeps a folder as a tar; lists what of it cannot be kept, below what it is `called`."""
     with importer.spooled() as file:
-        left = tars.pack(source, file, keep=keep, only=only)
+        left, shared = tars.pack(source, file, keep=keep, only=only)
         size = file.tell()
         file.seek(0)
         mark, _ = importer.stream(file, size)
     importer.place(name, mode=b"100644", what=mark)
-    return [
-        Dropped(path="/".join(filter(None, (called, path))), reason=why)
-        for path, why in left.items()
-    ]
+    for path, info in shared:
+        names.add(info, _below(called, path), part=os.fsdecode(name))
+    return few([Dropped(path=_below(called, path), reason=why) for path, why in left.items()])
+
+
+def _below(called: str, path: str) -> str:
+    return "/".join(filter(None, (called, path)))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "windlass.json"
 VERSION = 1
+_MANY = 200
 TRASH = "refs/windlass/trash/"
 RESTORED = "windlass-restored"
 """In a workspace's git folder: the salvage that it was restored from, once it was."""
@@ -52,6 +53,20 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     size: int = 0
     files: int = 1
+
+
+def few(dropped: list[Dropped]) -> list[Dropped]:
+    """Lists things of one kind by themselves, and of many of them the rest as one."""
+    listed, rest = dropped[:_MANY], dropped[_MANY:]
+    if len(rest) < 2:
+        return dropped
+    others = msgspec.structs.replace(
+        rest[0],
+        reason=f"{rest[0].reason}; and so on with {len(rest) - 1} more",
+        size=sum(drop.size for drop in rest),
+        files=sum(drop.files for drop in rest),
+    )
+    return [*listed, others]
 
 
 class Stash(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +126,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     file_mode: int = 0o644
     exec_mode: int = 0o755
     modes: dict[str, int] = {}
+    subfolder_mode: int | None = None
+    """What the folders below have for permissions; None where that was not written down."""
+    subfolder_modes: dict[str, int] = {}
+    """Those that differ."""
+    links: list[list[str]] = []
+    """Names that are one file."""
+    attributes: dict[str, dict[str, str]] = {}
+    """Extended attributes of files and folders, in base64."""
     skip_worktree: list[str] = []
     assume_unchanged: list[str] = []
     nested: list[Nested] = []

@@ -8,20 +8,19 @@ import contextlib
 import io
 import os
 import tempfile
-from functools import partial
 from typing import TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import beneath, gitfiles, gitstate, names, replanting, tars, workspace_state
+from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
 from windlass.git.blobs import Blobs
-from windlass.git.holes import HoleWriter
 from windlass.git.manifest import RESTORED
+from windlass.git.putback_files import FilePutBack
 from windlass.git.repository import checkouts, read_ref, set_refs
 from windlass.git.runner import LONG, Dirs, Patience, armed, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from windlass.git.contents import Tree
     from windlass.git.manifest import Manifest
@@ -79,11 +78,10 @@ class PutBack:
         with Blobs(self._repo.dirs) as blobs:
             self._set_head()
             self._put_state(blobs, saved)
-            self._put_files(blobs, saved)
+            files = FilePutBack(self._about, saved=saved, path=self._path)
+            files.put(blobs)
             if gitstate.BEYOND in saved:
                 self._unpack(blobs, saved[gitstate.BEYOND][1], self._path)
-            for folder in self._about.empty:
-                self._try(os.fsencode(folder), beneath.new_folder)
             self._put_nested(blobs, saved)
         if not self._about.folder:
             self._git("checkout-index", "-a", "-q", ok=(0, 1))
@@ -92,20 +90,8 @@ class PutBack:
         with contextlib.suppress(GitError):
             self._git("update-index", "-q", "--refresh", ok=_ANY, within=Patience().left)
         self._finish(saved)
-        self._put_folder_mode()
-        return self._notes
-
-    def _put_folder_mode(self) -> None:
-        """Gives the folder its permissions again; its owner stays able to work in it."""
-        mode = self._about.folder_mode
-        if mode is None:
-            return
-        with gitfiles.opened(self._path) as top:
-            os.fchmod(top, (mode | 0o700) & 0o777)
-        if mode & 0o700 != 0o700:
-            self._notes.append(
-                f"the workspace folder was closed to its owner ({mode:03o}), and is open again"
-            )
+        files.finish()
+        return self._notes + files.notes
 
     def _finish(self, saved: Tree) -> None:
         """Does what comes last, when no git of ours looks at the workspace any more."""
@@ -123,9 +109,10 @@ class PutBack:
             self._git("symbolic-ref", "HEAD", ref)
             return
         if ref is not None:
-            self._notes.append(
-                f"HEAD was on {printable_line(ref)}; it is detached at the same commit"
-            )
+            now = "it is detached at the same commit"
+            if about.head is None:
+                now = f"which had no commit; it is on {printable_line(self._branch)}"
+            self._notes.append(f"HEAD was on {printable_line(ref)}; {now}")
         if about.head is not None:
             self._git("update-ref", "--no-deref", "HEAD", about.head)
 
@@ -144,7 +131,8 @@ class PutBack:
             shown = os.path.basename(beside)
             self._notes.append(f"the index cannot be read; it is beside the new one: {shown}")
         if not os.path.lexists(index):
-            self._git("read-tree", "HEAD")
+            is_born = self._git("rev-parse", "-q", "--verify", "HEAD", ok=_ANY) == 0
+            self._git("read-tree", "HEAD" if is_born else "--empty")
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
             path = os.path.join(self._git_dir, name)
             if workspace_state.read_small(path) == os.fsencode(
@@ -182,37 +170,6 @@ class PutBack:
         for name, why in left.items():
             shown = printable_line(os.path.join(os.path.relpath(target, self._path), name))
             self._notes.append(f"{shown} is in the saved work alone: {why}")
-
-    def _put_files(self, blobs: Blobs, saved: Tree) -> None:
-        for name, (mode, oid) in saved.items():
-            if not name.startswith(b"files/") or mode == b"160000":
-                continue
-            put = partial(self._put_file, blobs=blobs, mode=mode, oid=oid)
-            self._try(name.removeprefix(b"files/"), put)
-
-    def _put_file(self, top: str, path: bytes, *, blobs: Blobs, mode: bytes, oid: str) -> None:
-        if mode == b"120000":
-            text = io.BytesIO()
-            blobs.copy(oid, text)
-            beneath.new_link(top, path, text.getvalue())
-            return
-        with beneath.new_file(top, path) as file:
-            writer = HoleWriter(file)
-            blobs.copy(oid, writer)
-            writer.finish()
-            os.fchmod(file.fileno(), self._permissions(path, mode))
-
-    def _try(self, name: bytes, put: Callable[[str, bytes], None]) -> None:
-        """Puts one thing back, or notes that its name is none: it stays in the saved work."""
-        if names.is_path(name):
-            put(self._path, name)
-        else:
-            shown = printable_line(os.fsdecode(name))
-            self._notes.append(f"{shown} is no name of a file: it is in the saved work alone")
-
-    def _permissions(self, path: bytes, mode: bytes) -> int:
-        usual = self._about.exec_mode if mode == b"100755" else self._about.file_mode
-        return self._about.modes.get(os.fsdecode(path), usual) & 0o777
 
     def _put_nested(self, blobs: Blobs, saved: Tree) -> None:
         for nested in self._about.nested:
@@ -272,7 +229,7 @@ class ClonePutBack(PutBack):
 
     def _may_follow(self, ref: str) -> bool:
         said = run(["rev-parse", "-q", "--verify", ref], dirs=self._dirs, ok=(0, 1, 128))
-        return said.out.decode().strip() == self._about.head
+        return (said.out.decode().strip() or None) == self._about.head
 
     def _put_refs(self) -> None:
         """Gives a clone its other branches and tags again, as far as their objects came home."""

@@ -45,8 +45,28 @@ Look: TypeAlias = dict[bytes, _Seen]
 
 
 def look(root: str) -> Look:
-    """Sees what there is. What is written later than this is known by it."""
-    return {path: _Seen.of(info) for path, info in _walk(root) if not stat.S_ISDIR(info.st_mode)}
+    """Sees what there is. What is written later than this is known by it.
+
+    Folders that had to be opened for that are closed again, as their agent had them.
+    """
+    seen: Look = {}
+    closed: list[tuple[bytes, int]] = []
+    for path, info in _walk(root):
+        if not stat.S_ISDIR(info.st_mode):
+            seen[path] = _Seen.of(info)
+        elif info.st_mode & 0o700 != 0o700:
+            closed.append((path, stat.S_IMODE(info.st_mode)))
+    if closed:
+        _close(root, closed)
+    return seen
+
+
+def _close(root: str, folders: list[tuple[bytes, int]]) -> None:
+    """Gives folders these permissions, those that are in others first."""
+    with gitfiles.opened(root) as top, Descent(top) as way:
+        for path, mode in sorted(folders, reverse=True):
+            with contextlib.suppress(OSError):  # it is gone, or something else by now
+                os.fchmod(way.open(path.split(b"/")), mode)
 
 
 def clear(root: str, seen: Look) -> list[bytes]:

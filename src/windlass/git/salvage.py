@@ -1,5 +1,3 @@
-# ruff: noqa: PTH108, PTH118
-# Reason: names that agents make are bytes, which pathlib cannot hold.
 """Keeps everything an agent wrote, in one commit that the repository alone can restore.
 
 The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
@@ -13,7 +11,6 @@ is not there.
 from __future__ import annotations
 
 import datetime as dt
-import logging
 import os
 import re
 import time
@@ -21,45 +18,37 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.core.errors import Conflict, GitError, UserError
+from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
 from windlass.git import (
     contents,
+    descent,
     gitfiles,
     gitstate,
     homecoming,
     later,
     manifest,
     names,
-    registered,
     roots,
-    views,
     workspace_state,
-    worktrees,
 )
 from windlass.git.arrival import EVERYTHING
-from windlass.git.blobs import kinds
+from windlass.git.inspection import inspect
 from windlass.git.manifest import Dropped, Manifest, Summary
-from windlass.git.path_count import TooManyPaths
+from windlass.git.properties import Properties
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, read_refs, set_ref
-from windlass.git.runner import LONG, Patience, limited, run
-from windlass.git.survey import Survey, survey
+from windlass.git.runner import LONG, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from windlass.git.arrival import Allowed
-    from windlass.git.contents import Tree
-    from windlass.git.gitstate import IndexEntries
-    from windlass.git.manifest import Nested, Stash
+    from windlass.git.inspection import Work
+    from windlass.git.manifest import Nested
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.runner import Dirs, ReadBox
-    from windlass.git.workspace_state import WorkspacePlace
-
-
-log = logging.getLogger(__name__)
+    from windlass.git.runner import ReadBox
 
 _WHOLE_SECONDS = re.compile(r"(?<=T\d{6})-\d{3}$")
 """Milliseconds as the stamps of endings have them, which would be read as a time zone."""
@@ -104,13 +93,13 @@ def salvage(
     known = read_refs(repo, *asked)
     if ref in known:
         return _done(repo, ref, known[ref])
-    with quarantine(repo) as inside:
+    with quarantine(repo) as inside, descent.remembering():
         permissions = gitfiles.open_up(workspace_state.canonical(path))
         place = workspace_state.locate(repo, path, box=box)
         if known_as is not None:
             place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
         caps = (ignored_cap, ignored_files_cap)
-        work = _look(repo, place, agent=agent, branch=branch, known=known, caps=caps)
+        work = inspect(repo, place, agent=agent, branch=branch, known=known, caps=caps)
         if after:
             earlier = manifest.read(repo, after[0])
             work = msgspec.structs.replace(
@@ -171,155 +160,23 @@ def _time_of(stamp: str) -> int:
     return int(moment.timestamp())
 
 
-class _Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen in a workspace before anything is written."""
-
-    place: WorkspacePlace
-    folder: bool
-    branch: str | None
-    tip: str | None
-    head: str | None
-    head_ref: str | None
-    base: str | None
-    stashes: list[Stash]
-    refs: dict[str, str]
-    home: str | None
-    """The tip that came home last, which a clone's own may have left behind."""
-    survey: Survey
-    before: Tree
-    index: IndexEntries
-
-
-def _look(
-    repo: Repository,
-    place: WorkspacePlace,
-    *,
-    agent: str,
-    branch: str | None,
-    known: dict[str, str],
-    caps: tuple[int, int],
-) -> _Work:
-    """Looks at all of a workspace; `known` holds the refs of its agent, and of `branch`."""
-    refs = roots.private_refs(repo, place)
-    base = known.get(f"refs/windlass/base/{agent}")
-    folder = workspace_state.is_folder(place.path)
-    name = branch or _own_branch(repo, place)
-    if branch:
-        tip = known.get(f"refs/heads/{branch}")
-    else:
-        tip = read_ref(repo, f"refs/heads/{name}") if name is not None else None
-    home = tip if place.kind == "clone" else None
-    with views.viewed(repo, place, otherwise=tip if place.kind == "plain" else None) as view:
-        dirs = view.dirs
-        start = view.head or (tip if place.kind == "plain" else None)
-        if place.kind == "clone":
-            own = refs.get(f"refs/heads/{name}")
-            seen_inside = workspace_state.of_clone(place, dirs)
-            tip = own if own == home or _is_whole(seen_inside, own) else home
-            start = start if start in (tip, home) or _is_whole(seen_inside, start) else None
-        left = gitstate.index_left(place, dirs)
-        index = gitstate.read_index(dirs)
-        index.dropped.extend(left)
-        if not index.is_whole:
-            os.unlink(os.path.join(dirs.git_dir, "index"))  # the copy: git would stop at it again
-        seen = Survey(
-            files=[], dotgits=[], beyond=[], hollow=[], empty=[], ignored=set(), dropped=[]
-        )
-        if folder:
-            seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
-        before = _files_of(repo, place, dirs, start)
-    return _Work(
-        place=place,
-        folder=folder,
-        branch=name,
-        tip=tip or start or base,
-        head=start,
-        head_ref=view.ref,
-        base=base,
-        stashes=roots.stashes(place, branch=name),
-        refs=refs,
-        home=home,
-        survey=seen,
-        before=before,
-        index=index,
-    )
-
-
-def _files_of(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Tree:
-    """Lists what a commit has; of one that unfolds to more than can be listed, nothing.
-
-    Then the files are kept by themselves, and not by what is different in them.
-    """
-    try:
-        listed = _listed(repo, place, dirs, commit)
-    except TooManyPaths:
-        return {}
-    except GitError:
-        if not dirs.box:
-            raise
-        return {}
-    return listed if all(map(names.is_path, listed)) else {}
-
-
-def _listed(repo: Repository, place: WorkspacePlace, dirs: Dirs, commit: str | None) -> Tree:
-    """Lists it at home, if it has come there: it takes no box to read what was checked before."""
-    if dirs.box and workspace_state.narrows(place):
-        home = limited(workspace_state.of_clone(place, repo.dirs))
-        try:
-            return gitstate.read_tree(home, commit)
-        except TooManyPaths:
-            raise
-        except GitError:
-            log.debug("%s is not at home, or not whole", commit)
-    return gitstate.read_tree(dirs, commit)
-
-
-def _is_whole(dirs: Dirs, oid: str | None) -> bool:
-    """Says whether an id that is written in a clone names a commit, and all of it is there."""
-    if oid is None or kinds(dirs, [oid]).get(oid) != "commit":
-        return False
-    # Not `--all`: that is HEAD too, which may be the very commit.
-    walk = ["rev-list", "--objects", "--quiet", oid, "--not", "--glob=refs/"]
-    try:
-        return run(walk, dirs=dirs, ok=range(256), timeout=Patience().left).code == 0
-    except GitError:  # it takes for ever
-        return False
-
-
-def _own_branch(repo: Repository, place: WorkspacePlace) -> str | None:
-    known = registered.branch_of(repo, place.path)
-    if known is not None or place.git_dir is None:
-        return known
-    if branch := worktrees.own_branch(place.git_dir):
-        return branch
-    head_ref, _ = workspace_state.head_of(repo, place)
-    if head_ref is not None:
-        return head_ref.removeprefix("refs/heads/")
-    # A rebase detaches HEAD and remembers the branch.
-    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        saved = gitfiles.read_below(place.git_dir, name)
-        if saved is not None:
-            return os.fsdecode(saved.strip()).removeprefix("refs/heads/")
-    return None
-
-
 def _keep(
-    repo: Repository, inside: Quarantine, *, work: _Work, about: Manifest, allowed: Allowed
+    repo: Repository, inside: Quarantine, *, work: Work, about: Manifest, allowed: Allowed
 ) -> tuple[str, Summary]:
     chosen, came, raw = _roots(repo, inside, work=work, allowed=allowed)
     work, about = _at_home(repo, inside, work, about, chosen=chosen)
     with Importer(inside) as importer:
-        counts = _keep_trees(inside, importer, work, came)
+        properties = Properties()
+        counts = _keep_trees(inside, importer, work, came, properties)
         dropped = [*work.survey.dropped, *work.index.dropped]
-        dropped += gitstate.keep_state(importer, work.place)
+        dropped += gitstate.keep_state(importer, work.place, properties.names)
         if raw:
             dropped += gitstate.keep_raw_objects(importer, work.place, why=raw)
         beyond = [*work.survey.beyond, *work.survey.hollow]
-        dropped += gitstate.keep_beyond(importer, work.place, beyond)
-        nested, left = _keep_nested(repo, importer, work)
-        dropped += left
+        dropped += gitstate.keep_beyond(importer, work.place, beyond, properties.names)
+        nested, left = _keep_nested(repo, importer, work, properties)
+        dropped += left + properties.dropped()
         tags = _keep_loose(inside, importer, chosen.loose)
-        modes = contents.usual_modes(work.survey)
         summary = Summary(
             changed=counts["changed"],
             untracked=counts["untracked"] + len(work.survey.beyond),
@@ -331,13 +188,10 @@ def _keep(
             dropped=sum(drop.files for drop in dropped),
         )
         whole = msgspec.structs.replace(
-            about,
+            properties.written(about, work.survey),
             index=bool(counts["index"]),
             hollow=[os.fsdecode(name) for name in work.survey.hollow],
             empty=[os.fsdecode(name) for name in work.survey.empty],
-            file_mode=modes.plain,
-            exec_mode=modes.executable,
-            modes=modes.odd,
             skip_worktree=work.index.skipped,
             assume_unchanged=work.index.assumed,
             nested=nested,
@@ -356,8 +210,8 @@ def _keep(
 
 
 def _at_home(
-    repo: Repository, inside: Quarantine, work: _Work, about: Manifest, *, chosen: roots.Roots
-) -> tuple[_Work, Manifest]:
+    repo: Repository, inside: Quarantine, work: Work, about: Manifest, *, chosen: roots.Roots
+) -> tuple[Work, Manifest]:
     """Names only commits that are here: where a clone's did not come, what we knew of it before."""
     unasked = [oid for oid in (work.head, work.tip) if oid and oid not in chosen.asked]
     known = {**chosen.kinds, **inside.known(unasked)}
@@ -370,7 +224,7 @@ def _at_home(
 
 
 def _roots(
-    repo: Repository, inside: Quarantine, *, work: _Work, allowed: Allowed
+    repo: Repository, inside: Quarantine, *, work: Work, allowed: Allowed
 ) -> tuple[roots.Roots, set[str] | None, str]:
     """Picks what keeps the work alive; tells for a clone which of the ids in it came home.
 
@@ -415,22 +269,30 @@ def _roots(
         first = [oid for oid in first if oid in came or oid in ours]
         # What nobody was asked for may be among these.
         raw = raw or also.left_out
+        if work.index.dropped:
+            raw = raw or "not all that the index names is known"
         return roots.choose(inside, first=first, others=others & came), came, raw
     return roots.choose(inside, first=first, others=others), None, ""
 
 
 def _keep_nested(
-    repo: Repository, importer: Importer, work: _Work
+    repo: Repository, importer: Importer, work: Work, properties: Properties
 ) -> tuple[list[Nested], list[Dropped]]:
     kept = [
-        gitstate.keep_nested(importer, repo, place=work.place, entry=entry, number=number)
+        gitstate.keep_nested(
+            importer, repo, place=work.place, entry=entry, number=number, names=properties.names
+        )
         for number, entry in enumerate(work.survey.dotgits)
     ]
     return [nested for nested, _ in kept], [drop for _, left in kept for drop in left]
 
 
 def _keep_trees(
-    inside: Quarantine, importer: Importer, work: _Work, came: set[str] | None
+    inside: Quarantine,
+    importer: Importer,
+    work: Work,
+    came: set[str] | None,
+    properties: Properties,
 ) -> dict[str, int]:
     start = None
     if work.head is not None:
@@ -445,6 +307,7 @@ def _keep_trees(
         survey=work.survey,
         before=work.before,
         tracked=set(work.index.staged),
+        properties=properties,
     )
     counts["index"] = gitstate.keep_index(
         importer,
@@ -471,7 +334,7 @@ def _keep_loose(inside: Quarantine, importer: Importer, loose: dict[str, str]) -
     return tags
 
 
-def _count_commits(inside: Quarantine, parents: list[str], *, work: _Work) -> int:
+def _count_commits(inside: Quarantine, parents: list[str], *, work: Work) -> int:
     if work.base is None:
         return 0
     stashed = {stash.oid for stash in work.stashes}

@@ -54,7 +54,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Folders that are deeper than the system can name what is in them."""
     hollow: list[bytes]
     """Those of the files that have more holes than can be written out."""
+    folders: list[WalkEntry]
+    """Those that are kept: not what is ignored, unless something in it is kept."""
     empty: list[bytes]
+    """Those of the folders in which nothing is kept."""
     ignored: set[bytes]
     """The kept ones that git ignores."""
     dropped: list[Dropped]
@@ -99,15 +102,36 @@ def survey(
     kept, refused = _choose(units, size_cap=size_cap, count_cap=count_cap)
     dropped += _described(refused, rules)
     wanted = [entry for entry in entries if entry.path not in ignored or entry.path in kept]
+    files = [entry for entry in wanted if entry.kind in ("file", "link")]
+    dotgits = [entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)]
+    holding = _holding(files + dotgits)
+    folders = [
+        entry
+        for entry in entries
+        if entry.kind == "folder"
+        and (entry.path not in ignored or entry.empty or entry.path in holding)
+    ]
     return Survey(
-        files=[entry for entry in wanted if entry.kind in ("file", "link")],
-        dotgits=[entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)],
+        files=files,
+        dotgits=dotgits,
         beyond=[entry.path for entry in wanted if entry.kind == "beyond"],
         hollow=[],
-        empty=[entry.path for entry in entries if entry.kind == "folder" and entry.empty],
+        folders=folders,
+        empty=[entry.path for entry in folders if entry.path not in holding],
         ignored=kept,
         dropped=dropped,
     )
+
+
+def _holding(kept: list[WalkEntry]) -> set[bytes]:
+    """Every folder that something is in which is kept."""
+    found: set[bytes] = set()
+    for entry in kept:
+        above = os.path.dirname(entry.path)
+        while above and above not in found:
+            found.add(above)
+            above = os.path.dirname(above)
+    return found
 
 
 def _is_special(entry: WalkEntry) -> bool:

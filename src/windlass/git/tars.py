@@ -4,7 +4,8 @@
 
 For what cannot be a tree: git refuses `.git` in any letter case inside one; and what lies deeper
 than the system can name. Both ways go folder by folder, so that no path is too long. Of a file with
-holes the data alone is in the tar, as GNU tar and others have it too (GNU.sparse, version 0.1).
+holes the data alone is in the tar, as GNU tar and others have it too (GNU.sparse, version 0.1); of
+one with several names, all but the first are links to it. Extended attributes are listed alone.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import errno
 import os
 import stat
 import tarfile
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, holes, open_flags
-from windlass.git.descent import LEASED, Descent, is_exchanged
+from windlass.git import beneath, gitfiles, holes, open_flags, properties, shared_files
+from windlass.git.descent import LEASED, Descent, is_exchanged, permissions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,18 +34,27 @@ _DEEPEST = 16 << 10
 PLAIN = frozenset({tarfile.REGTYPE, tarfile.DIRTYPE})
 
 
+class Packed(NamedTuple):
+    """What is not in a tar, or not all of it, and why; and what of it has other names."""
+
+    left: dict[str, str]
+    shared: list[tuple[str, os.stat_result]]
+
+
 def pack(
     source: str,
     into: IO[bytes],
     *,
     keep: Callable[[str], bool] = lambda _: True,
     only: Iterable[str] = ("",),
-) -> dict[str, str]:
+) -> Packed:
     """Writes a file or folder as a tar under the name `it`; gives what could not go in, and why.
 
-    With `only`, it is what is at these paths in the folder, and no more.
+    With `only`, it is what is at these paths in the folder, and no more. A file that has several
+    names is written once.
     """
-    left: dict[str, str] = {}
+    packing = _Packing(Packed({}, []))
+    left = packing.result.left
     above, top = os.path.split(source)
     with (
         gitfiles.opened(os.path.realpath(above)) as folder,
@@ -60,11 +70,10 @@ def pack(
                 left[relative] = "deeper than is kept"
                 continue
             *parents, name = top, *filter(None, relative.split("/"))
-            saved_as = "/".join(filter(None, ("it", relative)))
             try:
                 here = descent.open(parents)
                 mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
-                if why := _add(archive, descent, (*parents, name), saved_as):
+                if why := packing.add(archive, descent, (*parents, name), relative):
                     left[relative] = why
                 names = os.listdir(descent.open((*parents, name))) if stat.S_ISDIR(mode) else []
             except OSError as error:
@@ -74,36 +83,67 @@ def pack(
                 continue
             names.sort(reverse=True)
             pending.extend("/".join(filter(None, (relative, name))) for name in names)
-    return left
+    return packing.result
 
 
-def _add(archive: tarfile.TarFile, descent: Descent, path: Sequence[str], saved_as: str) -> str:
-    """Adds what is at these names; says why not, where it cannot go in."""
-    *parents, name = path
-    folder = descent.open(parents)
-    about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    entry = tarfile.TarInfo(saved_as)
-    entry.mode, entry.mtime = stat.S_IMODE(about.st_mode), about.st_mtime
-    if stat.S_ISREG(about.st_mode):
-        try:
-            handle = descent.file(path)
-        except BlockingIOError:
-            return LEASED
-        with os.fdopen(handle, "rb") as file:
-            entry.size = os.fstat(file.fileno()).st_size
-            if holes.size(file.fileno()):
-                _add_sparse(archive, entry, file.fileno())
-            else:
-                archive.addfile(entry, file)
-        return ""
-    if stat.S_ISLNK(about.st_mode):
-        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=folder)
-    elif stat.S_ISDIR(about.st_mode):
+class _Packing:
+    """A tar that is being written, and what is in it by its first name."""
+
+    def __init__(self, result: Packed) -> None:
+        self.result = result
+        self._first: dict[shared_files.Key, str] = {}
+
+    def add(
+        self, archive: tarfile.TarFile, descent: Descent, path: Sequence[str], relative: str
+    ) -> str:
+        """Adds what is at these names; says why not, or what of it not, where it cannot go in."""
+        *parents, name = path
+        folder = descent.open(parents)
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        entry = tarfile.TarInfo("/".join(filter(None, ("it", relative))))
+        entry.mode, entry.mtime = permissions(about), about.st_mtime
+        if stat.S_ISREG(about.st_mode):
+            try:
+                handle = descent.file(path)
+            except BlockingIOError:
+                return LEASED
+            with os.fdopen(handle, "rb") as file:
+                if not self._is_there(archive, entry, os.fstat(handle), relative):
+                    _add_file(archive, entry, file)
+                return properties.in_a_tar(handle, about.st_mode)
+        if stat.S_ISLNK(about.st_mode):
+            if not self._is_there(archive, entry, about, relative):
+                entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=folder)
+                archive.addfile(entry)
+            return ""
+        if not stat.S_ISDIR(about.st_mode):
+            return "a socket, pipe or device"
         entry.type = tarfile.DIRTYPE
+        archive.addfile(entry)
+        return properties.in_a_tar(descent.open(path), about.st_mode)
+
+    def _is_there(
+        self, archive: tarfile.TarFile, entry: tarfile.TarInfo, info: os.stat_result, relative: str
+    ) -> bool:
+        """Adds another name of a file that is in the tar; says whether it is."""
+        key = shared_files.key(info)
+        if key is None:
+            return False
+        self.result.shared.append((relative, info))
+        first = self._first.setdefault(key, entry.name)
+        if first == entry.name:
+            return False
+        entry.type, entry.linkname = tarfile.LNKTYPE, first
+        archive.addfile(entry)
+        return True
+
+
+def _add_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: IO[bytes]) -> None:
+    entry.size = os.fstat(file.fileno()).st_size
+    if holes.size(file.fileno()):
+        _add_sparse(archive, entry, file.fileno())
     else:
-        return "a socket, pipe or device"
-    archive.addfile(entry)
-    return ""
+        archive.addfile(entry, file)
 
 
 def _add_sparse(archive: tarfile.TarFile, entry: tarfile.TarInfo, source: int) -> None:
@@ -143,14 +183,16 @@ def unpack(
         Descent(folder) as descent,
         tarfile.open(fileobj=source, mode="r:") as archive,
     ):
+        unpacking = _Unpacking(source, descent)
         for member in archive:
             relative = _relative(member.name)
-            if (relative and not keep("/".join(relative))) or member.type not in kinds:
+            content = unpacking.content_of(member)
+            if (relative and not keep("/".join(relative))) or content.type not in kinds:
                 continue
-            *parents, name = top, *relative
+            path = [top, *relative]
             try:
                 member.mode |= owner if member.isdir() else owner & 0o600
-                _extract(source, member, name, parent=descent.open(parents, make=True))
+                unpacking.extract(member, content, path)
             except OSError as error:
                 if error.errno in _IN_THE_WAY:
                     left["/".join(relative)] = os.strerror(error.errno)
@@ -160,7 +202,7 @@ def unpack(
                     "something else is in its place, or the disk is full",
                 ) from error
             if member.isdir() and (member.mode | owner) & 0o700 != 0o700:
-                closed.append(([*parents, name], member.mode & 0o777))
+                closed.append((path, member.mode & properties.FOLDER_RIGHTS))
         # Last: nothing could be written into them any more.
         for path, mode in reversed(closed):
             os.fchmod(descent.open(path), mode)
@@ -169,10 +211,14 @@ def unpack(
 
 def read_one(source: IO[bytes], name: str) -> bytes:
     """Reads one plain file out of what `pack` packed; b"" when it is not there."""
+    plain: dict[str, tarfile.TarInfo] = {}
     with tarfile.open(fileobj=source, mode="r:") as archive:
         for member in archive:
-            if member.name == f"it/{name}" and member.isreg():
-                content = archive.extractfile(member)
+            if member.isreg():
+                plain[member.name] = member
+            first = plain.get(member.linkname if member.islnk() else member.name)
+            if member.name == f"it/{name}" and first is not None:
+                content = archive.extractfile(first)
                 return content.read(_CHUNK) if content is not None else b""
     return b""
 
@@ -187,24 +233,68 @@ def _relative(name: str) -> list[str]:
     return parts[1:]
 
 
-def _extract(source: IO[bytes], member: tarfile.TarInfo, name: str, *, parent: int) -> None:
-    if member.isdir():
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=parent)
-        handle = os.open(name, open_flags.FOLDER, dir_fd=parent)
+class _Unpacking:
+    """A tar that is being read, what was in it so far, and where that is now."""
+
+    def __init__(self, source: IO[bytes], descent: Descent) -> None:
+        self._source = source
+        self._descent = descent
+        self._members: dict[str, tarfile.TarInfo] = {}
+        self._places: dict[str, list[str]] = {}
+
+    def content_of(self, member: tarfile.TarInfo) -> tarfile.TarInfo:
+        """Gives what came before, of which a member is another name; else the member itself."""
+        if not member.islnk():
+            self._members[member.name] = member
+        return self._members.get(member.linkname, member) if member.islnk() else member
+
+    def extract(
+        self, member: tarfile.TarInfo, content: tarfile.TarInfo, path: Sequence[str]
+    ) -> None:
+        """Writes a member; as another name of what is there already, where it is one."""
+        *parents, name = path
+        parent = self._descent.open(parents, make=True)
+        if member.isdir():
+            _extract_folder(member, name, parent=parent)
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        first = self._places.get(content.name)
+        if first is not None and self._link(first, parents, name):
+            return
+        parent = self._descent.open(parents)
+        if content.issym():
+            os.symlink(os.fsencode(content.linkname), name, dir_fd=parent)
+        else:
+            with os.fdopen(os.open(name, open_flags.NEW, 0o600, dir_fd=parent), "wb") as file:
+                _write(self._source, content, file)
+                os.fchmod(file.fileno(), member.mode & properties.FILE_RIGHTS)
+        self._places[content.name] = list(path)
+
+    def _link(self, first: Sequence[str], parents: Sequence[str], name: str) -> bool:
+        """Gives what was written another name; False where it can have no more of them."""
+        *above, known = first
+        folder = os.dup(self._descent.open(above))
         try:
-            os.fchmod(handle, (member.mode | 0o700) & 0o777)
+            parent = self._descent.open(parents)
+            os.link(known, name, src_dir_fd=folder, dst_dir_fd=parent, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in beneath.NO_MORE_NAMES:
+                raise
+            return False
         finally:
-            os.close(handle)
-        return
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=parent)
-    if member.issym():
-        os.symlink(os.fsencode(member.linkname), name, dir_fd=parent)
-        return
-    with os.fdopen(os.open(name, open_flags.NEW, 0o600, dir_fd=parent), "wb") as file:
-        _write(source, member, file)
-        os.fchmod(file.fileno(), member.mode & 0o777)
+            os.close(folder)
+        return True
+
+
+def _extract_folder(member: tarfile.TarInfo, name: str, *, parent: int) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=parent)
+    handle = os.open(name, open_flags.FOLDER, dir_fd=parent)
+    try:
+        os.fchmod(handle, (member.mode | 0o700) & properties.FOLDER_RIGHTS)
+    finally:
+        os.close(handle)
 
 
 def _write(source: IO[bytes], member: tarfile.TarInfo, file: IO[bytes]) -> None:

@@ -98,8 +98,8 @@ def _show(call: Call) -> int:
     for path in contents["nested"]:
         call.say(f"  repo     {printable_line(path)}")
     for drop in contents["dropped"]:
-        size = render.size(drop["size"])
-        call.say(f"  not kept {printable_line(drop['path'])} ({drop['reason']}, {size})")
+        path, why = printable_line(drop["path"]), printable_line(drop["reason"])
+        call.say(f"  not kept {path} ({why}, {render.size(drop['size'])})")
     return 0
 
 
