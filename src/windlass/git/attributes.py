@@ -36,10 +36,8 @@ class Attributes:
         self.kept: dict[str, Encoded] = {}
         self._room = MOST
 
-    def take(self, handle: int, path: str) -> str:
-        """Keeps those of an open file or folder; says which are not kept, where there are any."""
-        if not (listed := names(handle)):
-            return ""
+    def take(self, handle: int, path: str, listed: list[str]) -> str:
+        """Keeps these of an open file or folder; says which are not kept, where there are any."""
         found: Encoded = {}
         left = []
         for name in listed:

@@ -177,10 +177,15 @@ def remembering() -> Iterator[None]:
         _opened.reset(token)
 
 
-def permissions(info: os.stat_result) -> int:
+def opened_before() -> _Modes:
+    """What was opened to us since it is remembered, with the permissions that it had."""
+    return _opened.get() or {}
+
+
+def permissions(info: os.stat_result, known: _Modes) -> int:
     """The permissions of something, as they were before it was opened to us."""
-    known = _opened.get() or {}
-    return known.get((info.st_dev, info.st_ino), stat.S_IMODE(info.st_mode))
+    mode = stat.S_IMODE(info.st_mode)
+    return known.get((info.st_dev, info.st_ino), mode) if known else mode
 
 
 def _note(info: os.stat_result) -> None:

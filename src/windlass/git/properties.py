@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.git import attributes
 from windlass.git.attributes import Attributes
-from windlass.git.descent import Descent, is_exchanged, permissions
+from windlass.git.descent import Descent, is_exchanged, opened_before, permissions
 from windlass.git.manifest import Dropped, Manifest, few
 from windlass.git.shared_files import SharedNames
 
@@ -45,9 +45,10 @@ class Properties:
 
     def take(self, handle: int, path: bytes) -> None:
         """Keeps the attributes of an open file or folder."""
-        shown = os.fsdecode(path)
-        if why := self._attributes.take(handle, shown):
-            self._unkept.append(Dropped(path=shown, reason=why))
+        if listed := attributes.names(handle):
+            shown = os.fsdecode(path)
+            if why := self._attributes.take(handle, shown, listed):
+                self._unkept.append(Dropped(path=shown, reason=why))
 
     def take_folders(self, descent: Descent, folders: Iterable[WalkEntry]) -> None:
         """Keeps the attributes of folders, and of the one that they are in."""
@@ -61,6 +62,8 @@ class Properties:
 
     def add(self, entry: WalkEntry) -> None:
         """Takes notice of a file or link that is kept in the tree."""
+        if entry.info.st_nlink < 2 and not entry.info.st_mode & _OTHERS_RIGHTS:
+            return
         shown = os.fsdecode(entry.path)
         self.names.add(entry.info, shown, part=FILES)
         if entry.kind == "file" and (why := not_kept(entry.info.st_mode)):
@@ -106,7 +109,8 @@ def in_a_tar(handle: int, mode: int) -> str:
 
 def _usual(entries: list[WalkEntry], otherwise: int) -> tuple[int, dict[str, int]]:
     """Finds the commonest permissions, so that only the odd ones need to be written down."""
-    modes = [permissions(entry.info) for entry in entries]
+    known = opened_before()
+    modes = [permissions(entry.info, known) for entry in entries]
     counted = collections.Counter(modes)
     usual = counted.most_common(1)[0][0] if counted else otherwise
     if len(counted) < 2:

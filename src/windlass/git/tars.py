@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitfiles, holes, open_flags, properties, shared_files
-from windlass.git.descent import LEASED, Descent, is_exchanged, permissions
+from windlass.git.descent import LEASED, Descent, is_exchanged, opened_before, permissions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -101,7 +101,7 @@ class _Packing:
         folder = descent.open(parents)
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
         entry = tarfile.TarInfo("/".join(filter(None, ("it", relative))))
-        entry.mode, entry.mtime = permissions(about), about.st_mtime
+        entry.mode, entry.mtime = permissions(about, opened_before()), about.st_mtime
         if stat.S_ISREG(about.st_mode):
             try:
                 handle = descent.file(path)
