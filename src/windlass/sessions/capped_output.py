@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import IO
 
+from windlass.core.gate.printed_lines import CUT_LINE
+
 
 class CappedOutput:
     """Writes what it is fed to a file, at most so many bytes: half from the start, half the end.
 
-    What is left out between them is said in one line in its place.
+    What is left out between them is said in its place.
     """
 
     def __init__(self, file: IO[bytes], *, most: int) -> None:
@@ -42,7 +44,8 @@ class CappedOutput:
     def close(self) -> None:
         """Writes the end behind the head."""
         if self.left_out:
-            self._file.write(f"\n[windlass: {self.left_out} bytes are left out here]\n".encode())
+            said = f"\n{CUT_LINE}\n[windlass: {self.left_out} bytes are left out here]\n"
+            self._file.write(said.encode())
         for part in self._end:
             self._file.write(part)
         self._file.flush()

@@ -14,7 +14,7 @@ from tests.support.counted_regex import Counted
 
 import windlass.core
 
-ROOMS = [Path(windlass.core.__file__).parent / room for room in ("shell", "policy")]
+ROOMS = [Path(windlass.core.__file__).parent / room for room in ("shell", "policy", "gate")]
 SEARCHING = ("search", "findall", "finditer", "sub", "split")
 CAPPED = "_AWK_WRITES"
 """Looks ahead from every print, in programs of limited length."""

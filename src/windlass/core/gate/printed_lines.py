@@ -14,7 +14,9 @@ from windlass.core.printable import without_escapes
 
 CUT_LINE = "[windlass: output cut here]"
 """Stands for what was left out of the middle: a run that began before it may have ended in it."""
-LONGEST_TEXT = 8 * 1024 * 1024
+LONGEST_TEXT = 4 * 1024 * 1024
+MOST_LINES = 100_000
+"""Every line is held against every runner's patterns: this many take about a second."""
 _LONGEST_LINE = 1_000
 _MOST_STREAMS = 100
 _OVERWRITING = re.compile(r"\r\n?|\x1b\[[0-9]{0,4}G")
@@ -29,7 +31,7 @@ _NO_PACKAGES = frozenset({"error", "not", "ok", "test", "warning"})
 def streams(text: str) -> list[list[str]]:
     """The lines of each package that was run; all of them in one list if nothing tells them apart.
 
-    Only the last few MiB are read, and of each line its beginning.
+    Only the last few MiB and lines are read, and of each line its beginning.
     """
     found: dict[str, list[str]] = {"": []}
     for line in _lines(text[-LONGEST_TEXT:]):
@@ -41,7 +43,8 @@ def streams(text: str) -> list[list[str]]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    for line in without_escapes(_OVERWRITING.sub("\n", text)).split("\n"):
+    text = without_escapes(_OVERWRITING.sub("\n", text))
+    for line in text.rsplit("\n", MOST_LINES)[-MOST_LINES:]:
         yield line[:_LONGEST_LINE]
 
 
@@ -53,7 +56,8 @@ def _prefix(line: str) -> str:
         return ""
     for separator in " ", ":", "#":
         package, _, task = head.partition(separator)
-        if "test" in task and package not in _NO_PACKAGES:
-            if _PACKAGE.fullmatch(package) and _TASK.fullmatch(task):
-                return line[: end + 2]
+        if "test" not in task or package in _NO_PACKAGES:
+            continue
+        if _PACKAGE.fullmatch(package) and _TASK.fullmatch(task):
+            return line[: end + 2]
     return line[: end + 2] if _SCOPED.fullmatch(head) else ""

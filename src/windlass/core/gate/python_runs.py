@@ -19,8 +19,7 @@ _PYTEST_WORDS = frozenset(
     "passed failed error errors skipped xfailed xpassed deselected warning warnings rerun".split()
 )
 _PYTEST_STARTS = re.compile(r"=+ test session starts =+(?: \([^()]*\))?")
-_PYTEST_HEADING = re.compile(r"_{3,} (.+?) _{3,}")
-_PYTEST_STOPPED = re.compile(r"!{3,} (.+?) !{3,}")
+_PYTEST_STOPS = ("_pytest.outcomes.Exit", "Interrupted", "KeyboardInterrupt", "xdist.")
 _ABOUT = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) ")
 
 _UNITTEST_RAN = re.compile(r"Ran ([0-9]{1,9}) tests? in [0-9.]{1,20}s")
@@ -36,7 +35,7 @@ def pytest_runs(lines: Sequence[str]) -> Iterator[TestReport]:
     """Every session of pytest; one that began and has no closing line is a failure."""
     begun = False
     listed, headings, stopped = list[str](), list[str](), ""
-    for line in lines:
+    for at, line in enumerate(lines):
         if line == CUT_LINE:
             begun = False
         elif _PYTEST_STARTS.fullmatch(line):
@@ -44,14 +43,16 @@ def pytest_runs(lines: Sequence[str]) -> Iterator[TestReport]:
                 yield unfinished("pytest")
             begun, listed, headings, stopped = True, [], [], ""
         elif (counts := _pytest_counts(line)) is not None:
-            yield _pytest_report(counts, listed or headings, stopped)
+            # An exit that a plugin or a conftest.py asked for is told after the closing line.
+            after = next((_pytest_stopped(line) for line in lines[at + 1 : at + 2]), "")
+            yield _pytest_report(counts, listed or headings, stopped or after)
             begun, listed, headings, stopped = False, [], [], ""
         elif line.startswith(("FAILED ", "ERROR ", "SUBFAIL")):
             listed.append(_pytest_name(line))
-        elif heading := _PYTEST_HEADING.fullmatch(line):
-            headings.append(_ABOUT.sub("", heading[1]))
-        elif words := _PYTEST_STOPPED.fullmatch(line):
-            stopped = words[1]
+        elif line.startswith("___") and line.endswith("___"):
+            headings.append(_ABOUT.sub("", line.strip("_").strip()))
+        else:
+            stopped = _pytest_stopped(line) or stopped
     if begun:
         yield unfinished("pytest")
 
@@ -68,6 +69,11 @@ def _pytest_report(counts: dict[str, int], names: Sequence[str], stopped: str) -
         failed=names,
         failed_count=failed,
     )
+
+
+def _pytest_stopped(line: str) -> str:
+    words = line.strip("! ") if line.startswith("!!!") and line.endswith("!!!") else ""
+    return words if words.startswith(_PYTEST_STOPS) else ""
 
 
 def _pytest_counts(line: str) -> dict[str, int] | None:

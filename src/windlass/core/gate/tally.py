@@ -64,7 +64,7 @@ def merged(reports: Iterable[TestReport]) -> TestReport | None:
     if not runs:
         return None
     return report(
-        "+".join(dict.fromkeys(run.runner for run in runs)),
+        "+".join(sorted({name for run in runs for name in run.runner.split("+")})),
         ran=sum(run.ran for run in runs),
         skipped=sum(run.skipped for run in runs),
         failed=(name for run in runs for name in run.failed),

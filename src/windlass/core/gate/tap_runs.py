@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from windlass.core.gate.printed_lines import CUT_LINE
-from windlass.core.gate.tally import TestReport, report
+from windlass.core.gate.tally import LONGEST_NAME, MOST_NAMES, TestReport, report
 
 _RESULT = re.compile(r"( *)(not )?ok ([0-9]{1,9})(?: -)?(?: (.*))?")
 _PLAN = re.compile(r"1\.\.([0-9]{1,9})(?: *#.*)?")
 _VERSION = re.compile(r"TAP version 1[0-9]")
 _COUNT = re.compile(
-    r"[#ℹ] (tests|suites|pass|fail|cancelled|skipped|skip|todo|duration_ms) +([0-9]{1,9})(?:\..*)?"
+    r"[#\u2139] (tests|suites|pass|fail|cancelled|skipped|skip|todo|duration_ms)"
+    r" +([0-9]{1,9})(?:\..*)?"
 )
 _TOTALS = re.compile(r"# \{ (total: [0-9]{1,9}(?:, [a-z]{1,10}: [0-9]{1,9}){0,9}) \}")
 _SPEC_FAILED = re.compile(r"✖ (.+) \([0-9.]{1,20}ms\)(?: #.*)?")
 _DIRECTIVE = re.compile(r" # *(skip|todo)\b", re.IGNORECASE)
 _TIME = re.compile(r" # time=[0-9.]{1,20}ms")
 _SPEC_FAILURES = "✖ failing tests:"
-_PARENT = "failureType: 'subtestsFailed'"
+_NOTHING = "No test files found"
 
 
 class _Stream:
@@ -32,13 +33,15 @@ class _Stream:
     def __init__(self) -> None:
         self.plan: int | None = None
         self.passed = self.failed = self.skipped = 0
-        self.names: list[str] = []
+        self.failures: list[tuple[int, str]] = []
+        """How deep each one stands, and its name."""
 
     def result(self, match: re.Match[str]) -> None:
         text = match[4] or ""
         directive = _DIRECTIVE.search(text)
         if match[2] and not directive:
-            self.names.append(_TIME.sub("", text).replace("\\#", "#") or f"test {match[3]}")
+            name = _TIME.sub("", text).replace("\\#", "#") or f"test {match[3]}"
+            self._blame(len(match[1]), name)
         if match[1]:
             return  # of a subtest: its parent counts
         if directive:
@@ -48,14 +51,25 @@ class _Stream:
         else:
             self.passed += 1
 
+    def _blame(self, depth: int, name: str) -> None:
+        """Remembers a failure; one whose subtests failed gives them its name instead."""
+        children = False
+        for at, (deeper, child) in enumerate(self.failures):
+            if deeper > depth:
+                self.failures[at] = (depth, f"{name} > {child}"[:LONGEST_NAME])
+                children = True
+        if not children and len(self.failures) < MOST_NAMES:
+            self.failures.append((depth, name))
+
     def closed(self, counts: dict[str, int] | None) -> TestReport | None:
+        names = [name for _, name in self.failures]
         if counts is not None:
             failed = counts.get("fail", 0) + counts.get("cancelled", 0)
             return report(
                 "node" if "duration_ms" in counts else "tap",
                 ran=counts.get("pass", 0) + failed,
                 skipped=counts.get("skipped", 0) + counts.get("skip", 0) + counts.get("todo", 0),
-                failed=self.names,
+                failed=names,
                 failed_count=failed,
             )
         if self.plan is None:
@@ -67,7 +81,7 @@ class _Stream:
             "tap",
             ran=self.passed + self.failed,
             skipped=self.skipped,
-            failed=self.names + lost,
+            failed=names + lost,
             failed_count=self.failed + len(lost),
         )
 
@@ -90,6 +104,8 @@ def tap_runs(lines: Sequence[str]) -> Iterator[TestReport]:
             stream = _Stream()
         elif line == CUT_LINE:
             stream = _Stream()
+        elif line == _NOTHING:
+            yield report("tap", ran=0)
         elif result := _RESULT.fullmatch(line):
             stream.result(result)
         elif plan := _PLAN.fullmatch(line):
@@ -103,8 +119,6 @@ def tap_runs(lines: Sequence[str]) -> Iterator[TestReport]:
         elif _VERSION.fullmatch(line):
             yield from _some(stream.closed(None))
             stream, late_plan = _Stream(), False
-        elif line.endswith(_PARENT) and stream.names:
-            stream.names.pop()
     yield from _some(stream.closed(counts or None))
 
 

@@ -9,18 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass.core.gate import judging, reports
+from windlass.core.gate import judging, junit_option
 from windlass.core.gate import spec as specs
 from windlass.core.gate.job import CheckEnd
 from windlass.core.gate.judging import CheckRun, Judged
-from windlass.core.gate.reports import TestReport
+from windlass.core.gate.junit_option import JUnitOption
 from windlass.core.gate.spec import Check
+from windlass.core.gate.tally import TestReport
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.sessions import WholeRun
-from windlass.daemon.gate import rooms
+from windlass.daemon.gate import report_files, rooms
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.places import GatePlaces
+from windlass.daemon.gate.places import HOME, GatePlaces
 from windlass.daemon.gate.rooms import Wanted
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
@@ -31,8 +32,8 @@ from windlass.store.verdicts import VerdictKey
 LOG_BYTES = 64 << 20
 _LEAST_SECONDS = 1800.0
 _OF_LAST_GREEN = 3.0
-_READ = 4 << 20
-"""Bytes of the end of a log that are looked through for what a runner says at its end."""
+_REPORTS = "reports"
+"""Below the home of a run: where its runner is asked to write what it tested."""
 _MOST_SLOTS = 4
 _CORES_EACH = 4
 
@@ -105,13 +106,16 @@ class Checks:
         gate_trees.bring(repos.git(gate.repo), tree, order.tree)
         layer = places.layer(order.layer)
         has_layer = bool(order.layer)
-        wanted = Wanted(gate.spec.box, gate.spec.network)
+        folder = places.runs / mark
+        asked = _asked(check, HOME if gate.spec.box else str(folder / "home"))
+        variables = asked.environment if asked is not None else {}
+        wanted = Wanted(gate.spec.box, gate.spec.network, variables=variables)
         lent = rooms.throw_away(
             self._context,
             gate.repo,
             gate.config,
             wanted,
-            folder=places.runs / mark,
+            folder=folder,
             trees=[layer / "tree", tree] if has_layer else [tree],
             homes=[layer / "home"] if has_layer else (),
         )
@@ -126,7 +130,9 @@ class Checks:
                 prefix=room.prefix,
                 most=LOG_BYTES,
             )
-            report = reports.read_output(_end(log, _READ))
+            in_tree = (check.junit,) if check.junit else asked.files if asked else ()
+            written = ((room.written, in_tree), (room.home_written, (f"{_REPORTS}/*",)))
+            report = report_files.read(log, written)
         return _judged(order, done, report, log, now=self._context.clock.now())
 
     def _timeout(self, repo: RepoId, order: CheckOrder) -> float:
@@ -146,11 +152,11 @@ def _log(places: GatePlaces, order: CheckOrder) -> Path:
     return path
 
 
-def _end(log: Path, most: int) -> str:
-    with log.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - most))
-        return file.read(most).decode("utf-8", "replace")
+def _asked(check: Check, home: str) -> JUnitOption | None:
+    """How the runner of a check is asked for a report, where its settings name none."""
+    if check.junit:
+        return None
+    return junit_option.junit_option(check.run, folder=f"{home}/{_REPORTS}", environment={})
 
 
 def _judged(
@@ -160,7 +166,7 @@ def _judged(
         code=done.code,
         timed_out=done.timed_out,
         seconds=done.seconds,
-        end=_end(log, 4096),
+        end=report_files.end(log, 4096),
         ran=report.ran if report else None,
         failed=report.failed_count if report else 0,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -35,9 +36,8 @@ class Room(NamedTuple):
     cwd: Path
     written: Path
     """Where what it writes into the work tree lies, as it is seen from outside."""
-    home: str
-    """Its home, as it sees it."""
     home_written: Path
+    """The same of its home."""
 
 
 class Wanted(NamedTuple):
@@ -46,6 +46,7 @@ class Wanted(NamedTuple):
     box: bool
     network: bool
     domains: tuple[str, ...] = ()
+    variables: Mapping[str, str] = MappingProxyType({})
 
 
 @contextlib.contextmanager
@@ -108,14 +109,14 @@ def _room(
     shown = environment.for_box(
         context.env, home=context.folders.home, private=Path(HOME), also=config.box.env
     )
-    env = {**toolchains.variables(shown["PATH"]), **shown, "CI": "true"}
+    env = {**toolchains.variables(shown["PATH"]), **shown, "CI": "true", **wanted.variables}
     for ours in ("WINDLASS_HOME", BOXED):
         env.pop(ours, None)
     if not wanted.box:
         # The shell changes there itself: outside of its own mounts the folder is another one.
         enter = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "-", str(tree)]
         own = {**env, "HOME": str(home), "TMPDIR": str(_made(folder / "tmp"))}
-        yield Room([*before, *enter], own, folder, written[0], str(home), written[1])
+        yield Room([*before, *enter], own, folder, *written)
         return
     network = _network(wanted)
     with _way_out(context, folder, wanted, network) as sockets:
@@ -124,7 +125,7 @@ def _room(
             spec, placed=((str(tree), TREE), (str(home), HOME)), domains=wanted.domains
         )
         line = wrapper.prefix(spec, folder=folder / "box", sockets=sockets, env=env, cwd=TREE)
-        yield Room([*before, *line], {}, folder, written[0], HOME, written[1])
+        yield Room([*before, *line], {}, folder, *written)
 
 
 def _network(wanted: Wanted) -> Network:
