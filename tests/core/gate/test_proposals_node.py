@@ -152,7 +152,7 @@ def test_a_script_that_tests_nothing_is_no_test(test: str) -> None:
 
 
 def test_a_runner_that_is_not_known_is_believed_by_its_exit_code_and_that_is_said() -> None:
-    proposal = proposed({"package.json": package("xo && ava")})
+    proposal = proposed({"package.json": package("xo && uvu test")})
     assert proposal.checks[0].tests == "none"
     assert any("exit code" in sentence for sentence in proposal.why)
 

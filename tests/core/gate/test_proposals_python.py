@@ -11,6 +11,7 @@ BUILD = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.bu
 PROJECT = f'{BUILD}[project]\nname = "it"\nversion = "1"\n'
 EDITABLE = "python3 -m venv .venv && .venv/bin/pip install"
 UPGRADED = "python3 -m venv .venv && .venv/bin/pip install -q -U pip && .venv/bin/pip install"
+PDM = "python3 -m venv .venv && export PDM_CHECK_UPDATE=0"
 UV = 'UV_PYTHON_INSTALL_DIR="$PWD/.uv-python" uv sync'
 
 
@@ -226,11 +227,6 @@ def test_uv_syncs_what_its_lock_holds(files: dict[str, str], setup: str) -> None
     ("files", "verb"),
     [
         ({"pyproject.toml": PROJECT, "uv.lock": ""}, "/bin/uv sync"),
-        (
-            {"pyproject.toml": '[tool.poetry]\nname = "it"\n', "poetry.lock": ""},
-            "/bin/poetry install",
-        ),
-        ({"pyproject.toml": PROJECT, "pdm.lock": ""}, "/bin/pdm install --frozen-lockfile"),
         ({"Pipfile": "pytest = '*'", "Pipfile.lock": ""}, "/bin/pipenv sync --dev"),
     ],
 )
@@ -258,6 +254,44 @@ def test_poetry_makes_its_environment_in_the_tree_with_optional_groups_and_the_e
         " poetry install --no-interaction --with test --all-extras"
     )
     assert proposal.inputs == ("pyproject.toml", "poetry.lock")
+
+
+def test_without_poetry_pip_installs_the_groups_for_tests_by_the_lock_file() -> None:
+    pyproject = (
+        '[tool.poetry]\nname = "it"\n[tool.poetry.dependencies]\npython = "^3.9"\nattrs = "^25.1"\n'
+        "[tool.poetry.group.docs.dependencies]\nsphinx = '*'\n"
+        '[tool.poetry.group.test.dependencies]\npytest = "^8.1"\nmock = "~1.2"\n'
+        'coverage = {version = "*", extras = ["toml"], python = "<3.11"}\nhere = {path = "x"}\n'
+        'both = [{version = ">=1, <2"}]\nodd = "^1 || ^2"\n'
+    )
+    lock = '[[package]]\nname = "pytest"\nversion = "8.3.1"\n'
+    files = {"pyproject.toml": pyproject, "poetry.lock": lock} | TEST
+    needed = (
+        "pytest==8.3.1 'mock>=1.2,<1.3' 'coverage[toml]; python_version < \"3.11\"'"
+        " 'both>=1,<2' odd"
+    )
+    assert proposed(files).setup == f"{EDITABLE} 'attrs>=25.1,<26' {needed}"
+    packaged = files | {"pyproject.toml": pyproject + BUILD}
+    proposal = proposed(packaged)
+    assert proposal.setup == f"{EDITABLE} -e . {needed}"
+    assert proposal.inputs == ("pyproject.toml", "poetry.lock")
+    assert any("poetry is not on the PATH" in sentence for sentence in proposal.why)
+
+
+@pytest.mark.parametrize(
+    ("programs", "setup"),
+    [
+        (
+            ["pdm"],
+            f"{PDM} && pdm use -f .venv && pdm install --frozen-lockfile",
+        ),
+        ([], f"{EDITABLE} -e . 'pytest>=8' mock"),
+    ],
+)
+def test_pdm_installs_where_it_is_and_pip_elsewhere(programs: list[str], setup: str) -> None:
+    groups = '[tool.pdm.dev-dependencies]\ntest = ["pytest>=8", "-e file:///x", "mock"]\n'
+    files = {"pyproject.toml": PROJECT + groups, "pdm.lock": ""} | TEST
+    assert proposed(files, *programs).setup == setup
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from windlass.core.gate.proposals_project import (
     GateProposal,
     Project,
     is_aside,
+    is_counted,
     table,
     text_of,
     unique,
@@ -27,11 +28,6 @@ _ORDER = (
     *("test:node", "test:all", "tests", "unit-test", "unit:test", "test:jest", "test:vitest"),
     *("test:coverage", "coverage", "mocha", "jest", "vitest"),
 )
-_KNOWN = re.compile(
-    r"\b(?:jest|vitest|mocha|react-scripts test|craco test|pytest|go test|cargo test)\b"
-    r"|\bnode\b[^&|;]*\s--test\b|\btsx\b[^&|;]*\s--test\b"
-)
-"""Runners whose closing lines tell how many tests ran."""
 _WATCH = re.compile(
     r"--watch(?:All)?(?![\w=-])|--watch(?:All)?=true|\bnodemon\b|\b(?:tsx|vitest) (?:watch|dev)\b"
     r"|\b(?:mocha|ava|jest) (?:[^&|;]* )?-w\b|\bng test\b(?![^&|;]*--watch=false)"
@@ -42,8 +38,10 @@ _NOTHING = re.compile(
     r"no tests? (?:specified|yet|defined)|^\s*(?:echo\b[^&|;]*|true|exit 0|:)\s*$"
 )
 _LINTERS = re.compile(
-    r"^(?:npx )?(?:eslint|xo|standard|tsc|vue-tsc|prettier|biome|oxlint|tslint|tsd|attw|publint"
-    r"|size-limit|echo|rimraf|rm|knip|stylelint|remark|semistandard|jshint)\b"
+    r"^(?:npx (?:-\S+ )*)?(?:eslint|xo|standard|tsc|vue-tsc|prettier|biome|oxlint|tslint|tsd|attw"
+    r"|publint"
+    r"|size-limit|echo|rimraf|rm|knip|stylelint|remark|semistandard|jshint|eclint|evalmd|ls-lint"
+    r"|markdownlint|aud|audit-ci|npm audit|npm@\S+ audit|snyk|codecov|coveralls)\b"
 )
 _ONE_SHOT = re.compile(r"react-scripts|craco|vitest|jest|vue-cli|\bng test\b")
 _TEST_FILE = (
@@ -77,11 +75,11 @@ def propose(project: Project) -> GateProposal | None:
     )
     build = _build(project, package, members, test)
     lines = [manager.script(build)] if build else []
-    lines.append(_line(manager, test))
+    lines += _lines(manager, test, table(package, "scripts"))
     run = " && ".join(lines)
     environment = "CI=true " if _ONE_SHOT.search(test.text) else ""
     environment += "NX_DAEMON=false " if re.search(r"\bnx\b", test.text) else ""
-    known = bool(_KNOWN.search(test.text))
+    known = is_counted(test.text)
     why = [f"package.json: {test.why}"]
     if needed:
         why.append(manager.why)
@@ -116,10 +114,16 @@ def _with_path(manager: Manager, environment: str, run: str) -> str:
     return f"export {before} && {run}" if "&&" in run else f"{before} {run}"
 
 
-def _line(manager: Manager, test: _Test) -> str:
-    if test.script:
-        return manager.script(test.script)
-    return test.program or manager.every_test
+def _lines(manager: Manager, test: _Test, scripts: dict[str, Any]) -> list[str]:
+    """What runs the tests; without the linters and audits that hang before and behind them."""
+    if not test.script:
+        return [test.program or manager.every_test]
+    before = _expanded(scripts, f"pre{test.script}")
+    after = _expanded(scripts, f"post{test.script}")
+    if not manager.without_hooks or not (_only_lints(before) or _only_lints(after)):
+        return [manager.script(test.script)]
+    needed = [manager.script(f"pre{test.script}")] if before and not _only_lints(before) else []
+    return [*needed, f"{manager.script(test.script)} {manager.without_hooks}"]
 
 
 def _members(project: Project, package: dict[str, Any]) -> list[str]:
@@ -254,17 +258,18 @@ def _goes_inside(text: str) -> bool:
 
 def _has_tests(project: Project, text: str, inner: str) -> bool:
     """Whether a script is more than linters: a known runner, or anything beside files of tests."""
-    if _KNOWN.search(text):
+    if is_counted(text):
         return True
     if _goes_inside(text):
         return bool(re.search(r"\w", inner))
+    return not _only_lints(text) and bool(project.matching(_TEST_FILE))
+
+
+def _only_lints(text: str) -> bool:
+    """Whether a script has steps, and all of them look at the sources alone."""
     steps = [step.strip() for step in re.split(r"&&|;|\|\|", text)]
-    rest = [
-        step
-        for step in steps
-        if step and not _LINTERS.match(step) and not _CALL.match(step) and not _SEVERAL.match(step)
-    ]
-    return bool(rest) and bool(project.matching(_TEST_FILE))
+    rest = [step for step in steps if step and not (_CALL.match(step) or _SEVERAL.match(step))]
+    return bool(rest) and all(_LINTERS.match(step) for step in rest)
 
 
 def _build(project: Project, package: dict[str, Any], members: list[str], test: _Test) -> str:

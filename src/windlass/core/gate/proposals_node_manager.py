@@ -29,6 +29,8 @@ class Manager(NamedTuple):
     deps: tuple[str, ...] = (_MODULES,)
     inputs: tuple[str, ...] = ()
     versions: tuple[str, ...] = ("node --version",)
+    without_hooks: str = ""
+    """The option that leaves out what `pretest` and `posttest` would do."""
     environment: str = ""
     """What a check sets before its lines."""
 
@@ -65,6 +67,7 @@ def _npm(project: Project) -> Manager:
         why=f"{lock or 'no lock file'}: npm installs",
         inputs=_inputs(project, lock, ".npmrc"),
         versions=("node --version", "npm --version"),
+        without_hooks="--ignore-scripts",
     )
 
 

@@ -26,6 +26,18 @@ _UNWANTED = frozenset(
 )
 
 
+_COUNTED = re.compile(
+    r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|ava|tape|react-scripts test|craco test"
+    r"|bun test|deno test|cargo (?:test|nextest)|go test|mvn|gradlew?|ctest|rspec|minitest"
+    r"|rake test|phpunit|bats)\b|\b(?:node|tsx)\b[^&|;\n]*\s--test\b"
+)
+
+
+def is_counted(line: str) -> bool:
+    """Whether a line runs something whose closing lines say how many tests ran."""
+    return bool(_COUNTED.search(line))
+
+
 class ProjectFiles(Protocol):
     """The files of a project, and the programs of the person who has it."""
 

@@ -1,8 +1,8 @@
 """How a Python project is installed for its tests: uv, poetry, pdm, pipenv or pip. Pure.
 
-The project itself is installed editable, so that a check tests its own tree. A manager that the
-person does not have is installed for the time of setup, into a folder that is gone afterwards: the
-checks need `.venv` alone.
+The project itself is installed editable, so that a check tests its own tree. uv and pipenv are
+installed for the time of setup where the person does not have them, into a folder that is gone
+afterwards; for poetry and pdm pip stands in. The checks need `.venv` alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from windlass.core.gate import proposals_python_needs, proposals_python_tools
+from windlass.core.gate import (
+    proposals_python_needs,
+    proposals_python_poetry,
+    proposals_python_tools,
+)
 from windlass.core.gate import proposals_python_tests as python_tests
 from windlass.core.gate.proposals_project import (
     CheckProposal,
@@ -111,12 +115,19 @@ def _install(
 ) -> _Installed | None:
     if project.has("uv.lock") or table(pyproject, "tool", "uv", "sources"):
         return _uv(project, pyproject, found, needs)
-    if table(pyproject, "tool", "poetry") and not (
-        table(pyproject, "project") and not project.has("poetry.lock")
+    poetry = table(pyproject, "tool", "poetry")
+    if poetry and (
+        project.has("poetry.lock")
+        or {"group", "dev-dependencies"} & set(poetry)
+        or "project" not in pyproject
     ):
-        return _poetry(project, pyproject, needs, runner=tests.runner)
+        if project.program("poetry"):
+            return _poetry(project, pyproject, needs)
+        return _poetry_by_pip(project, pyproject, tests=tests, build=build, needs=needs)
     if project.has("pdm.lock") or table(pyproject, "tool", "pdm", "dev-dependencies"):
-        return _pdm(project, pyproject, needs)
+        if project.program("pdm"):
+            return _pdm(project, pyproject, needs)
+        return _pip(project, tests, build, _without_pdm(pyproject, needs))
     if project.has("Pipfile") and not build.installable:
         return _pipenv(project, needs)
     return _pip(project, tests, build, needs)
@@ -132,11 +143,9 @@ def _uv(
     theirs = proposals_python_tools.flags(project, "uv (?:sync|run)", known=_UV_FLAGS)
     theirs = _existing(theirs, found)
     standard = words(table(pyproject, "tool", "uv").get("default-groups")) or ["dev"]
-    if "--all-extras" not in theirs:
-        flags += [word for name in needs.extras for word in ("--extra", name)]
-    if "--all-groups" not in theirs:
-        groups = [name for name in needs.groups if name not in standard]
-        flags += [word for name in groups for word in ("--group", name)]
+    flags += [word for name in needs.extras for word in ("--extra", name)]
+    groups = [name for name in needs.groups if name not in standard]
+    flags += [word for name in groups for word in ("--group", name)]
     flags = _merged(flags, theirs)
     uv, before, versions = _manager(project, "uv")
     environment = 'UV_PYTHON_INSTALL_DIR="$PWD/.uv-python"'
@@ -160,7 +169,11 @@ def _uv(
 
 def _existing(flags: list[str], found: list[Source]) -> list[str]:
     """Options without those that name a group or an extra that is not there."""
-    names = {(f"--{source.kind}", source.name) for source in found}
+    names = {
+        (f"--{source.kind}", source.name)
+        for source in found
+        if not proposals_python_needs.NOT_TESTS.search(source.name)
+    }
     kept: list[str] = []
     queue = list(flags)
     while queue:
@@ -181,13 +194,13 @@ def _merged(flags: list[str], more: list[str]) -> list[str]:
             options.append(word)
         else:
             options[-1] += f" {word}"
+    for everything, each in (("--all-extras", "--extra"), ("--all-groups", "--group")):
+        if everything in options:
+            options = [option for option in options if not option.startswith(f"{each} ")]
     return [word for option in unique(options) for word in option.split()]
 
 
-def _poetry(
-    project: Project, pyproject: dict[str, Any], needs: Needs, *, runner: str
-) -> _Installed:
-    poetry, before, versions = _manager(project, "poetry")
+def _poetry(project: Project, pyproject: dict[str, Any], needs: Needs) -> _Installed:
     groups = table(pyproject, "tool", "poetry", "group")
     optional = [
         name
@@ -199,27 +212,45 @@ def _poetry(
     theirs = proposals_python_tools.flags(project, "poetry install", known=_POETRY_FLAGS)
     flags = _merged(flags, theirs)
     environment = "POETRY_VIRTUALENVS_IN_PROJECT=true POETRY_VIRTUALENVS_CREATE=true"
-    setup = f"{before}{environment} {poetry} install --no-interaction {quoted(flags)}".rstrip()
-    listed = [table(groups, name, "dependencies") for name in groups]
-    listed += [
-        table(pyproject, "tool", "poetry", key) for key in ("dev-dependencies", "dependencies")
-    ]
-    brought = any("pytest" in item for item in listed) or "pytest" not in needs.packages
-    packages = [name for name in needs.packages if not any(name in item for item in listed)]
-    if runner == "pytest" and not brought and packages:
-        setup += f" && .venv/bin/python -m pip install {quoted(packages)}"
+    setup = f"{environment} poetry install --no-interaction {quoted(flags)}".rstrip()
+    if needs.packages:
+        setup += f" && .venv/bin/python -m pip install {quoted(needs.packages)}"
     return _Installed(
         setup=setup,
         inputs=unique(
             ("pyproject.toml", project.first("poetry.lock"), project.first("poetry.toml"))
         ),
-        versions=versions,
+        versions=("poetry --version",),
         why=("[tool.poetry] in pyproject.toml: poetry installs",),
     )
 
 
+def _poetry_by_pip(
+    project: Project,
+    pyproject: dict[str, Any],
+    *,
+    tests: PythonTests,
+    build: Build,
+    needs: Needs,
+) -> _Installed | None:
+    """A poetry project for who does not have poetry: pip builds it by the same build system."""
+    poetry = table(pyproject, "tool", "poetry")
+    packaged = build.installable and poetry.get("package-mode") is not False
+    groups = needs.groups if packaged else ("", *needs.groups)
+    packages = proposals_python_poetry.requirements(project, pyproject, groups)
+    plain = needs._replace(groups=(), packages=unique((*packages, *needs.packages)))
+    installed = _pip(project, tests, build._replace(installable=packaged), plain)
+    if installed is None:
+        return None
+    why = "[tool.poetry] in pyproject.toml, but poetry is not on the PATH: pip installs"
+    lock = project.first("poetry.lock")
+    return installed._replace(
+        inputs=unique(("pyproject.toml", lock)),
+        why=(why, "poetry.lock pins the tests' own packages alone" if lock else ""),
+    )
+
+
 def _pdm(project: Project, pyproject: dict[str, Any], needs: Needs) -> _Installed:
-    pdm, before, versions = _manager(project, "pdm")
     flags = ["--frozen-lockfile"] if project.has("pdm.lock") else []
     development = {
         *table(pyproject, "tool", "pdm", "dev-dependencies"),
@@ -228,11 +259,22 @@ def _pdm(project: Project, pyproject: dict[str, Any], needs: Needs) -> _Installe
     chosen = [name for name in (*needs.groups, *needs.extras) if name not in development]
     flags += [word for name in chosen for word in ("-G", name)]
     return _Installed(
-        setup=f"{before}python3 -m venv .venv && PDM_CHECK_UPDATE=0 {pdm} use -f .venv"
-        f" && PDM_CHECK_UPDATE=0 {pdm} install {quoted(flags)}".rstrip(),
+        setup="python3 -m venv .venv && export PDM_CHECK_UPDATE=0 && pdm use -f .venv"
+        f" && pdm install {quoted(flags)}".rstrip(),
         inputs=unique(("pyproject.toml", project.first("pdm.lock"))),
-        versions=versions,
+        versions=("pdm --version",),
         why=("pdm.lock or [tool.pdm] in pyproject.toml: pdm installs",),
+    )
+
+
+def _without_pdm(pyproject: dict[str, Any], needs: Needs) -> Needs:
+    """The needs of a pdm project for who does not have pdm: its own groups, written out."""
+    own = table(pyproject, "tool", "pdm", "dev-dependencies")
+    listed = [item for name in needs.groups for item in words(own.get(name))]
+    return needs._replace(
+        groups=tuple(name for name in needs.groups if name not in own),
+        packages=unique((*(item for item in listed if not item.startswith("-")), *needs.packages)),
+        why=(*needs.why, "pdm is not on the PATH, so that its lock file is not followed"),
     )
 
 

@@ -16,7 +16,11 @@ from windlass.core.gate.proposals_project import (
 )
 from windlass.core.gate.proposals_python_needs import literals, names_of, package_name
 
-_CHANGES = r"(?:docs?/(?:source/|en/)?)?(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?)(?:\.\w+)?"
+_CHANGES = (
+    r"(?:docs?/(?:source/|src/|en/)?)?"
+    r"(?:change(?:s|[-_]?log)|(?:version)?history|news|release(?:s|[-_]?notes)|whats[-_]?new)"
+    r"(?:\.\w+)?"
+)
 _HEADING = re.compile(
     r"^[#=*\s]*\[?(?:(?:version|release|[\w.-]{1,40})\s+)?v?(\d+\.\d+(?:\.\d+)?)(?![\w.])",
     re.IGNORECASE,

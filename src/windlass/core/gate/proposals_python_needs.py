@@ -16,7 +16,7 @@ from windlass.core.gate.proposals_project import Project, table, unique, words
 from windlass.core.gate.proposals_python_tests import PythonTests
 
 _RANKS = ("test", "tests", "testing", "unittest", "pytest", "ci", "dev", "develop", "development")
-_NOT_TESTS = re.compile(
+NOT_TESTS = re.compile(
     r"doc|lint|mypy|typing|types|bench|release|publish|format|style", re.IGNORECASE
 )
 _KNOWN_IMPORTS = {
@@ -108,10 +108,17 @@ def sources(project: Project, pyproject: dict[str, Any]) -> list[Source]:
     found = [Source("group", name, names_of(_group(groups, name))) for name in groups]
     pdm = table(pyproject, "tool", "pdm", "dev-dependencies")
     found += [Source("group", name, names_of(words(pdm[name]))) for name in pdm]
+    poetry = table(pyproject, "tool", "poetry", "group")
+    found += [
+        Source("group", name, names_of(table(poetry, name, "dependencies"))) for name in poetry
+    ]
+    old = table(pyproject, "tool", "poetry", "dev-dependencies")
+    found += [Source("group", "dev", names_of(old))] if old else []
     uv = words(table(pyproject, "tool", "uv").get("dev-dependencies"))
     if uv:
         found.append(Source("group", "dev", names_of(uv)))
     extras = dict(table(pyproject, "project", "optional-dependencies"))
+    extras.update(table(pyproject, "tool", "poetry", "extras"))
     extras.update(_setup_extras(project))
     found += [Source("extra", name, _extra(project, extras, name)) for name in extras]
     found += [
@@ -175,9 +182,7 @@ def missing(
     extras = unique(
         source.name
         for source in found
-        if source.kind == "extra"
-        and source.packages & wanted
-        and not _NOT_TESTS.search(source.name)
+        if source.kind == "extra" and source.packages & wanted and not NOT_TESTS.search(source.name)
     )
     brought = frozenset[str]().union(*(s.packages for s in found if s.name in extras))
     known = set(_KNOWN_IMPORTS.values())
@@ -208,7 +213,7 @@ def _rank(source: Source) -> int:
     """How likely a source is there for tests: less is likelier."""
     stem = re.sub(r"\.(?:txt|pip|in)$", "", source.name.lower())
     parts = [part for part in re.split(r"[^a-z]+", stem) if part not in ("requirements", "")]
-    if _NOT_TESTS.search(source.name):
+    if NOT_TESTS.search(source.name):
         return len(_RANKS) + 2
     if not parts:
         return len(_RANKS)

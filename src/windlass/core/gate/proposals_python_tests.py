@@ -57,14 +57,17 @@ def find(project: Project, pyproject: dict[str, Any], *, lines: list[str]) -> Py
     options = text_of_settings(settings, "addopts")
     if _uses_pytest(where, conftests, sources, lines):
         arguments = _pytest_arguments(project, files, settings, lines)
-        seen = where or (conftests[0] if conftests else _folder(files))
-        return PythonTests("pytest", arguments, sources, options, f"pytest, by {seen}")
+        seen = where or (conftests[0] if conftests else "what the tests import")
+        why = f"{_folder(files) or 'python_files'} and {seen}: pytest"
+        return PythonTests("pytest", arguments, sources, options, why)
     if project.has("manage.py") and "django" in project.text("manage.py"):
         return PythonTests("django", "", sources, "", "manage.py: the tests are Django's")
     if "unittest" not in sources:
         return None
     arguments = _unittest_arguments(project, files)
-    return PythonTests("unittest", arguments, sources, "", f"unittest, by {_folder(files)}")
+    return PythonTests(
+        "unittest", arguments, sources, "", f"{_folder(files)} imports unittest alone: unittest"
+    )
 
 
 def text_of_settings(settings: dict[str, Any], key: str) -> str:
@@ -73,7 +76,7 @@ def text_of_settings(settings: dict[str, Any], key: str) -> str:
 
 
 def _folder(files: list[str]) -> str:
-    return files[0].rpartition("/")[0] + "/" if files and "/" in files[0] else "".join(files[:1])
+    return files[0].partition("/")[0] + "/" if files and "/" in files[0] else "".join(files[:1])
 
 
 def _pytest_settings(project: Project, pyproject: dict[str, Any]) -> tuple[str, dict[str, Any]]:

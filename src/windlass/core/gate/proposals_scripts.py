@@ -10,6 +10,7 @@ from windlass.core.gate.proposals_project import (
     CheckProposal,
     GateProposal,
     Project,
+    is_counted,
     quoted,
     unique,
 )
@@ -20,10 +21,6 @@ _MADE = (".venv", "venv/", "env/", "node_modules", "vendor/bundle", "vendor")
 _SCRIPTS = (
     *("script/test", "scripts/test", "bin/test", "dev/test", "tools/test", "test", "run-tests"),
     *("run_tests", "runtests", "tests/run", "test/run", "tests/test", "test/test", "check"),
-)
-_KNOWN = re.compile(
-    r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|cargo (?:test|nextest)|go test|mvn|gradlew?"
-    r"|ctest|rspec|phpunit)\b|\bnode\b[^&|;]*--test\b"
 )
 _LINTERS = re.compile(
     r"\b(?:ruff|flake8|pylint|mypy|black|isort|shellcheck|eslint|clang-format|yamllint|pre-commit)\b"
@@ -47,7 +44,7 @@ def _make(project: Project) -> GateProposal | None:
     made = unique(path.rstrip("/") for path in named if not project.has_folder(path))
     if not made:
         setup = ""
-    known = bool(_KNOWN.search(lines))
+    known = is_counted(lines)
     return GateProposal(
         setup=f"make {setup}" if setup else "",
         deps=tuple(made) if setup else (),
@@ -107,7 +104,7 @@ def _script(project: Project) -> GateProposal | None:
             )
         if not re.fullmatch(r"[\w.]+", shell):
             continue
-        known = bool(_KNOWN.search(text))
+        known = is_counted(text)
         return GateProposal(
             checks=(
                 CheckProposal(name="test", run=f"{shell} {quoted([path])}", tests=_count(known)),
