@@ -162,7 +162,7 @@ def test_a_runner_that_is_not_known_is_believed_by_its_exit_code_and_that_is_sai
     [
         (
             {"pnpm-lock.yaml": "", "pnpm-workspace.yaml": "packages:\n  # all\n  - 'packages/*'\n"},
-            "pnpm -r --if-present run test",
+            "npm_config_reporter_hide_prefix=true pnpm -r --if-present run test",
         ),
         (
             {"package.json": json.dumps({"workspaces": ["packages/*"]}), "package-lock.json": ""},
@@ -170,7 +170,7 @@ def test_a_runner_that_is_not_known_is_believed_by_its_exit_code_and_that_is_sai
         ),
         (
             {"package.json": json.dumps({"workspaces": ["packages/*"]}), "turbo.json": "{}"},
-            "node_modules/.bin/turbo run test",
+            "node_modules/.bin/turbo run test --log-prefix=none",
         ),
         (
             {

@@ -213,7 +213,7 @@ def _member_tests(project: Project, members: list[str], inner: str) -> _Test | N
     if not re.search(r"\w", inner):
         return None
     if project.has("turbo.json"):
-        line = "node_modules/.bin/turbo run test"
+        line = "node_modules/.bin/turbo run test --log-prefix=none"
         return _Test("", line, f"{line} ; {inner}", "turbo runs the packages' tests")
     if project.has("nx.json"):
         line = "node_modules/.bin/nx run-many -t test"

@@ -79,7 +79,10 @@ def _pnpm(project: Project, version: str) -> Manager:
     own = bool(version)
     before = _tool("pnpm", version) if own else ""
     inputs = _inputs(project, lock, "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs")
-    settings = "npm_config_verify_deps_before_run=false"
+    settings = f"{_path()}npm_config_verify_deps_before_run=false " if own else ""
+    if project.has("pnpm-workspace.yaml"):
+        # Closing lines with a package's name before them are not understood.
+        settings += "npm_config_reporter_hide_prefix=true "
     return Manager(
         setup=f"{before}pnpm install {frozen}",
         run="pnpm run",
@@ -87,7 +90,7 @@ def _pnpm(project: Project, version: str) -> Manager:
         why=f"{lock or 'packageManager'}: pnpm installs",
         inputs=inputs,
         versions=("node --version",) if own else ("node --version", "pnpm --version"),
-        environment=f"{_path()}{settings} " if own else "",
+        environment=settings,
     )
 
 

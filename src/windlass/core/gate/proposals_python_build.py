@@ -166,8 +166,8 @@ def _extensions(project: Project, pyproject: dict[str, Any]) -> tuple[list[str],
     lock = ["Cargo.lock"] if project.has("Cargo.lock") else []
     if project.matching(r"(?:.*/)?[^/]+\.so"):
         return [], [*endings, *lock]
-    packages = unique(name.partition("/")[0] for name in project.matching(r"\w+/(?:.*/)?[^/]+\.py"))
+    packages = project.matching(r"\w+/__init__\.py")
     folders = (
-        ["src"] if project.has_folder("src") else [name for name in packages if name != "docs"]
+        ["src"] if project.has_folder("src") else [name.partition("/")[0] for name in packages]
     )
     return [*(f"{name}/**/*.so" for name in folders), "*.so"], [*endings, *lock]
