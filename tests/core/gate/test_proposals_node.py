@@ -58,6 +58,13 @@ BERRY = "YARN_ENABLE_GLOBAL_CACHE=false YARN_ENABLE_TELEMETRY=0"
             id="the pnpm that package.json names",
         ),
         pytest.param(
+            {"pnpm-lock.yaml": "", "package.json": package(packageManager="pnpm@11.2.0")},
+            [],
+            tool("pnpm@11.2.0") + "pnpm install --frozen-lockfile",
+            f"{TOOLS} pnpm_config_verify_deps_before_run=false pnpm test",
+            id="a pnpm that has settings of its own name",
+        ),
+        pytest.param(
             {"yarn.lock": "# yarn lockfile v1\n"},
             ["yarn"],
             "yarn install --frozen-lockfile --non-interactive",
@@ -201,6 +208,18 @@ def test_what_tests_import_from_a_build_is_built_by_the_check(source: str, built
     text = package(main="./dist/it.js", scripts={"build": "tsc"})
     proposal = proposed({"package.json": text, "src/it.ts": "", "test/it.test.js": source})
     assert proposal.checks[0].run == ("npm run build && npm test" if built else "npm test")
+
+
+@pytest.mark.parametrize(("config", "built"), [("", True), ("alias: {it: './src'}", False)])
+def test_a_package_that_tests_import_by_its_name_is_built_unless_that_means_its_sources(
+    config: str, built: bool
+) -> None:
+    files = {
+        "package.json": package(main="dist/it.js", scripts={"build": "tsc"}),
+        "vitest.config.ts": config,
+        "test/it.test.js": "const it = require('it')",
+    }
+    assert proposed(files).checks[0].run.startswith("npm run build && ") == built
 
 
 def test_packages_that_import_each_others_builds_are_built_first() -> None:

@@ -286,7 +286,9 @@ def _build(project: Project, package: dict[str, Any], members: list[str], test: 
     files = [item for item in project.matching(_TEST_FILE) if not is_aside(item)]
     text = test.text + "\n".join(project.text(item) for item in files[:60])
     own = text_of(package.get("name"))
-    imports_itself = bool(own) and bool(
+    mapped = project.matching(r"(?:vitest|vite|jest)\.config\.[cm]?[jt]s|tsconfig[\w.]*\.json")
+    aliased = any(own in project.text(name) for name in mapped) or own in str(package.get("jest"))
+    imports_itself = bool(own and not aliased) and bool(
         re.search(rf"(?:from|require\(|import\()\s*['\"]{re.escape(own)}['\"/]", text)
     )
     uses = any(

@@ -79,10 +79,12 @@ def _pnpm(project: Project, version: str) -> Manager:
     own = bool(version)
     before = _tool("pnpm", version) if own else ""
     inputs = _inputs(project, lock, "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs")
-    settings = f"{_path()}npm_config_verify_deps_before_run=false " if own else ""
+    major = re.match(r"\d+", version)
+    setting = "pnpm_config" if major and int(major[0]) >= 11 else "npm_config"
+    settings = f"{_path()}{setting}_verify_deps_before_run=false " if own else ""
     if project.has("pnpm-workspace.yaml"):
         # Closing lines with a package's name before them are not understood.
-        settings += "npm_config_reporter_hide_prefix=true "
+        settings += f"{setting}_reporter_hide_prefix=true "
     return Manager(
         setup=f"{before}pnpm install {frozen}",
         run="pnpm run",
