@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,22 @@ def test_files_that_cannot_be_read_are_passed_over_and_named(text: str) -> None:
     found = examine(FakeProject(files))
     assert found.proposal is not None
     assert found.proposal.checks[0].name == "pytest"
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n", " ", "a-1.", "node ", "def test(", "x\n", "test: a ", "-r "]
+)
+def test_files_that_repeat_themselves_take_no_time(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    names = (
+        *("setup.py", "setup.cfg", "tox.ini", "noxfile.py", "hatch.toml", "Makefile", "go.work"),
+        *("requirements.txt", "CMakeLists.txt", "meson.build", "CHANGES", "pnpm-workspace.yaml"),
+        *(".github/workflows/a.yml", "conftest.py", "tests/test_it.py", ".yarnrc.yml", "a_test.go"),
+    )
+    package = json.dumps({"scripts": {"test": f"jest {text}", "posttest": text, "build": "tsc"}})
+    before = time.process_time()
+    propose(FakeProject(dict.fromkeys(names, text) | {"package.json": package}))
+    assert time.process_time() - before < 10
 
 
 @pytest.mark.parametrize("value", ["1", "[1]", '"x"', "true", "{}", "{a = 1}", "[{a = [1]}]"])

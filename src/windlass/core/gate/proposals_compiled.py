@@ -61,7 +61,7 @@ def go(project: Project) -> GateProposal | None:
     tests = [name for name in project.matching(r".*_test\.go") if not is_aside(name)]
     if not tests:
         return None
-    used = re.findall(r"^\s*(?:use\s+)?\./([\w./-]+)", project.text("go.work"), re.MULTILINE)
+    used = re.findall(r"^[ \t]*(?:use[ \t]+)?\./([\w./-]+)", project.text("go.work"), re.MULTILINE)
     paths = ["./..."] if project.has("go.mod") or not used else []
     paths += [f"./{name.rstrip('/')}/..." for name in used[:30] if project.has(f"{name}/go.mod")]
     sums = project.matching(r"(?:.+/)?go\.(?:mod|sum|work|work\.sum)")
@@ -160,7 +160,7 @@ def meson(project: Project) -> GateProposal | None:
     """A Meson build with tests."""
     builds = [name for name in project.matching(r"(?:.*/)?meson\.build") if not is_aside(name)]
     text = "\n".join(project.text(name) for name in builds[:60])
-    if not re.search(r"^\s*test\s*\(", text, re.MULTILINE) or "mesonpy" in project.text(
+    if not re.search(r"^[ \t]*test[ \t]*\(", text, re.MULTILINE) or "mesonpy" in project.text(
         "pyproject.toml"
     ):
         return None

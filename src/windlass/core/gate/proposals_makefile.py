@@ -26,7 +26,7 @@ class Makefile:
                 for target in current:
                     self.recipes[target].append(line.strip().lstrip("@-+"))
                 continue
-            rule = _RULE.fullmatch(line.partition("#")[0].rstrip())
+            rule = _RULE.fullmatch(line[:2000].partition("#")[0].rstrip())
             if not rule:
                 current = current if not line.strip() else []
                 continue

@@ -30,12 +30,12 @@ _ORDER = (
 )
 _WATCH = re.compile(
     r"--watch(?:All)?(?![\w=-])|--watch(?:All)?=true|\bnodemon\b|\b(?:tsx|vitest) (?:watch|dev)\b"
-    r"|\b(?:mocha|ava|jest) (?:[^&|;]* )?-w\b|\bng test\b(?![^&|;]*--watch=false)"
-    r"|\bkarma start\b(?![^&|;]*--single-run)"
+    r"|\b(?:mocha|ava|jest) (?:[^&|;]{0,300} )?-w\b|\bng test\b(?![^&|;]{0,300}--watch=false)"
+    r"|\bkarma start\b(?![^&|;]{0,300}--single-run)"
 )
 _BROWSER = re.compile(r"\b(?:karma|cypress|playwright|wtr|web-test-runner|testcafe|nightwatch)\b")
 _NOTHING = re.compile(
-    r"no tests? (?:specified|yet|defined)|^\s*(?:echo\b[^&|;]*|true|exit 0|:)\s*$"
+    r"no tests? (?:specified|yet|defined)|^\s*(?:echo\b[^&|;]{0,300}|true|exit 0|:)\s*$"
 )
 _LINTERS = re.compile(
     r"^(?:npx (?:-\S+ )*)?(?:eslint|xo|standard|tsc|vue-tsc|prettier|biome|oxlint|tslint|tsd|attw"
@@ -48,7 +48,7 @@ _TEST_FILE = (
     r"(?:.*/)?(?:(?:tests?|__tests__|spec)/.*|[^/]*[._-](?:test|spec)|tests?)\.[cm]?[jt]sx?"
 )
 _CALL = re.compile(r"(?:npm|pnpm|yarn|bun)\s+(?:run\s+|-s\s+|--silent\s+)*([\w:.-]+)")
-_SEVERAL = re.compile(r"\b(?:run-s|run-p|npm-run-all2?|concurrently)\b([^&|;]*)")
+_SEVERAL = re.compile(r"\b(?:run-s|run-p|npm-run-all2?|concurrently)\b([^&|;]{0,300})")
 
 
 class _Test(NamedTuple):
@@ -239,7 +239,7 @@ def _expanded(scripts: dict[str, Any], name: str, depth: int = 0) -> str:
             called += [script for script in scripts if pattern.fullmatch(script)]
     before = text_of(scripts.get(f"pre{name}"))
     inner = [_expanded(scripts, item, depth + 1) for item in unique(called)[:20] if item != name]
-    return " ; ".join(part for part in (before, text, *inner) if part)[:20_000]
+    return " ; ".join(part for part in (before, text, *inner) if part)[:4000]
 
 
 def _is_nothing(text: str) -> bool:
@@ -250,7 +250,7 @@ def _goes_inside(text: str) -> bool:
     return bool(
         re.search(
             r"\bturbo\b|\bnx\b|\blerna\b|workspaces?\b|--filter|\bwsrun\b"
-            r"|(?:pnpm|yarn) (?:[^&|;]* )?(?:-r|--recursive)\b|\bwireit\b|--prefix\b",
+            r"|(?:pnpm|yarn) (?:[^&|;]{0,300} )?(?:-r|--recursive)\b|\bwireit\b|--prefix\b",
             text,
         )
     )

@@ -6,6 +6,7 @@ A file that cannot be read counts as missing, and the reason is kept in `Project
 
 from __future__ import annotations
 
+import ast
 import configparser
 import json
 import re
@@ -19,6 +20,8 @@ import msgspec
 MAX_NAMES = 50_000
 MAX_TEXT = 400_000
 """Characters of a file that is parsed; longer ones are no configuration."""
+_MAX_CODE = 60_000
+_MAX_DOTS = 200
 
 _UNWANTED = frozenset(
     "node_modules vendor third_party third-party site-packages examples example docs doc"
@@ -29,7 +32,7 @@ _UNWANTED = frozenset(
 _COUNTED = re.compile(
     r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|ava|tape|react-scripts test|craco test"
     r"|bun test|deno test|cargo (?:test|nextest)|go test|mvn|gradlew?|ctest|rspec|minitest"
-    r"|rake test|phpunit|bats)\b|\b(?:node|tsx)\b[^&|;\n]*\s--test\b"
+    r"|rake test|phpunit|bats)\b|\b(?:node|tsx)\b[^&|;\n]{0,300}\s--test\b"
 )
 
 
@@ -98,6 +101,7 @@ class Project:
         )
         self._prefix = prefix
         self._texts: dict[str, str | None] = {}
+        self._tables: dict[str, dict[str, Any]] = {}
         self.skipped: list[str] = []
 
     def below(self, folder: str) -> Project:
@@ -142,9 +146,18 @@ class Project:
         """The beginning of a tracked file, however long it is."""
         return (self._files.text(self._prefix + path) or "")[:4000] if self.has(path) else ""
 
+    def code(self, path: str) -> ast.Module:
+        """A Python file as syntax; an empty one if it is none, or too long to be worth it."""
+        text = self.text(path)
+        try:
+            return ast.parse(text if len(text) <= _MAX_CODE else "")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self._skip(path, error)
+            return ast.parse("")
+
     def toml(self, path: str) -> dict[str, Any]:
         """A TOML file, or nothing."""
-        return self._parsed(path, tomllib.loads)
+        return self._parsed(path, _toml)
 
     def json(self, path: str) -> dict[str, Any]:
         """A JSON file, or nothing."""
@@ -165,6 +178,11 @@ class Project:
         }
 
     def _parsed(self, path: str, parse: Callable[[str], Any]) -> dict[str, Any]:
+        if path not in self._tables:
+            self._tables[path] = self._read(path, parse)
+        return self._tables[path]
+
+    def _read(self, path: str, parse: Callable[[str], Any]) -> dict[str, Any]:
         text = self.text(path)
         if not text:
             return {}
@@ -178,6 +196,13 @@ class Project:
     def _skip(self, path: str, error: Exception) -> None:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         self.skipped.append(f"{self._prefix}{path} was not understood ({reason})")
+
+
+def _toml(text: str) -> dict[str, Any]:
+    if any(line.partition("=")[0].count(".") > _MAX_DOTS for line in text.splitlines()):
+        # The parser takes the square of a key's parts in time.
+        raise ValueError("a key has too many parts")
+    return tomllib.loads(text)
 
 
 def table(value: Any, *keys: str) -> dict[str, Any]:

@@ -299,7 +299,9 @@ def _pip(project: Project, tests: PythonTests, build: Build, needs: Needs) -> _I
         files.insert(0, plain)
     packages = [*needs.packages]
     arguments: list[str] = []
-    itself = any(re.search(r"^\s*-e\s*\.", project.text(name), re.MULTILINE) for name in files)
+    itself = any(
+        re.search(r"^[ \t]*-e[ \t]*\.", project.text(name), re.MULTILINE) for name in files
+    )
     if build.installable and not (itself and not needs.extras):
         extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
         arguments += [*build.pip_options, "-e", f".{extras}"]
@@ -331,7 +333,7 @@ def _included(project: Project, files: list[str]) -> list[str]:
     """Requirement files with the files that they name."""
     found = list(files)
     for name in found:
-        for other in re.findall(r"^\s*-[rc]\s*(\S+)", project.text(name), re.MULTILINE)[:20]:
+        for other in re.findall(r"^[ \t]*-[rc][ \t]*(\S+)", project.text(name), re.MULTILINE)[:20]:
             path = proposals_python_needs.beside(name, other)
             if project.has(path) and path not in found and len(found) < 40:
                 found.append(path)

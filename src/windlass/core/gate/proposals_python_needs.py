@@ -65,8 +65,8 @@ _KNOWN_OPTIONS = (
 )
 _KNOWN_USES = (
     (r"\bpytest\.mark\.asyncio\b", "pytest-asyncio"),
-    (r"\bdef test\w*\([^)]*\bmocker\b", "pytest-mock"),
-    (r"\bdef test\w*\([^)]*\bbenchmark\b", "pytest-benchmark"),
+    (r"\bdef test\w*\([^)]{0,300}\bmocker\b", "pytest-mock"),
+    (r"\bdef test\w*\([^)]{0,300}\bbenchmark\b", "pytest-benchmark"),
     (r"\bpytest\.mark\.timeout\b", "pytest-timeout"),
     (r"\bpytest\.mark\.anyio\b", "anyio"),
 )
@@ -285,10 +285,7 @@ def _setup_extras(project: Project) -> dict[str, list[str]]:
 
 def literals(project: Project, path: str) -> dict[str, Any]:
     """The literal values that a Python file gives to names, and to arguments of `setup`."""
-    try:
-        tree = ast.parse(project.text(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    tree = project.code(path)
     found: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):

@@ -98,7 +98,7 @@ def _pytest_settings(project: Project, pyproject: dict[str, Any]) -> tuple[str, 
 
 
 def _uses_pytest(where: str, conftests: list[str], sources: str, lines: list[str]) -> bool:
-    if where or conftests or re.search(r"^\s*(?:import|from) pytest\b", sources, re.MULTILINE):
+    if where or conftests or re.search(r"^[ \t]*(?:import|from) pytest\b", sources, re.MULTILINE):
         return True
     if any(_pytest_words(line) is not None for line in lines):
         return True

@@ -214,10 +214,7 @@ def _without_places(line: str) -> str:
 
 
 def _nox(project: Project) -> Said:
-    try:
-        tree = ast.parse(project.text("noxfile.py"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Said([], Needs())
+    tree = project.code("noxfile.py")
     lines: list[str] = []
     needs = Needs()
     for function in ast.walk(tree):

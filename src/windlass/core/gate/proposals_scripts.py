@@ -72,7 +72,7 @@ def _autotools(project: Project) -> GateProposal | None:
         project.text(name) for name in project.matching(r"(?:.*/)?Makefile\.(?:am|in)")[:40]
     )
     target = "check" if re.search(r"^(?:check|TESTS|check_PROGRAMS)\b", text, re.MULTILINE) else ""
-    if not target and re.search(r"^test\s*:", text, re.MULTILINE):
+    if not target and re.search(r"^test[ \t]*:", text, re.MULTILINE):
         target = "test"
     if not target:
         return None
