@@ -172,6 +172,7 @@ def test_folders_are_asked_only_where_the_top_has_no_tests() -> None:
         f"cd 'back end' && {PYTEST}",
         "cd web && npm test",
     ]
+    assert [check.name for check in proposal.checks] == ["back-end-pytest", "web-test"]
     assert proposal.deps == ("back end/.venv", "web/**/node_modules")
     assert proposal.inputs == (
         "back end/pyproject.toml",

@@ -126,7 +126,7 @@ def _inside(part: GateProposal, folder: str) -> GateProposal:
         versions=part.versions,
         checks=tuple(
             CheckProposal(
-                name=f"{folder.replace('/', '-')}-{check.name}",
+                name=f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', folder)}-{check.name}",
                 run=f"cd {place} && {check.run}",
                 tests=check.tests,
                 junit=f"{folder}/{check.junit}" if check.junit else "",
