@@ -193,7 +193,11 @@ def test_a_runner_that_is_not_known_is_believed_by_its_exit_code_and_that_is_sai
 def test_the_tests_of_a_workspace_are_those_of_its_packages(
     files: dict[str, str], run: str
 ) -> None:
-    members = {"packages/a/package.json": package(), "packages/b/package.json": package("exit 0")}
+    members = {
+        "packages/a/package.json": package(),
+        "packages/a/test/a.js": "require('node:test')",
+        "packages/b/package.json": package("exit 0"),
+    }
     proposal = proposed({"package.json": "{}"} | members | files, "pnpm")
     assert proposal.checks[0].run == run
     assert "packages/a/package.json" in proposal.inputs

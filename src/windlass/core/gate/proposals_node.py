@@ -181,7 +181,9 @@ def _test(project: Project, package: dict[str, Any], members: list[str]) -> _Tes
     chosen = next((test for test in once if not _BROWSER.search(test.text)), None)
     if chosen or once:
         return chosen or once[0]
-    return _runner(project, package, fitting) or _member_tests(project, members, inner)
+    if not fitting and (inside := _member_tests(project, members, inner)):
+        return inside
+    return _runner(project, package, fitting)
 
 
 def _runner(project: Project, package: dict[str, Any], watching: list[_Test]) -> _Test | None:
