@@ -157,7 +157,7 @@ def proposed(files: dict[str, str], *programs: str) -> GateProposal:
             {
                 "pyproject.toml": PROJECT + '[project.optional-dependencies]\nhttp2 = ["h2"]\n'
                 'test = ["pytest"]\n',
-                "tests/test_two.py": "import h2\nimport somebody_else\n",
+                "tests/two.py": "def f():\n    import h2\n    import somebody_else\n",
             },
             f"{EDITABLE} -e '.[test,http2]'",
             id="an extra that tests import; no package by a name in a test",

@@ -48,6 +48,18 @@ _KNOWN_IMPORTS = {
     "syrupy": "syrupy",
     "inline_snapshot": "inline-snapshot",
     "dirty_equals": "dirty-equals",
+    "uvicorn": "uvicorn",
+    "cryptography": "cryptography",
+    "chardet": "chardet",
+    "flask": "flask",
+    "aiohttp": "aiohttp",
+    "httpx": "httpx",
+    "pydantic": "pydantic",
+    "docutils": "docutils",
+    "coverage": "coverage",
+    "bs4": "beautifulsoup4",
+    "lxml": "lxml",
+    "PIL": "pillow",
     "pytest_asyncio": "pytest-asyncio",
     "pytest_mock": "pytest-mock",
 }
@@ -173,7 +185,7 @@ def missing(
     listed = [source for source in found if source.name in getattr(needs, f"{source.kind}s")]
     there = declared | names_of(needs.packages)
     there = there.union(*(source.packages for source in listed))
-    modules = unique(re.findall(r"^(?:import|from)\s+(\w+)", tests.sources, re.MULTILINE))
+    modules = unique(re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", tests.sources, re.MULTILINE))
     wanted = {
         _KNOWN_IMPORTS.get(module, package_name(module))
         for module in modules

@@ -22,6 +22,8 @@ JUNIT = ".gate/junit.xml"
 _READ = 80
 """Test files whose text is read."""
 _TEST_FILE = r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests?)\.py"
+_BESIDE = r"(?:.*/)?tests?/(?:.*/)?[^/]+\.py"
+"""What test files import from beside them."""
 _TEST_FOLDERS = ("tests", "test", "testing", "t", "unittests", "unit_tests")
 _VALUED = frozenset(
     ("-m", "-k", "-p", "-W", "--ignore", "--ignore-glob", "--deselect", "--import-mode")
@@ -53,7 +55,9 @@ def find(project: Project, pyproject: dict[str, Any], *, lines: list[str]) -> Py
     where, settings = _pytest_settings(project, pyproject)
     if not files and not text_of_settings(settings, "python_files"):
         return None
-    sources = "\n".join(project.text(name) for name in (conftests + files)[:_READ])
+    beside = [name for name in project.matching(_BESIDE) if not is_aside(name)]
+    read = unique((*conftests, *files[:_READ], *beside))[: 2 * _READ]
+    sources = "\n".join(project.text(name) for name in read)
     options = text_of_settings(settings, "addopts")
     if _uses_pytest(where, conftests, sources, lines):
         arguments = _pytest_arguments(project, files, settings, lines)
