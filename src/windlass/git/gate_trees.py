@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from windlass import whole_file
 from windlass.core.errors import GitError
+from windlass.core.gate import patterns
 from windlass.git import object_transfer
 from windlass.git.erasing import erase
 from windlass.git.repository import object_format
 from windlass.git.runner import LONG, Dirs, run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from windlass.git.repository import Repository
@@ -71,17 +73,19 @@ def tree_of(repo: Repository, rev: str) -> str:
     return said.out.decode().strip()
 
 
-def blobs(repo: Repository, tree: str, paths: list[str]) -> dict[str, str]:
-    """What a tree has at these paths, and below those that are folders: each blob by its path."""
-    if not paths:
+def blobs(repo: Repository, tree: str, wanted: Sequence[str]) -> dict[str, str]:
+    """What a tree has at these paths or patterns, and below folders: each blob by its path."""
+    if not wanted:
         return {}
-    args = ["ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
-    said = run(args, dirs=repo.dirs, extra={"GIT_LITERAL_PATHSPECS": "1"})
+    plain = not any(set(pattern) & set("*?") for pattern in wanted)
+    args = ["ls-tree", "-r", "-z", "--full-tree", tree, *(("--", *wanted) if plain else ())]
+    said = run(args, dirs=repo.dirs, extra={"GIT_LITERAL_PATHSPECS": "1"}, timeout=LONG)
     found = {}
     for line in said.out.split(b"\0"):
         head, _, name = line.partition(b"\t")
-        if name:
-            found[os.fsdecode(name)] = head.decode()
+        path = os.fsdecode(name)
+        if path and (plain or patterns.matches_below(path, wanted)):
+            found[path] = head.decode()
     return found
 
 

@@ -12,6 +12,13 @@ def matches(path: str, wanted: Iterable[str]) -> bool:
     return any(_compiled(pattern).fullmatch(path) is not None for pattern in wanted)
 
 
+def matches_below(path: str, wanted: Iterable[str]) -> bool:
+    """Whether a path, or a folder that it lies in, is named by one of these patterns."""
+    patterns = list(wanted)
+    parts = path.split("/")
+    return any(matches("/".join(parts[: end + 1]), patterns) for end in range(len(parts)))
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """`*` and `?` stay within a name, `**` is any number of folders."""
