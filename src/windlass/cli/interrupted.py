@@ -9,6 +9,7 @@ from __future__ import annotations
 _ON_ITS_WAY = "`wl log` shows it"
 _TAKEN_BACK = {
     "ack": "`wl inbox` shows what is left",
+    "allow": _ON_ITS_WAY,
     "answer": _ON_ITS_WAY,
     "ask": _ON_ITS_WAY,
     "config.add": "`wl config remove` takes it back",

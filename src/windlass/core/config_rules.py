@@ -96,6 +96,7 @@ RULES: dict[str, Rule] = {
     "box.disk_mb": _LIMIT,
     "box.home_mb": _LIMIT,
     "box.store_mb": _LIMIT,
+    "policy.shell": Rule(lambda asked, _: asked == "strict"),
     "landing.protected": _ADDED,
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windlass.core.ids import Uid
+from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.limit_waits import LimitWaits
@@ -73,6 +74,7 @@ class Services:
         self.pause_resume = PauseResume(context, life)
         self.limit_waits = LimitWaits(context, self.intents, self.pause_resume)
         self.reassignments = Reassignments(context)
+        self.allowances = Allowances(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
         self.notes = Notes(context)
         self.empty_trash = EmptyTrash(context)
@@ -97,6 +99,7 @@ class Services:
                 self.undos.operation(),
                 *self.pause_resume.operations(),
                 self.reassignments.operation(),
+                self.allowances.operation(),
                 self.interrupts.operation(),
                 self.notes.operation(),
                 self.empty_trash.operation(),

@@ -75,6 +75,13 @@ class NoteRequest(AgentRequest):
     text: Text
 
 
+class AllowRequest(AnyRequest):
+    """Allows a running agent more tools, commands or paths."""
+
+    agent: Word
+    patterns: Patterns
+
+
 class ReassignRequest(AnyRequest):
     """Gives an agent another parent, or none."""
 
@@ -223,6 +230,14 @@ class NoteReply(TypedDict):
 
     agent: str
     noted: str
+
+
+class AllowReply(TypedDict):
+    """What an agent may use now, and what of it is new."""
+
+    agent: str
+    patterns: list[str]
+    fresh: list[str]
 
 
 class ReassignReply(TypedDict):

@@ -23,6 +23,7 @@ from windlass.core.events import (
     work,
 )
 from windlass.core.events.agents import (
+    AgentAllowed,
     AgentConversation,
     AgentCreated,
     AgentEnded,
@@ -119,6 +120,7 @@ __all__ = [
     "HOOKS",
     "KINDS",
     "USAGE_REFUSED",
+    "AgentAllowed",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",

@@ -117,6 +117,12 @@ def mentions(line: str, content: str) -> bool:
     )
 
 
+def may_mean(command: Words, content: str) -> bool:
+    """Whether a pattern may mean a command, with options between its words."""
+    wanted = content.strip().removesuffix(":*").removesuffix("*").split()
+    return not wanted or _fits(command, content) or _may_mean(command, wanted)
+
+
 def suggestions(line: str, contents: Iterable[str]) -> list[str]:
     """The patterns that a person would add to have lines like this one allowed; none if none do.
 
@@ -131,6 +137,13 @@ def suggestions(line: str, contents: Iterable[str]) -> list[str]:
             return []
         prefixes[" ".join((name, *_subcommand(command)))] = None
     return [f"Bash({prefix}:*)" for prefix in prefixes]
+
+
+def word_for_word(line: str) -> list[str]:
+    """The pattern that allows just this line, if a person can be given one between quotes."""
+    bare = line.strip()
+    ok = bare.isprintable() and _REPEATABLE.fullmatch(bare) is not None
+    return [f"Bash({bare})"] if ok else []
 
 
 def boundless(pattern: str) -> bool:
