@@ -120,7 +120,7 @@ _TEXT_BEHIND = {
     **dict.fromkeys(("rg", "ag", "ack"), re.compile(r"-[a-zA-Z]*[eg]|--(?:glob|regexp)")),
 }
 """Options before a text."""
-_SED_FILES = re.compile(r"(?:^|[;{}\n\d$/])[ \t]?(?:[rRwW][ \t]?[/~.]|e[ \t]\S)")
+_SED_FILES = re.compile(r"[;{}\n0-9$/][ \t]?(?:[rRwW][ \t]?[/~.]|e[ \t]\S)")
 """Commands of sed that read and write files, or run others."""
 _LEGIBLE = re.compile(
     r"/(?:usr|bin|sbin|lib|lib32|lib64|libx32|opt|nix|snap|sys|System|Library|Applications)(?:/|$)"
@@ -758,7 +758,7 @@ def _texts_of(name: str, words: tuple[Said, ...]) -> set[int]:
     if name in ("[", "test", "[["):
         places |= {at for at in range(1, len(said)) if not re.match(r"-[a-zA-Z]$", said[at - 1])}
     if name == "sed":
-        places = {at for at in places if not _SED_FILES.search(said[at])}
+        places = {at for at in places if not _SED_FILES.search(f";{said[at]}")}
     if _CODE.fullmatch(name) and name != "sed":
         places = {at for at in places if len(said[at]) < 4}
     return places

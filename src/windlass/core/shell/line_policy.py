@@ -111,7 +111,7 @@ def mentions(line: str, content: str) -> bool:
     if (reading.node is None or reading.doubts) and _in_order(wanted, line):
         return True
     if is_one_of(line, [content]) or (reading.node is not None and not reading.commands):
-        return is_one_of(line, [content]) or vouches(line, [content])
+        return is_one_of(line, [content])
     return any(
         _fits(command, content) or _may_mean(command, wanted) for command in reading.commands
     )

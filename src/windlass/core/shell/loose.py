@@ -328,13 +328,12 @@ class _Line:
     def _defined(self, at: int) -> None:
         """Remembers a function by its name, if what begins here is the body of one."""
         head = self.text[max(0, at - 80) : at].rstrip()
-        called = re.search(
-            r"[\w.:-]{1,40}$", head.removesuffix(")").rstrip().removesuffix("(").rstrip()
-        )
-        if called is None or not (head.endswith(")") or "function" in head):
+        before = head.removesuffix(")").rstrip().removesuffix("(").rstrip()
+        called = re.split(r"[^\w.:-]", before)[-1]
+        if not called or not (head.endswith(")") or "function" in head):
             return
         end = self._close(at + 1, "}")
-        self.shell.functions[called[0]] = body = self.text[at + 1 : end]
+        self.shell.functions[called] = body = self.text[at + 1 : end]
         self.shell.apart(body)
         self.at = min(end + 1, len(self.text))
 
