@@ -22,7 +22,7 @@ from windlass.core.shell.texts import texts_of
 from windlass.core.shell.tree import Piece, Word
 from windlass.core.shell.values import UNKNOWN
 
-MOST = 10_000
+MOST = 8_000
 """Steps for one line: some 20 ms. A line of a hundred words takes less than a thousand."""
 OWN_CONFIG = "WINDLASS_GIT_CONFIG"
 """The variable that names a file of git's configuration which only the agent's git reads."""
@@ -664,7 +664,7 @@ class _Guide:
 
     def code(self, text: str, folders: frozenset[str]) -> None:
         """Refuses a program that names a path outside, however it is put together."""
-        self._steps.take(5 + len(text) // 12)
+        self._steps.take(5 + len(text) // 14)
         if _IDENTITY.search(text):
             raise _Refused("variables of Windlass's own say where others' things are", "others")
         said = _CHR.sub(lambda number: f"'{chr(int(number[1]) & 0x7F)}'", text)
