@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "notify": {"text": "x"},
     "receipts": {"messages": ["m"], "timeout": 1.0},
     "reassign": {"agent": "a", "parent": None},
+    "allow": {"agent": "a", "patterns": ["Read"]},
     "retry": {"intent": "k"},
     "send": {"agent": "a", "text": "x"},
     "spawn": {"goal": "x"},

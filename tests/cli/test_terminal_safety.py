@@ -68,6 +68,7 @@ LINES: dict[str, list[list[str]]] = {
     "pause": [["a"]],
     "questions": [[]],
     "reassign": [["a", "b"]],
+    "allow": [["a", "Read"]],
     "repo": [["list"], ["add", "."]],
     "resume": [["a"]],
     "gc": [[], ["--dry-run"]],

@@ -53,6 +53,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **{f"box.{name}": COUNT for name in (*BOX_LIMITS, "home_mb")},
     "gate.commands": WORDS,
     "landing.protected": WORDS,
+    "policy.shell": st.sampled_from(["guided", "strict"]),
     "trash.ignored_mb": COUNT,
     "trash.ignored_files": COUNT,
     **{key: COUNT for key in config.ABOUT if key.startswith("retention.")},

@@ -31,6 +31,7 @@ def call(tool: str, cwd: str, **given: object) -> dict[str, object]:
 
 
 def test_a_call_is_explained_as_a_workers_of_this_repository(ground: Ground) -> None:
+    ground.wl("config", "set", "policy.shell", "strict").ok()
     here = str(ground.folder / "elsewhere")
     allowed = (
         call("Bash", here, command="git log --oneline | head -3"),
@@ -83,6 +84,7 @@ def test_a_call_is_explained_for_one_agent(ground: Ground) -> None:
 
 
 def test_denials_are_listed_whole_and_the_line_that_allows_them_works(ground: Ground) -> None:
+    ground.wl("config", "set", "policy.shell", "strict").ok()
     ground.wl("config", "set", "isolation", "hooks").ok()
     ground.new(
         "fox",
@@ -117,11 +119,12 @@ def test_init_proposes_what_it_finds_and_writes_only_what_was_accepted(ground: G
     assert "may now run" in ground.wl("init", "--accept").ok().out
     for role in ("worker", "manager"):
         allowed = ground.wl("config", "get", f"permissions.{role}.allow", "--json").ok().json()
-        assert allowed == ["Bash(make:*)"]
+        assert allowed == ["Bash(make:*)", "Bash(cc:*)"]
     assert "Bash(make:*)" not in ground.wl("init").ok().out
 
 
 def test_the_projects_own_commands_are_always_allowed(ground: Ground) -> None:
+    ground.wl("config", "set", "policy.shell", "strict").ok()
     here = str(ground.folder / "elsewhere")
     event = call("Bash", here, command="tox -e py311 -- -k one")
     assert explain(ground, event)["decision"] == "deny"

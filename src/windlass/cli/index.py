@@ -48,6 +48,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
 
 REST: tuple[CommandEntry, ...] = (
     CommandEntry("acknowledge", "say that messages to you are dealt with", ("ack",)),
+    CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("answer", "answer an agent's question"),
     CommandEntry("ask", "ask the person, or a manager, from inside an agent"),
     CommandEntry("archive", "list and show archived agents"),

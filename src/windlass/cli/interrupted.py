@@ -15,6 +15,7 @@ from windlass.core.printable import printable_line
 _ON_ITS_WAY = "`wl log{of}` shows it"
 _TAKEN_BACK = {
     "ack": "`wl inbox` shows what is left",
+    "allow": _ON_ITS_WAY,
     "answer": _ON_ITS_WAY,
     "ask": _ON_ITS_WAY,
     "config.add": "`wl config remove` takes it back",

@@ -22,6 +22,7 @@ import msgspec
 from windlass.core import config_roles, config_values
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.config_roles import RoleSettings, Tools
+from windlass.core.crew import ShellReading
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
 from windlass.core.roles import SHIPPED
@@ -81,6 +82,12 @@ class GateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     network: bool = False
     cache: list[str] = []
     box: bool = True
+
+
+class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How calls of tools are judged where no box is the limit."""
+
+    shell: ShellReading = "guided"
 
 
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,6 +189,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     roles: dict[RoleName, RoleSettings] = {}
     permissions: dict[RoleName, Tools] = {}
     box: BoxSettings = BoxSettings()
+    policy: PolicySettings = PolicySettings()
     gate: GateSettings = GateSettings()
     landing: LandingSettings = LandingSettings()
     trash: TrashSettings = TrashSettings()
@@ -225,6 +233,7 @@ ABOUT = {
     "box.disk_mb": "MiB that an agent's workspace and home may grow to before it is paused",
     "box.home_mb": "MiB that its commits may add to your repository; unset: a tenth of disk_mb",
     "box.store_mb": "MiB of Windlass's own store that an agent may fill, with or without a box",
+    "policy.shell": "how lines are judged without a box: `guided`, by reach, or `strict`, by lists",
     "gate.commands": "the commands that decide whether a tree is good; agents may always run them",
     "gate.check": "checks with a name each: `[[gate.check]]` with name, run, timeout, tests, junit",
     "gate.setup": "shell command that makes what checks need, once for each state of gate.inputs",

@@ -105,6 +105,7 @@ RULES: dict[str, Rule] = {
     "gate.setup_domains": Rule(_reaches_fewer),
     "gate.network": _OFF,
     "gate.box": Rule(lambda asked, _: asked is True),
+    "policy.shell": Rule(lambda asked, _: asked == "strict"),
     "landing.protected": _ADDED,
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,

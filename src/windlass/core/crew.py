@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -12,6 +13,8 @@ from windlass.core.ids import AgentId, RepoId, RoleName, Uid, with_article
 from windlass.core.session_launch import Mode
 from windlass.core.states import State
 
+ShellReading = Literal["guided", "strict"]
+
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """All that an agent may and may not use: its role's lists, what was asked for, its caller's."""
@@ -19,6 +22,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     yolo: bool = False
+    reading: ShellReading = "strict"
+    """How shell lines are judged without a box: by where they reach, or by every command."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

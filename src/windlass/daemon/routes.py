@@ -44,6 +44,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             undos=services.undos,
             pause_resume=services.pause_resume,
             reassignments=services.reassignments,
+            allowances=services.allowances,
             interrupts=services.interrupts,
             notes=services.notes,
             empty_trash=services.empty_trash,

@@ -7,6 +7,7 @@ from functools import partial
 from windlass.core.gate import job as gate_job
 from windlass.core.ids import Uid
 from windlass.core.jobs import DueEffect, Heard, Job
+from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.limit_waits import LimitWaits
@@ -92,6 +93,7 @@ class Services:
         self.pause_resume = PauseResume(context, life)
         self.limit_waits = LimitWaits(context, self.intents, self.pause_resume)
         self.reassignments = Reassignments(context)
+        self.allowances = Allowances(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
         self.notes = Notes(context)
         self.empty_trash = EmptyTrash(context)
@@ -119,6 +121,7 @@ class Services:
                 self.undos.operation(),
                 *self.pause_resume.operations(),
                 self.reassignments.operation(),
+                self.allowances.operation(),
                 self.interrupts.operation(),
                 self.notes.operation(),
                 self.empty_trash.operation(),

@@ -77,6 +77,13 @@ class NoteRequest(AgentRequest):
     text: Text
 
 
+class AllowRequest(AnyRequest):
+    """Allows a running agent more tools, commands or paths."""
+
+    agent: Word
+    patterns: Patterns
+
+
 class ReassignRequest(AnyRequest):
     """Gives an agent another parent, or none."""
 
@@ -227,6 +234,14 @@ class NoteReply(TypedDict):
 
     agent: str
     noted: str
+
+
+class AllowReply(TypedDict):
+    """What an agent may use now, and what of it is new."""
+
+    agent: str
+    patterns: list[str]
+    fresh: list[str]
 
 
 class ReassignReply(TypedDict):

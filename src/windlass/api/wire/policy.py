@@ -40,3 +40,5 @@ class DenialView(TypedDict):
     input: Any
     reason: str
     suggest: list[str]
+    allow: list[str]
+    """The patterns that would allow it to this agent alone."""

@@ -52,11 +52,19 @@ def answer(event: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
     """Returns the output that an event wants; no opinion is an empty one."""
     if decision.verdict == "ask":
         return {}
+    updated = changed_input(event.get("tool_input"), decision)
     if moment(event) is HookMoment.PERMISSION:
-        said: dict[str, Any] = {"decision": behavior(decision)}
+        said: dict[str, Any] = {"decision": {**behavior(decision), **updated}}
         return _answer(HookMoment.PERMISSION, said)
     said = {"permissionDecision": decision.verdict, "permissionDecisionReason": decision.reason}
-    return _answer(HookMoment.TOOL_CALL, said)
+    return _answer(HookMoment.TOOL_CALL, {**said, **updated})
+
+
+def changed_input(asked: Any, decision: Decision) -> dict[str, Any]:
+    """Returns what a call is to be made with, where that is not what it asked for."""
+    if not decision.line or not isinstance(asked, Mapping):
+        return {}
+    return {"updatedInput": {**asked, "command": decision.line}}
 
 
 def behavior(decision: Decision) -> dict[str, str]:

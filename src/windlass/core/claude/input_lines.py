@@ -33,10 +33,12 @@ def permission_asked(line: Any) -> dict[str, Any] | None:
 
 
 def permission_line(asked: Mapping[str, Any], decision: Decision) -> str:
-    """Returns the answer to an output line that asks permission; what is allowed stays as it is."""
+    """Returns the answer to an output line that asks permission; mostly with what it asked for."""
     response: dict[str, Any] = hooks.behavior(decision)
     if decision.verdict == "allow":
-        response["updatedInput"] = asked["request"].get("input")
+        wanted = asked["request"].get("input")
+        response["updatedInput"] = wanted
+        response |= hooks.changed_input(wanted, decision)
     answer = {"subtype": "success", "request_id": asked.get("request_id"), "response": response}
     return _line({"type": "control_response", "response": answer})
 

@@ -24,6 +24,7 @@ from windlass.core.events import (
     work,
 )
 from windlass.core.events.agents import (
+    AgentAllowed,
     AgentConversation,
     AgentCreated,
     AgentEnded,
@@ -138,6 +139,7 @@ __all__ = [
     "MAIL_MISSING",
     "USAGE_REFUSED",
     "USAGE_WINDOW",
+    "AgentAllowed",
     "AgentConversation",
     "AgentCreated",
     "AgentEnded",

@@ -33,6 +33,13 @@ class AgentState(EventData, kind="agent.state"):
     reason: reasons.Kind | None = None
 
 
+class AgentAllowed(EventData, kind="agent.allowed"):
+    """A person allowed a running agent more than it was started with."""
+
+    id: AgentId
+    patterns: list[str]
+
+
 class AgentConversation(EventData, kind="agent.conversation"):
     """The session of an agent goes on in another conversation, which is resumed from now on."""
 

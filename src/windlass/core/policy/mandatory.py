@@ -72,4 +72,5 @@ def with_mandatory(policy: Policy, *, level: Level = "box", commands: Iterable[s
         allow=tuple(dict.fromkeys((*everyone, *policy.allow))),
         deny=tuple(dict.fromkeys((*denied, *policy.deny))),
         yolo=policy.yolo,
+        reading=policy.reading,
     )

@@ -6,26 +6,28 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+_PYTHON = ("python", "python3", "pip", "pip3", "pytest")
+_CARGO = ("cargo clippy", "cargo fmt", "cargo run", "cargo add")
 _COMMANDS: dict[str, tuple[str, ...]] = {
-    "pyproject.toml": ("python", "python3", "pytest", "ruff", "mypy"),
-    "setup.py": ("python", "python3", "pytest"),
-    "requirements*.txt": ("python", "python3", "pytest"),
+    "pyproject.toml": (*_PYTHON, "ruff", "mypy"),
+    "setup.py": _PYTHON,
+    "requirements*.txt": _PYTHON,
     "uv.lock": ("uv run", "uv sync"),
     "poetry.lock": ("poetry run", "poetry install"),
     "tox.ini": ("tox",),
     "noxfile.py": ("nox",),
-    ".venv": (".venv/bin/python", ".venv/bin/pytest", ".venv/bin/ruff", ".venv/bin/mypy"),
-    "package.json": ("npm test", "npm run", "npm ci", "node"),
+    ".venv": tuple(f".venv/bin/{name}" for name in (*_PYTHON, "ruff", "mypy")),
+    "package.json": ("npm test", "npm run", "npm ci", "npm install", "node", "npx --no-install"),
     "pnpm-lock.yaml": ("pnpm test", "pnpm run", "pnpm install"),
     "yarn.lock": ("yarn test", "yarn run", "yarn install"),
     "bun.lock*": ("bun test", "bun run", "bun install"),
     "tsconfig*.json": ("npx tsc",),
     "deno.json*": ("deno task", "deno test"),
-    "Cargo.toml": ("cargo build", "cargo check", "cargo test", "cargo clippy", "cargo fmt"),
-    "go.mod": ("go build", "go test", "go vet", "gofmt"),
-    "Makefile": ("make",),
+    "Cargo.toml": ("cargo build", "cargo check", "cargo test", *_CARGO),
+    "go.mod": ("go build", "go test", "go vet", "go run", "go fmt", "go mod tidy", "gofmt"),
+    "Makefile": ("make", "cc"),
     "justfile": ("just",),
-    "CMakeLists.txt": ("cmake", "ctest"),
+    "CMakeLists.txt": ("cmake", "ctest", "cc"),
     "meson.build": ("meson", "ninja"),
     "pom.xml": ("mvn",),
     "mvnw": ("./mvnw",),

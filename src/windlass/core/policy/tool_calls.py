@@ -51,6 +51,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     reason: str
     rule: str
+    line: str = ""
+    """The shell line to run instead of the one that was asked about; empty: that one."""
+    patterns: tuple[str, ...] = ()
+    """What a person would allow to have a call that was denied."""
 
 
 class Unclear(Exception):

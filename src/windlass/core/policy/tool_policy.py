@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+import msgspec
+
 from windlass.core import roles
 from windlass.core.crew import Policy
 from windlass.core.ids import RoleName
 from windlass.core.policy import addresses, tool_calls
 from windlass.core.policy.mandatory import ALLOWED, DENIED, QUESTION, SESSION_TOOLS, with_mandatory
 from windlass.core.policy.tool_calls import FILE_TOOLS, READING, Decision, ToolCall, Unclear
-from windlass.core.shell import line_policy, paths, refs
+from windlass.core.shell import guided, line_policy, nearest, paths, refs
 from windlass.core.shell.reach import Reach, legible, outside
 from windlass.core.shell.steps import TooLong
 
@@ -68,7 +70,8 @@ def decide(
     reach = inside if isinstance(inside, Reach) else Reach(inside)
     if call.tool == "Bash" and len(_line(call) or "") > _LONGEST:
         return _too_long()
-    denial = next((pattern for pattern in policy.deny if forbids(pattern, call)), None)
+    loosely = policy.reading == "guided" and not (policy.yolo or reach.boxed)
+    denial = next((p for p in policy.deny if forbids(p, call, loosely=loosely)), None)
     if call.tool == QUESTION:
         permit = next((pattern for pattern in policy.allow if permits(pattern, call)), None)
         return _about_a_question(denial, permit)
@@ -87,7 +90,9 @@ def decide(
     if permit is not None:
         return _allowed(permit)
     wanted = [call.tool] if _SAYABLE.fullmatch(call.tool) else []
-    return _denied(f"{call.tool} is not in the allow list{_hint(wanted, role)}", rule="unknown")
+    return _denied(
+        f"{call.tool} is not in the allow list", rule="unknown", wanted=wanted, role=role
+    )
 
 
 def suggestion(call: ToolCall, policy: Policy = _NOTHING, *, role: RoleName = roles.USUAL) -> str:
@@ -125,8 +130,11 @@ def permits(pattern: str, call: ToolCall) -> bool:
     return said is not None and _text_fits(content, said)
 
 
-def forbids(pattern: str, call: ToolCall) -> bool:
-    """Whether a pattern of a deny list may mean this call."""
+def forbids(pattern: str, call: ToolCall, *, loosely: bool = False) -> bool:
+    """Whether a pattern of a deny list may mean this call.
+
+    Loosely means: what it says of commands is looked for where the line is judged.
+    """
     name, content = _parsed(pattern)
     if not _names(name, call.tool):
         return False
@@ -134,7 +142,7 @@ def forbids(pattern: str, call: ToolCall) -> bool:
         return True
     if call.tool == "Bash":
         line = _line(call)
-        return line is None or line_policy.mentions(line, content)
+        return line is None or (not loosely and line_policy.mentions(line, content))
     if call.tool in FILE_TOOLS:
         reached = _reached(call)
         return not reached or any(_path_fits(content, path) for path in reached)
@@ -166,6 +174,8 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
     if line_policy.is_one_of(line, known):
         # A person wrote down just this line, with the paths in it.
         return _allowed(f"Bash({line.strip()})")
+    if policy.reading == "guided" and not reach.boxed:
+        return _guided(line, call.cwd, policy, known, reach=reach, role=role)
     if bare is None and not line_policy.vouches(line, known):
         return _not_allowed(line, known, role)
     problem = paths.refusal(
@@ -175,8 +185,51 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
         return _denied(problem, rule="paths")
     change = None if reach.boxed else _shared_change(line, known, workspace=reach.workspace)
     if change is not None:
-        return _denied(f"{change.reason}{_hint(change.patterns, role)}", rule="shared")
+        return _denied(change.reason, rule="shared", wanted=change.patterns, role=role)
+    # Whatever two readers agree on goes nowhere that it could not be led to by a guided one.
+    also = None if reach.boxed else guided.judge(line, call.cwd, reach, allow=known).refusal
+    if also is not None and also.rule != "unclear":
+        return _denied(also.reason, rule=also.rule, wanted=also.patterns, role=role)
     return _allowed(bare or "the allow list, each of its commands")
+
+
+def _guided(
+    line: str,
+    cwd: str,
+    policy: Policy,
+    known: tuple[str, ...],
+    *,
+    reach: Reach,
+    role: RoleName,
+) -> Decision:
+    """Judges a line by where it reaches."""
+    denied = _denied_commands(policy.deny)
+    judged = guided.judge(line, cwd, reach, allow=known, deny=denied)
+    refused = judged.refusal
+    if refused is None:
+        allowed = _allowed("what it reaches")
+        changed = judged.line if judged.line != line else ""
+        return msgspec.structs.replace(allowed, line=changed)
+    meant = (
+        guess
+        for guess in nearest.guesses(line, refused.path, reach, writes=refused.writes)
+        if guided.judge(guess, cwd, reach, allow=known, deny=denied).refusal is None
+    )
+    guess = next(meant, "")
+    instead = f". This would be allowed: {guess}" if guess else ""
+    denial = _denied(
+        f"{refused.reason}{instead}", rule=refused.rule, wanted=refused.patterns, role=role
+    )
+    lifting = refused.patterns or (
+        line_policy.word_for_word(line) if refused.rule == "paths" else ()
+    )
+    return msgspec.structs.replace(denial, patterns=tuple(lifting))
+
+
+@lru_cache(maxsize=64)
+def _denied_commands(deny: tuple[str, ...]) -> tuple[str, ...]:
+    parsed = map(_parsed, deny)
+    return tuple(content for name, content in parsed if _names(name, "Bash") and content)
 
 
 def _too_long() -> Decision:
@@ -220,15 +273,15 @@ def _not_allowed(line: str, known: Sequence[str], role: RoleName) -> Decision:
     wanted = line_policy.suggestions(line, known)
     if reading.doubts:
         plainer = ". Write it more plainly, one command after the other"
-        more = _hint(wanted, role) if reading.settled else plainer
-        return _denied(
-            f"this line cannot be judged: {'; '.join(reading.doubts[:3])}{more}", rule="unclear"
-        )
+        reason = f"this line cannot be judged: {'; '.join(reading.doubts[:3])}"
+        if not reading.settled:
+            return _denied(f"{reason}{plainer}", rule="unclear")
+        return _denied(reason, rule="unclear", wanted=wanted, role=role)
     names = dict.fromkeys(
         command[0].text for command in line_policy.unallowed_commands(line, known)
     )
     said = ", ".join(names) or "it"
-    return _denied(f"not in the allow list: {said}{_hint(wanted, role)}", rule="unknown")
+    return _denied(f"not in the allow list: {said}", rule="unknown", wanted=wanted, role=role)
 
 
 def _hint(wanted: Iterable[str], role: RoleName) -> str:
@@ -303,9 +356,10 @@ def _inwards(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleName) ->
     if not addresses.inner(host):
         return None
     return _denied(
-        f"{host} is this machine or in the network around it, which is not for agents"
-        f"{_hint(_wanted_host(call), role)}",
+        f"{host} is this machine or in the network around it, which is not for agents",
         rule="network",
+        wanted=_wanted_host(call),
+        role=role,
     )
 
 
@@ -357,5 +411,8 @@ def _allowed(rule: str) -> Decision:
     return Decision(verdict="allow", reason=f"allowed by {rule}", rule=rule)
 
 
-def _denied(reason: str, *, rule: str) -> Decision:
-    return Decision(verdict="deny", reason=reason, rule=rule)
+def _denied(
+    reason: str, *, rule: str, wanted: Sequence[str] = (), role: RoleName = roles.USUAL
+) -> Decision:
+    said = f"{reason}{_hint(wanted, role)}"
+    return Decision(verdict="deny", reason=said, rule=rule, patterns=tuple(wanted))

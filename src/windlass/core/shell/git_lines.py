@@ -143,6 +143,28 @@ def configures(rest: Sequence[Word]) -> bool:
     return not shows or any(map(may_be_option, rest))
 
 
+def sets_own(words: Words) -> bool:
+    """Whether a command sets a configuration that can as well be the agent's own: `git config k v`.
+
+    Not where it says itself which configuration it means, nor for keys that make git run programs.
+    """
+    said = [word.text for word in words]
+    if "config" not in said or said.index("config") > 3:
+        return False
+    rest = words[said.index("config") + 1 :]
+    elsewhere = Options(
+        ("--global", "--system", "--local", "--worktree", "--file", "--blob", "--edit", *_SECTIONS),
+        letters="fe",
+    )
+    if any(map(elsewhere.has, (word.text for word in rest))) or not configures(rest):
+        return False
+    try:
+        _require_harmless_key(list(rest))
+    except Doubt:
+        return False
+    return True
+
+
 def _require_harmless_key(rest: list[Word]) -> None:
     said = [word.text for word in rest if not word.text.startswith("-")]
     if said[:1] and said[0] in _CONFIG_VERBS:

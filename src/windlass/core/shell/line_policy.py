@@ -111,10 +111,16 @@ def mentions(line: str, content: str) -> bool:
     if (reading.node is None or reading.doubts) and _in_order(wanted, line):
         return True
     if is_one_of(line, [content]) or (reading.node is not None and not reading.commands):
-        return is_one_of(line, [content]) or vouches(line, [content])
+        return is_one_of(line, [content])
     return any(
         _fits(command, content) or _may_mean(command, wanted) for command in reading.commands
     )
+
+
+def may_mean(command: Words, content: str) -> bool:
+    """Whether a pattern may mean a command, with options between its words."""
+    wanted = content.strip().removesuffix(":*").removesuffix("*").split()
+    return not wanted or _fits(command, content) or _may_mean(command, wanted)
 
 
 def suggestions(line: str, contents: Iterable[str]) -> list[str]:
@@ -131,6 +137,13 @@ def suggestions(line: str, contents: Iterable[str]) -> list[str]:
             return []
         prefixes[" ".join((name, *_subcommand(command)))] = None
     return [f"Bash({prefix}:*)" for prefix in prefixes]
+
+
+def word_for_word(line: str) -> list[str]:
+    """The pattern that allows just this line, if a person can be given one between quotes."""
+    bare = line.strip()
+    ok = bare.isprintable() and _REPEATABLE.fullmatch(bare) is not None
+    return [f"Bash({bare})"] if ok else []
 
 
 def boundless(pattern: str) -> bool:

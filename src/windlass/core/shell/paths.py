@@ -283,7 +283,7 @@ class _Walk:
 
     def _check(self, text: str, folders: Folders) -> None:
         self._text(text)
-        if not text or len(text) > LONGEST:
+        if not text or text == "=~" or len(text) > LONGEST:
             return
         if re.search(r"\s", text) and not re.match(r"/|~|\.\./|file:", text):
             self._blank_path(text, folders)

@@ -12,6 +12,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+_TOP = frozenset(
+    (
+        *("etc", "root", "home", "var", "proc", "sys", "dev", "run", "srv", "mnt", "media", "boot"),
+        *("usr", "bin", "sbin", "lib", "lib64", "opt", "tmp", "private", "Users", "Volumes"),
+    )
+)
+"""Where nobody looks: the folders that systems have."""
+
 
 class Places(NamedTuple):
     """Where an agent may work and where not, as absolute paths without links in them."""
@@ -55,6 +63,10 @@ def _nowhere(path: str) -> bool:
     return not path
 
 
+def _usual(path: str) -> bool:
+    return path[1:] in _TOP
+
+
 def _unseen(path: str) -> str:
     return posixpath.normpath(path)
 
@@ -76,6 +88,10 @@ class Reach(NamedTuple):
     """Where a path leads when its links are followed; None where it can lead nowhere."""
     holds: Callable[[str], bool] = _nowhere
     """Whether a place that is not the agent's lies below a path."""
+    shut: tuple[str, ...] = ()
+    """The places that are not the agent's, to look for in texts."""
+    there: Callable[[str], bool] = _usual
+    """Whether a folder at the top of the file system is there: `/api/v1` is no path where not."""
 
 
 def legible(path: str, reach: Reach) -> bool:

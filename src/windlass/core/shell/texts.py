@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Protocol
 
-from windlass.core.shell.tree import Word
 
-_ALL = frozenset(("tr", "expr"))
+class _Word(Protocol):
+    """A word of whichever reader."""
+
+    @property
+    def text(self) -> str: ...
+
+
+_ALL = frozenset(("tr", "expr", "echo"))
 _GREP = "-[a-zA-Z]*[ABCmefd]"
 _FIRST = {
     **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
@@ -24,7 +32,7 @@ _MESSAGES = {
 _JOINED = re.compile(r"--(?:message|grep|author|format|pretty)=|-[SG].")
 
 
-def texts_of(name: str, said: tuple[Word, ...]) -> set[int]:
+def texts_of(name: str, said: Sequence[_Word]) -> set[int]:
     """The positions of the words that are texts; of those in doubt it says that they are none."""
     if name in _ALL:
         return set(range(1, len(said)))
@@ -36,7 +44,7 @@ def texts_of(name: str, said: tuple[Word, ...]) -> set[int]:
     return positions
 
 
-def _messages(said: tuple[Word, ...]) -> set[int]:
+def _messages(said: Sequence[_Word]) -> set[int]:
     commands = [_MESSAGES[word.text] for word in said[1:] if word.text in _MESSAGES]
     before = re.compile(commands[0] if commands else r"(?!)")
     return {
@@ -46,7 +54,7 @@ def _messages(said: tuple[Word, ...]) -> set[int]:
     }
 
 
-def _separators(said: tuple[Word, ...]) -> set[int]:
+def _separators(said: Sequence[_Word]) -> set[int]:
     """`-d/` and `-F /`: too short to be a path that anybody wants."""
     return {
         at
@@ -56,7 +64,7 @@ def _separators(said: tuple[Word, ...]) -> set[int]:
     }
 
 
-def _patterns(said: tuple[Word, ...], valued: re.Pattern[str]) -> set[int]:
+def _patterns(said: Sequence[_Word], valued: re.Pattern[str]) -> set[int]:
     positions: set[int] = set()
     pattern_seen = any(re.fullmatch("-[a-zA-Z]*e", word.text) for word in said[1:])
     for at in range(1, len(said)):

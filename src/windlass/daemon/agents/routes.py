@@ -9,6 +9,7 @@ from windlass.api.wire import agents as wire
 from windlass.api.wire.request import AgentRequest, AnyRequest
 from windlass.api.wire.trash import EmptyReply, TrashRequest
 from windlass.daemon.agents import retry
+from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.merge import Merges
@@ -23,6 +24,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 
+_ALLOW = Refusal("agents allow nothing, to themselves or to others", "ask with `wl ask`")
 _EMPTY = Refusal("agents do not empty the trash")
 _RETRY = Refusal("agents do not decide what becomes of what no daemon survived")
 _RESTORE = Refusal("agents do not restore from the trash")
@@ -39,6 +41,7 @@ def routes(
     undos: Undos,
     pause_resume: PauseResume,
     reassignments: Reassignments,
+    allowances: Allowances,
     interrupts: Interrupts,
     notes: Notes,
     empty_trash: EmptyTrash,
@@ -46,6 +49,13 @@ def routes(
     """Returns what answers each verb, with its request, its reply and its callers."""
     does = partial(IntentVerb, intents)
     return {
+        "allow": Verb(
+            wire.AllowRequest,
+            wire.AllowReply,
+            does("allow", allowances.begin),
+            refusal=_ALLOW,
+            needs="store",
+        ),
         "end": Verb(wire.EndRequest, wire.EndReply, does("end", endings.begin), callers="both"),
         "interrupt": Verb(
             AgentRequest,

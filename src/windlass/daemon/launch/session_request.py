@@ -21,6 +21,7 @@ from windlass.core.crew import Agent
 from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.core.errors import Conflict
 from windlass.core.session_launch import HOOK_PORT, Mode
+from windlass.core.shell import guided
 from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.environment import for_box, for_session
@@ -47,7 +48,17 @@ def _base(
         return {**toolchains.variables(env["PATH"]), **env}
     temporary = context.folders.temporary(agent.uid)
     temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return {**for_session(context.env, home=home), "TMPDIR": str(temporary)}
+    own = str(context.folders.agent(agent.uid) / "gitconfig")
+    return {
+        **for_session(context.env, home=home),
+        "TMPDIR": str(temporary),
+        # A worktree shares its configuration with all others; this file git reads last of all, and
+        # what the agent sets with `git config` goes there.
+        guided.OWN_CONFIG: own,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "include.path",
+        "GIT_CONFIG_VALUE_0": own,
+    }
 
 
 def environment(context: Context, agent: Agent) -> dict[str, str]:

@@ -70,7 +70,7 @@ def decide_for_agent(context: Context, agent: Agent, call: ToolCall | None) -> D
     """Decides about a call of an agent; what is none is denied."""
     temp = "/tmp" if agent.isolation == "box" else str(context.folders.temporary(agent.uid))  # noqa: S108
     home = context.folders.private_home(agent.uid) if agent.isolation == "box" else None
-    return _decide(
+    decision = _decide(
         call,
         agent.policy,
         around=places(context, agent),
@@ -81,6 +81,16 @@ def decide_for_agent(context: Context, agent: Agent, call: ToolCall | None) -> D
         level=agent.isolation,
         variables=_variables(context, agent.repo),
     )
+    return _with_who_lifts(agent, decision)
+
+
+def _with_who_lifts(agent: Agent, decision: Decision) -> Decision:
+    """Says how a person would allow it to this very agent."""
+    if decision.verdict != "deny" or not decision.patterns:
+        return decision
+    said = " ".join(f"'{pattern}'" for pattern in decision.patterns)
+    lifts = f"; to you, at once: wl allow {agent.id} {said}"
+    return msgspec.structs.replace(decision, reason=f"{decision.reason}{lifts}")
 
 
 def decide_in_folder(
@@ -123,6 +133,8 @@ def _decide(
         inside=partial(inside, around),
         closed=partial(_shut, around),
         holds=partial(_holds, around),
+        shut=around.closed,
+        there=os.path.lexists,
         workspace=workspace,
         home=home,
         temp=temp,
@@ -158,7 +170,8 @@ def places(context: Context, agent: Agent) -> Places:
 def _around(context: Context, level: Level, own: tuple[str, ...], ours: tuple[str, ...]) -> Places:
     repos = context.store.read(rows.repos)
     roots = (*own, "/") if level == "box" else own
-    closed = (str(context.folders.home), *(repo.root for repo in repos), *ours)
+    folders = context.folders
+    closed = (str(folders.home), str(folders.runtime), *(repo.root for repo in repos), *ours)
     return Places(
         roots=tuple(map(os.path.realpath, roots)),
         closed=tuple(map(os.path.realpath, closed)),

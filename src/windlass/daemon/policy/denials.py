@@ -15,13 +15,17 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
 from windlass.core.events import AgentState, PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
+from windlass.core.policy.tool_calls import ToolCall
 from windlass.core.states import RESTING, State
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.policy import decisions
 from windlass.store import rows
 from windlass.store.store import Event
 
 _MOST = 10_000
+_JUDGED_AGAIN = 200
+"""Of how many it is said what would allow them to the agent as it is now."""
 _BACK = 20
 _SEVERAL = 3
 """Denials of one kind after which an agent that goes on is not helped by trying again."""
@@ -65,8 +69,7 @@ def _most_alike(agent: Agent, denials: Iterable[Event]) -> list[Event]:
     """The denials of the kind that there are most of: what would allow them is the same."""
     alike: dict[tuple[str, ...], list[Event]] = {}
     for event in denials:
-        view = _view(agent, event)
-        kind = tuple(view["suggest"]) or (str(view["tool"]), view["reason"])
+        kind = tuple(_suggested(agent, event)) or (str(event.data.get("tool_name")), _reason(event))
         alike.setdefault(kind, []).append(event)
     return max(alike.values(), key=len, default=[])
 
@@ -93,7 +96,11 @@ class Denials:
         events = self._context.store.read(
             lambda c: rows.events(c, agent=agent.uid, kind=PolicyDecision.kind, limit=_MOST)
         )
-        denials = [_view(agent, event) for event in events]
+        lately = len(events) - _JUDGED_AGAIN
+        denials = [
+            _view(self._context, agent, event, lifting=at >= lately)
+            for at, event in enumerate(events)
+        ]
         wanted = request.get("hook")
         return [denial for denial in denials if wanted in (None, denial["hook"])]
 
@@ -102,11 +109,23 @@ def _hook_of_calls(agent: Agent) -> str:
     return drivers.dialect(agent.driver).hook_names[HookMoment.TOOL_CALL]
 
 
-def _view(agent: Agent, event: Event) -> DenialView:
-    data = event.data
-    asked = {name: data.get(name) for name in ("tool_name", "tool_input", "cwd")}
-    call = tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
-    lines = tool_policy.suggestion(call, agent.policy, role=agent.role) if call is not None else ""
+def _call(agent: Agent, event: Event) -> ToolCall | None:
+    """The call that was denied, as far as the event tells of it."""
+    asked = {name: event.data.get(name) for name in ("tool_name", "tool_input", "cwd")}
+    return tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
+
+
+def _suggested(agent: Agent, event: Event) -> list[str]:
+    """The lines of configuration that would allow what was denied."""
+    call = _call(agent, event)
+    if call is None:
+        return []
+    return tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines()
+
+
+def _view(context: Context, agent: Agent, event: Event, *, lifting: bool) -> DenialView:
+    data, call = event.data, _call(agent, event)
+    judged = decisions.decide_for_agent(context, agent, call) if call and lifting else None
     return {
         "at": event.at,
         "hook": data.get("hook") or _hook_of_calls(agent),
@@ -114,5 +133,6 @@ def _view(agent: Agent, event: Event) -> DenialView:
         "tool": data.get("tool_name"),
         "input": data["tool_input"] if "tool_input" in data else data.get("asked"),
         "reason": data.get("reason") or "",
-        "suggest": lines.splitlines(),
+        "suggest": _suggested(agent, event),
+        "allow": list(judged.patterns) if judged is not None else [],
     }

@@ -14,7 +14,7 @@ from windlass.core.policy import tool_policy
 def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
     tools = role_tools(config, role)
-    lists = Policy(allow=tuple(tools.allow), deny=tuple(tools.deny))
+    lists = Policy(allow=tuple(tools.allow), deny=tuple(tools.deny), reading=config.policy.shell)
     checks = (*config.gate.commands, *(check.run for check in config.gate.check))
     commands = (config.workspace.setup, config.workspace.teardown, *checks)
     return tool_policy.with_mandatory(
@@ -30,6 +30,7 @@ def granted_policy(
     Also to those that may use every other tool: a denial goes before that.
     """
     denied = [pattern for agent in crew.above(caller, parent) for pattern in agent.policy.deny]
+    strict = any(agent.policy.reading == "strict" for agent in crew.above(caller, parent))
     asked = request.get("allow", [])
     # What is denied to everybody by default a person may allow to one agent, by its name.
     lifted = set(asked) & set(tool_policy.DENIED) if caller is None else set()
@@ -41,4 +42,5 @@ def granted_policy(
             if pattern not in lifted
         ),
         yolo=request.get("yolo", False),
+        reading="strict" if strict else configured.reading,
     )
