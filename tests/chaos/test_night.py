@@ -76,7 +76,8 @@ class Sleeper:
         """The person starts a crew, and goes to bed."""
         self.began = time.time()
         for name in self.names:
-            self.ground.new(name, *self._script())
+            # The first may be at its limit before the last is there.
+            self.ground.new(name, *self._script(), flags=["--anyway"])
 
     def _script(self) -> Iterator[dict[str, Any]]:
         for part, reset in zip(self.parts, self.night.resets, strict=False):
