@@ -20,7 +20,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench import answers, box, crew, home, hooks, looks, mail, memory, notices, worst  # noqa: E402 - found through the line above
+from bench import (  # noqa: E402 - found through the line above
+    answers,
+    box,
+    churn,
+    crew,
+    estop,
+    home,
+    hooks,
+    looks,
+    mail,
+    memory,
+    notices,
+    worst,
+)
 from bench.crew import command  # noqa: E402 - as above
 from bench.table import Row, show, timed  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
@@ -69,6 +82,8 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "notices": notices.measure,
     "mail": lambda _: mail.measure(),
     "memory": lambda _: memory.measure(),
+    "churn": lambda _: churn.measure(),
+    "estop": lambda _: estop.measure(),
     "looks": looks.measure,
     "answers": answers.measure,
     "worst": worst.measure,

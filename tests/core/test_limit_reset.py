@@ -110,14 +110,28 @@ def test_a_time_that_cannot_be_read_is_tried_after_five_minutes_and_ever_later()
     pauses = [limit_reset.back_off(tries) / 60 for tries in range(6)]
     assert pauses == [5, 10, 20, 40, 60, 60]
     seen = limited("rate_limit")
-    assert limit_reset.due(seen, [], tries=0, last_try=None, zones=zones) == seen.at + 300
-    assert limit_reset.due(seen, [], tries=1, last_try=seen.at - 9, zones=zones) == seen.at + 600
+    assert (
+        limit_reset.due(seen, [], pause=limit_reset.back_off(0), last_try=None, zones=zones)
+        == seen.at + 300
+    )
+    assert (
+        limit_reset.due(seen, [], pause=limit_reset.back_off(1), last_try=seen.at - 9, zones=zones)
+        == seen.at + 600
+    )
 
 
 def test_nobody_is_due_before_the_limit_was_seen() -> None:
     seen = limited("Limit reached · resets 1pm (UTC)")
-    assert limit_reset.due(seen, [], tries=0, last_try=None, zones=zones) == seen.at
-    assert limit_reset.due(seen, [], tries=1, last_try=seen.at - 3600, zones=zones) == seen.at
+    assert (
+        limit_reset.due(seen, [], pause=limit_reset.back_off(0), last_try=None, zones=zones)
+        == seen.at
+    )
+    assert (
+        limit_reset.due(
+            seen, [], pause=limit_reset.back_off(1), last_try=seen.at - 3600, zones=zones
+        )
+        == seen.at
+    )
 
 
 def test_a_screen_may_tell_the_time_that_a_hook_leaves_out() -> None:
@@ -129,13 +143,17 @@ def test_a_screen_may_tell_the_time_that_a_hook_leaves_out() -> None:
         reason=reason,
         session=1,
     )
-    moment = limit_reset.due(limited("rate_limit"), [screen], tries=0, last_try=None, zones=zones)
+    moment = limit_reset.due(
+        limited("rate_limit"), [screen], pause=limit_reset.back_off(0), last_try=None, zones=zones
+    )
     assert moment == utc(18, 17).timestamp()
 
 
 def test_a_time_that_has_passed_is_not_tried_again_at_once() -> None:
     seen = limited("resets 1pm (UTC)")
-    moment = limit_reset.due(seen, [], tries=1, last_try=seen.at + 10, zones=zones)
+    moment = limit_reset.due(
+        seen, [], pause=limit_reset.back_off(1), last_try=seen.at + 10, zones=zones
+    )
     assert moment == seen.at + 10 + 600
 
 

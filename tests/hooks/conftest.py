@@ -36,10 +36,10 @@ def hook(name: str, *arguments: str, body: bytes) -> subprocess.CompletedProcess
 
 
 def raw_lines(path: Path) -> list[bytes]:
-    """The lines of an events file, each whole."""
+    """The lines of an events file, each whole; hooks that write at once may leave empty ones."""
     data = path.read_bytes() if path.exists() else b""
     assert data.endswith(b"\n") or not data
-    return data.split(b"\n")[:-1]
+    return [line for line in data.split(b"\n") if line]
 
 
 def told(path: Path) -> list[Any]:

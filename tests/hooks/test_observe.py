@@ -77,6 +77,15 @@ def test_garbage_stays_in_its_own_line(place: Path, garbage: bytes) -> None:
     assert not is_json(odd)
 
 
+def test_a_line_that_a_full_disk_cut_off_swallows_no_other(place: Path) -> None:
+    (place / "events").write_bytes(b'{"at": 1.0, "event": {"hook_ev')
+    observe(place, b"1")
+    observe(place, b"2")
+    cut, *whole = lines(place)
+    assert not is_json(cut)
+    assert [json.loads(line)["event"] for line in whole] == [1, 2]
+
+
 def test_an_empty_event_is_null(place: Path) -> None:
     observe(place, b" \n")
     assert json.loads(lines(place)[0])["event"] is None
@@ -127,4 +136,4 @@ def test_only_built_in_modules_are_loaded() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(Path(OBSERVE).parent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_socket", "observe", "recording"]
+    assert done.stdout.split() == ["_socket", "errno", "observe", "recording"]

@@ -138,6 +138,23 @@ def test_a_request_becomes_a_line_and_a_poke_and_is_answered_in_one_segment(
     assert held.events.stat().st_mode & 0o777 == 0o600
 
 
+def test_what_a_full_disk_has_no_room_for_is_written_down_once_it_has_in_order(
+    hold: Hold,
+) -> None:
+    held = hold()
+    held.events.symlink_to("/dev/full")
+    with held.connect() as client:
+        for number in range(3):
+            client.sendall(request(b"%d" % number))
+            assert answer(client), "the agent does not feel it"
+        held.events.unlink()
+        until(held.events.exists)
+        client.sendall(request(b"3"))
+        assert answer(client)
+    until(lambda: len(told(held.events)) == 4)
+    assert told(held.events) == [0, 1, 2, 3]
+
+
 def test_the_port_is_in_the_files_before_the_program_starts_and_their_mode_stays(
     hold: Hold, place: Path
 ) -> None:
@@ -350,4 +367,4 @@ def test_the_receiver_loads_built_in_modules_only() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(HOOKS)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_operator", "_socket", "receive", "recording"]
+    assert done.stdout.split() == ["_operator", "_socket", "errno", "receive", "recording"]

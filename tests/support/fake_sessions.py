@@ -160,6 +160,11 @@ class FakeSessions:
         self._started.clear()
         self._named.clear()
 
+    def forget(self, folder: Path, name: str) -> None:
+        """Forgets one of them."""
+        self._started.pop(folder, None)
+        self._named.pop(name, None)
+
     def __getitem__(self, name: str) -> FakeSession:
         """The newest session of that name, for the test to drive."""
         return self._named[name]

@@ -67,18 +67,17 @@ def due(
     limited: Observation,
     others: Iterable[Observation],
     *,
-    tries: int,
+    pause: float,
     last_try: float | None,
     zones: Zones,
 ) -> float:
-    """When a parked agent is to go on; never sooner than a while after the last try.
+    """When a parked agent is to go on; never sooner than a pause after the last try.
 
     Nor before the limit was seen: a program may name a moment that has passed. Another source may
     have seen the time that the deciding one does not tell.
     """
     also = [o for o in others if o.session == limited.session and is_parked(o)]
     read = (reset_at(o.reason.text, seen_at=o.at, zones=zones) for o in (limited, *also))
-    pause = back_off(tries)
     when = next((moment for moment in read if moment is not None), limited.at + pause)
     earliest = limited.at if last_try is None else max(limited.at, last_try + pause)
     return max(when, earliest)

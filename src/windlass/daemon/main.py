@@ -54,6 +54,7 @@ from windlass.daemon.spend.disk import Disk
 from windlass.daemon.states.reminders import Reminders
 from windlass.daemon.views.event_stream import EventStream
 from windlass.sessions import commands
+from windlass.sessions.daemon_watch import STEADY
 from windlass.sessions.session import TmuxSessions
 from windlass.sessions.tmux import Tmux
 from windlass.sessions.watch import Watcher
@@ -335,7 +336,7 @@ async def _serve(home: Path, clock: Clock, lock: Lock) -> None:
     context = Context(
         store=store,
         folders=Folders(home, runtime),
-        sessions=TmuxSessions(tmux, home=home),
+        sessions=TmuxSessions(tmux, home=home, steady=clock.real(STEADY)),
         commands=commands,
         clock=clock,
         dice=random.Random(seed) if seed else random.SystemRandom(),  # noqa: S311 - names, not secrets

@@ -2,8 +2,9 @@
 
 Each `POST /hook` with `Authorization: Bearer TOKEN` becomes a line of the session's events file, as
 if the observing hook had been run for it, and is answered `{}`. It lives as long as the session and
-needs no daemon, so that no event is lost while none runs. Built-in modules only: a hundred holders
-load this. Speaks as much HTTP/1.1 as agent CLIs do; bodies have a length, none comes in chunks.
+needs no daemon, so that no event is lost while none runs. What finds no room on a full disk is kept
+in memory, and written down when there is some. Built-in modules only: a hundred holders load this.
+Speaks as much HTTP/1.1 as agent CLIs do; bodies have a length, none comes in chunks.
 """
 
 import _socket
@@ -33,6 +34,9 @@ PATIENCE = 30.0
 """Seconds that one request may take of a client that has shown the token."""
 PATIENCE_WITH_STRANGERS = 2.0
 """Seconds until a client has to have shown it."""
+MOST_UNWRITTEN = 16 << 20
+"""Bytes of events that are kept while the disk is full; what comes then is lost."""
+_BETWEEN_TRIES = 1.0
 _LINGER = 1.0
 _LARGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -53,6 +57,9 @@ class Receiver:
         self.events: str = wanted["events"]
         self.wake = wake
         self.word = b"Bearer " + wanted["token"].encode()
+        self._unwritten: list[bytes] = []
+        self._tries_again = False
+        self._writing = _thread.allocate_lock()
         self._lock = _thread.allocate_lock()
         self._clients = self._known = 0
         self._strangers: dict[_socket.socket, None] = {}
@@ -84,6 +91,8 @@ class Receiver:
             knock.close()
         while self._clients and time.monotonic() < end:
             time.sleep(0.002)
+        with self._writing:
+            self._write()
 
     def _accept(self) -> None:
         while True:
@@ -164,12 +173,41 @@ class Receiver:
         return stays
 
     def _record(self, body: bytes, size: int) -> None:
+        line = recording.line(body, size)
+        with self._writing:
+            if sum(map(len, self._unwritten)) < MOST_UNWRITTEN:
+                self._unwritten.append(line)
+            self._write()
+            if self._unwritten and not self._tries_again:
+                self._tries_again = True
+                _thread.start_new_thread(self._try_again, ())
+        self._poke()
+
+    def _write(self) -> None:
+        """Writes down what is waiting for it, in order, as far as there is room."""
+        while self._unwritten:
+            try:
+                recording.append(self.events, self._unwritten[0])
+            except OSError as error:
+                if error.errno in recording.NO_ROOM:
+                    return
+                # The folder is gone, or is nobody's to write to: the agent must not feel it.
+            del self._unwritten[0]
+
+    def _try_again(self) -> None:
+        while self._tries_again:
+            time.sleep(_BETWEEN_TRIES)
+            with self._writing:
+                self._write()
+                self._tries_again = bool(self._unwritten)
+        self._poke()
+
+    def _poke(self) -> None:
         try:
-            recording.append(self.events, recording.line(body, size))
             if self.wake:
                 recording.poke(self.wake)
         except OSError:
-            return  # a full disk, or nobody listens: the agent must not feel it
+            return  # nobody listens
 
 
 class _Client:

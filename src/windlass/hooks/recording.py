@@ -6,11 +6,13 @@ file of its own, because a program is compiled at every start and an imported mo
 """
 
 import _socket
+import errno
 import posix
 import time
 
 LARGEST = 8 << 20
 """What is larger is counted, not kept."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _CHUNK = 1 << 16
 
 
@@ -42,12 +44,20 @@ def line(body: bytes, size: int) -> bytes:
 
 
 def append(path: str, text: bytes) -> None:
-    """Appends in one write, which the kernel never mixes with that of another hook."""
-    how = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
+    """Appends in one write, which the kernel never mixes with that of another hook.
+
+    A line that a full disk cut off is ended first, or it would swallow this one; one that another
+    hook is just writing looks the same, and is followed by an empty line then. Raises OSError where
+    there is no room for all of this one either.
+    """
+    how = posix.O_RDWR | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
     events = posix.open(path, how, 0o600)
     try:
+        size = posix.fstat(events).st_size
+        if size and posix.pread(events, 1, size - 1) != b"\n":
+            text = b"\n" + text
         if posix.write(events, text) < len(text):
-            posix.write(events, b"\n")  # the disk is full: at least the next line stays whole
+            raise OSError(errno.ENOSPC, "the disk is full")
     finally:
         posix.close(events)
 

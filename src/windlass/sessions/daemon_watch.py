@@ -35,6 +35,7 @@ class Watch:
     def __init__(self, wanted: "Mapping[str, Any]", scan: "Any") -> None:
         self._home: str = wanted["home"]
         self._tmux: str = wanted["tmux"]
+        self._steady: float = wanted["steady"]
         self._scan = scan
 
     def serve(self) -> None:
@@ -51,7 +52,7 @@ class Watch:
             if not self._await_end():
                 time.sleep(_LOOK_AGAIN)
                 continue
-            if time.monotonic() - since > STEADY:
+            if time.monotonic() - since > self._steady:
                 pause = FIRST
             time.sleep(pause)
             if self._has(STOPPED) or not self._has(START):

@@ -23,6 +23,7 @@ from windlass.core.errors import Conflict, NotFound, Unavailable
 from windlass.core.session_launch import HOOK_PORT
 from windlass.core.sessions import SCREEN, SPEC, Facts, StopReport
 from windlass.sessions import boxed, lastwords, peers, processes, record, streams
+from windlass.sessions.daemon_watch import STEADY
 from windlass.sessions.tmux import TERM, Tmux
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ _SCREEN_LAGS = 0.5
 class TmuxSessions:
     """Starts sessions on one tmux server and says what became of them.
 
-    Where a state folder is given, sessions watch over its daemon and have it be started again.
+    Where a state folder is given, sessions watch over its daemon and have it be started again; one
+    that ends sooner than `steady` seconds after its start, ever later.
     """
 
-    def __init__(self, tmux: Tmux, *, home: Path | None = None) -> None:
+    def __init__(self, tmux: Tmux, *, home: Path | None = None, steady: float = STEADY) -> None:
         self.tmux = tmux
         self._home = home
+        self._steady = steady
 
     @property
     def terminal(self) -> Tmux:
@@ -225,9 +228,14 @@ class TmuxSessions:
             json.dump(spec, file)
         new.replace(folder / SPEC)
 
-    def _watch(self, home: Path) -> dict[str, str]:
+    def _watch(self, home: Path) -> dict[str, str | float]:
         socket = str(self.tmux.socket)
-        return {"program": str(WATCH_PROGRAM), "home": str(home), "tmux": socket}
+        return {
+            "program": str(WATCH_PROGRAM),
+            "home": str(home),
+            "tmux": socket,
+            "steady": self._steady,
+        }
 
 
 def _why(folder: Path, ended: record.Exit) -> str:

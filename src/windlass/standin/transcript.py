@@ -1,11 +1,13 @@
 """The conversation on disk: JSON lines under the configuration folder, appended as things happen.
 
 Every line goes out in one write on an O_APPEND descriptor, so a kill leaves at most one broken line
-at the end, which reading skips. Lines that move the script carry its cursor.
+at the end, which reading skips. Lines that move the script carry its cursor. Those that find no
+room on a full disk wait for it, as the real program's do, which goes on meanwhile.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +107,7 @@ class Transcript:
         self._fd: int | None = None
         self._parent: str | None = None
         self._held: list[dict[str, Any]] = []
+        self._unwritten = b""
 
     def resume(self, history: History) -> None:
         """Continues a file after its last line; a line broken by a kill is closed off."""
@@ -148,10 +151,14 @@ class Transcript:
         return uuid
 
     def _write(self, line: dict[str, Any]) -> None:
-        data = msgspec.json.encode(line) + b"\n"
-        fd = self._open()
-        while data:
-            data = data[os.write(fd, data) :]
+        self._unwritten += msgspec.json.encode(line) + b"\n"
+        try:
+            fd = self._open()
+            while self._unwritten:
+                self._unwritten = self._unwritten[os.write(fd, self._unwritten) :]
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
 
     def _open(self) -> int:
         if self._fd is None:

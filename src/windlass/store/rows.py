@@ -231,11 +231,8 @@ def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
     """The latest word of each source about every live agent."""
-    query = (
-        sa.select(t.observations)
-        .join(t.agents, t.agents.c.uid == t.observations.c.agent)
-        .where(t.agents.c.ended_at.is_(None))
-    )
+    live = sa.select(t.agents.c.uid).where(t.agents.c.ended_at.is_(None))
+    query = sa.select(t.observations).where(t.observations.c.agent.in_(live))
     by_agent: dict[Uid, list[Observation]] = {}
     for row in connection.execute(query):
         by_agent.setdefault(Uid(row.agent), []).append(_observation(row))

@@ -20,9 +20,11 @@ from windlass.core.errors import WindlassError
 from windlass.core.events import AgentState
 from windlass.core.ids import Uid
 from windlass.core.mail.messages import WINDLASS, Message
+from windlass.core.ports import Clock
 from windlass.core.states import IDLE, Observation, State
 from windlass.daemon.agents.pause_resume import PauseResume
-from windlass.daemon.kernel import clock, file_stat
+from windlass.daemon.kernel import clock as clocks
+from windlass.daemon.kernel import file_stat
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import keyboard
@@ -47,11 +49,11 @@ class LimitWaits:
 
     def look(self) -> None:
         """Has one agent go on, if any is due: of those the one that was told so longest ago."""
-        now = self._context.clock.now()
+        clock = self._context.clock
         ended = file_stat.written_at(f"{self._context.folders.home}/{EMERGENCY}")
-        waiting = self._context.store.read(lambda c: _waiting(c, now, since=ended))
+        waiting = self._context.store.read(lambda c: _waiting(c, clock, since=ended))
         for agent in waiting:
-            message = self._context.store.write(partial(_tell, uid=agent.uid))
+            message = self._context.store.write(partial(_tell, uid=agent.uid, clock=clock))
             if message is not None:
                 self._go_on(agent, message)
                 return
@@ -70,12 +72,12 @@ class LimitWaits:
 
 
 def due(
-    connection: sa.Connection, agent: Agent, said: Sequence[Observation], *, now: float
+    connection: sa.Connection, agent: Agent, said: Sequence[Observation], *, clock: Clock
 ) -> float | None:
     """When a parked agent is to go on; None for one that is not at a limit."""
     if agent.ended_at is not None or agent.state is not State.RATE_LIMITED:
         return None
-    verdict = states.fold(said, now=now)
+    verdict = states.fold(said, now=clock.now())
     winner = verdict.winner
     if winner is None or not limit_reset.is_parked(winner):
         return None
@@ -83,13 +85,13 @@ def due(
     return limit_reset.due(
         winner,
         verdict.losers,
-        tries=len(told),
+        pause=clock.real(limit_reset.back_off(len(told))),
         last_try=max((message.created_at for message in told), default=None),
-        zones=clock.zone,
+        zones=clocks.zone,
     )
 
 
-def _waiting(connection: sa.Connection, now: float, *, since: float) -> list[Agent]:
+def _waiting(connection: sa.Connection, clock: Clock, *, since: float) -> list[Agent]:
     """The parked agents that are due: who was never told to go on, then who was longest ago.
 
     By when they are due only after that: who is at a limit again and again, and says that it is
@@ -100,10 +102,10 @@ def _waiting(connection: sa.Connection, now: float, *, since: float) -> list[Age
     parked = [agent for agent in limited if agent.state_at > since]
     if not parked:
         return []
-    said = rows.all_observations(connection)
+    said, now = rows.all_observations(connection), clock.now()
     order: list[tuple[float, float, Uid, Agent]] = []
     for agent in parked:
-        moment = due(connection, agent, said.get(agent.uid, ()), now=now)
+        moment = due(connection, agent, said.get(agent.uid, ()), clock=clock)
         if moment is not None and moment <= now:
             last = max((m.created_at for m in _ever_told(connection, agent.uid)), default=0.0)
             order.append((last, moment, agent.uid, agent))
@@ -124,13 +126,13 @@ def _ever_told(connection: sa.Connection, uid: Uid) -> list[Message]:
     )
 
 
-def _tell(writing: Writing, *, uid: Uid) -> Message | None:
+def _tell(writing: Writing, *, uid: Uid, clock: Clock) -> Message | None:
     """Tells an agent to go on, if it is still due in this transaction."""
     agent = rows.agent(writing.connection, uid)
     if agent is None:
         return None
     said = rows.observations(writing.connection, uid)
-    moment = due(writing.connection, agent, said, now=writing.now)
+    moment = due(writing.connection, agent, said, clock=clock)
     if moment is None or moment > writing.now:
         return None
     return from_windlass.say(writing, agent, limit_reset.GO_ON, topic=limit_reset.TOPIC)

@@ -117,6 +117,8 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
     garbage: list[bytes] = []
     for line, until in lines:
         end = until
+        if not line:
+            continue  # two hooks ended what seemed to be cut off (`hooks/recording.py`)
         try:
             record = agents_json.decode(line)
             event = record["event"]

@@ -105,7 +105,7 @@ class AgentViews:
             shown["stuck"] = stuck
         if denied := self._denied(connection, agent):
             shown["denied"] = denied
-        if (due := limit_waits.due(connection, agent, said, now=now)) is not None:
+        if (due := limit_waits.due(connection, agent, said, clock=self._context.clock)) is not None:
             shown["goes_on_at"] = due
         return shown
 
