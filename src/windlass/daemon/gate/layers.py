@@ -91,7 +91,8 @@ def _set_up(
 ) -> str:
     """Runs the setup in a fresh tree; says why there is nothing to keep, or nothing."""
     gate_trees.bring(repos.git(gate.repo), build / "tree", needed.source)
-    network = gate.setup_network
+    # What only a change wants was written by whoever made that: it reaches what is named, no more.
+    network = gate.setup_network and (not needed.is_own or bool(gate.spec.setup_domains))
     wanted = Wanted(gate.spec.box, network, gate.spec.setup_domains)
     try:
         lent = rooms.writable(context, gate.repo, gate.config, wanted, folder=build)
@@ -111,11 +112,18 @@ def _set_up(
     if done.timed_out:
         return f"gate.setup took longer than {_SETUP_SECONDS:.0f} s"
     if done.code:
-        waits = "" if network or not gate.spec.setup_network else (
-            "; it had no network, because you have not accepted it: wl trust gate.setup"
-        )  # fmt: skip
+        waits = (
+            "" if network or not gate.spec.setup_network else f"; it had no network: {_why(needed)}"
+        )
         return f"gate.setup ended with {done.code}{waits}"
     return ""
+
+
+def _why(needed: LayerNeed) -> str:
+    """Why a setup that asks for the network has none, and what gives it some."""
+    if needed.is_own:
+        return "its gate.inputs are not the target's; name the hosts it may reach in setup_domains"
+    return "you have not accepted it: wl trust gate.setup"
 
 
 def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
