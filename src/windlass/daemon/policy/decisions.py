@@ -140,7 +140,7 @@ def _decide(
         temp=temp,
         variables=variables,
         boxed=level == "box",
-        real=os.path.normpath if level == "box" else os.path.realpath,
+        real=os.path.normpath if level == "box" else _real,
     )
     return tool_policy.decide(call, policy, inside=reach, role=role)
 
@@ -250,3 +250,15 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
     # msgspec refuses the surrogates that stand for bytes that are no UTF-8.
     whole_file.replace(path, json.dumps(policy, indent=1).encode("ascii"))
     return path
+
+
+def _real(path: str) -> str:
+    """Where a path leads; itself where that cannot be found out.
+
+    The links in `/proc` of a process that has ended, and that nobody has taken note of, are there
+    and lead nowhere: realpath fails on them.
+    """
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.normpath(path)
