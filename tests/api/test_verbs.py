@@ -34,6 +34,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "note": {"text": "x"},
     "notify": {"text": "x"},
     "receipts": {"messages": ["m"], "timeout": 1.0},
+    "gate.wait": {"job": "job-1"},
     "reassign": {"agent": "a", "parent": None},
     "allow": {"agent": "a", "patterns": ["Read"]},
     "retry": {"intent": "k"},

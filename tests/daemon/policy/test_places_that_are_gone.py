@@ -20,7 +20,7 @@ def test_the_folder_of_a_process_that_has_ended_is_no_defect() -> None:
     place = f"/proc/{child.pid}/cwd"
     while _state(child.pid) != "Z":
         pass
-    assert decisions._real(place) == place  # noqa: SLF001
+    assert decisions.followed(place) == place
     child.stdout.close()
     child.wait()
 

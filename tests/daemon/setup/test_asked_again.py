@@ -82,7 +82,7 @@ def test_a_repository_that_was_set_up_is_told_as_set_up(workshop: Workshop) -> N
     (workshop.repo / "Makefile").touch()
     first = workshop.ask("init", accept=True, key="i")
     assert first["made"]
-    assert first["proposed"] == ["Bash(make:*)"]
+    assert first["proposed"] == ["Bash(make:*)", "Bash(cc:*)"]
     assert workshop.ask("init", accept=True, key="i") == first
     assert not workshop.ask("init", key="another")["made"]
 

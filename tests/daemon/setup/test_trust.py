@@ -242,7 +242,9 @@ def test_a_teardown_outside_of_a_box_is_not_run_unasked(workshop: Workshop) -> N
 
 
 def test_commands_of_a_repository_are_no_permission_outside_of_a_box(workshop: Workshop) -> None:
-    write(workshop, '[gate]\ncommands = ["evil now"]\n[workspace]\nsetup = "worse now"\n')
+    strict = '[policy]\nshell = "strict"\n'
+    gate = '[gate]\ncommands = ["evil now"]\n'
+    write(workshop, f'{strict}{gate}[workspace]\nsetup = "worse now"\n')
     for command, expected in (("evil now", "deny"), ("worse now", "deny")):
         called = {"tool_name": "Bash", "tool_input": {"command": command}, "cwd": "/x"}
         asked = json.dumps({"hook_event_name": "PreToolUse", **called})

@@ -140,7 +140,7 @@ def _decide(
         temp=temp,
         variables=variables,
         boxed=level == "box",
-        real=os.path.normpath if level == "box" else _real,
+        real=os.path.normpath if level == "box" else followed,
     )
     return tool_policy.decide(call, policy, inside=reach, role=role)
 
@@ -252,7 +252,7 @@ def write_policy_file(context: Context, agent: Agent) -> Path:
     return path
 
 
-def _real(path: str) -> str:
+def followed(path: str) -> str:
     """Where a path leads; itself where that cannot be found out.
 
     The links in `/proc` of a process that has ended, and that nobody has taken note of, are there
