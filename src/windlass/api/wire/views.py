@@ -130,6 +130,8 @@ class PolicyView(TypedDict):
     allow: list[str]
     deny: list[str]
     yolo: bool
+    reading: Literal["guided", "strict"]
+    """How shell lines are judged without a box."""
 
 
 class LimitsView(TypedDict):
