@@ -72,6 +72,10 @@ def set_up(ask: Asker, ground: Ground) -> None:
     ask("drivers.trust", driver="standin")
     assert ask("doctor")["needed"]
     assert ask("set-aside") == []
+    ask("config.add", config_key="gate.commands", value="true", user=True)
+    assert ask("gate")["outcome"] is None
+    assert ask("gate.wait", job=ask("gate.run")["job"])["outcome"] == "ran-nothing"
+    assert ask("jobs", all=True)["jobs"]
     assert ask("repair", dry_run=True) == []
     assert ask("gc")["swept"]
     ask("hooks.install", where="user", instructions="claude-md", **settings)
@@ -115,6 +119,7 @@ def look(ask: Asker, ground: Ground) -> None:
     for by in ("agent", "day"):
         assert ask("costs", by=by)["by"] == by
     assert ask("denials", agent="fox")
+    ask("allow", agent="fox", patterns=["Bash(curl:*)"])
     given = {**READ, "tool_input": {"file_path": "new.txt"}, "cwd": str(ground.folder)}
     assert ask("explain.tool", input=json.dumps(given))["decision"]
     assert ask.as_agent("fox", "decide", **given)

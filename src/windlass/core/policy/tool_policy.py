@@ -186,11 +186,13 @@ def _about_a_line(call: ToolCall, policy: Policy, *, reach: Reach, role: RoleNam
     change = None if reach.boxed else _shared_change(line, known, workspace=reach.workspace)
     if change is not None:
         return _denied(change.reason, rule="shared", wanted=change.patterns, role=role)
+    if bare is not None or reach.boxed:
+        return _allowed(bare or "the allow list, each of its commands")
     # Whatever two readers agree on goes nowhere that it could not be led to by a guided one.
-    also = None if reach.boxed else guided.judge(line, call.cwd, reach, allow=known).refusal
+    also = guided.judge(line, call.cwd, reach, allow=known).refusal
     if also is not None and also.rule != "unclear":
         return _denied(also.reason, rule=also.rule, wanted=also.patterns, role=role)
-    return _allowed(bare or "the allow list, each of its commands")
+    return _allowed("the allow list, each of its commands")
 
 
 def _guided(
