@@ -50,14 +50,16 @@ def test_what_is_no_pattern_is_refused(workshop: Workshop) -> None:
 def test_git_reads_what_an_agent_configures_and_nobody_else_does(
     workshop: Workshop,
 ) -> None:
+    own = workshop.context.folders.home / "config.toml"
+    own.write_text('[policy]\nshell = "guided"\n')
     fox = _spawn(workshop, "fox")
     line = _decide(workshop, fox, "git config user.name Fox").line
     session = workshop.context.store.read(lambda c: rows.sessions(c, fox.uid))[0]
     env = session_request(workshop.context, fox, session).env
     subprocess.run(["sh", "-c", line], cwd=fox.workspace, env=env, check=True)
     asked = ["git", "config", "user.name"]
-    own = subprocess.run(asked, cwd=fox.workspace, env=env, capture_output=True, text=True)  # noqa: PLW1510
-    assert own.stdout == "Fox\n"
+    mine = subprocess.run(asked, cwd=fox.workspace, env=env, capture_output=True, text=True)  # noqa: PLW1510
+    assert mine.stdout == "Fox\n"
     plain = {name: value for name, value in env.items() if not name.startswith("GIT_")}
     others = subprocess.run(asked, cwd=fox.workspace, env=plain, capture_output=True, text=True)  # noqa: PLW1510
     assert others.stdout != "Fox\n"
