@@ -46,6 +46,8 @@ class CheckOrder(NamedTuple):
     check: Check
     layer: str
     versions: str
+    source: str = ""
+    """The tree that the layer is made from, where that is still to be done."""
 
     @property
     def key(self) -> VerdictKey:

@@ -117,7 +117,7 @@ class Proofs:
         if not todo:
             reply["marks"] = self._marks(gate, tree, known)
         else:
-            job = self._begin(gate, tree, todo, fresh=bool(request.get("fresh", False)))
+            job = self._begin(orders[0], todo, fresh=bool(request.get("fresh", False)))
             reply["job"] = job.id
         return reply
 
@@ -146,18 +146,21 @@ class Proofs:
         """What is to be run for a tree, and under which circumstances."""
         versions = self._versions.of(gate).digest
         needed = layers.need(gate, tree, versions)
-        return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
+        made = needed.key, versions, needed.source
+        return [CheckOrder(gate, tree, check, *made) for check in wanted]
 
-    def _begin(self, gate: Gate, tree: str, todo: tuple[str, ...], *, fresh: bool) -> Job:
-        """Begins the job of a run, or finds the one that runs these checks already."""
-        versions = self._versions.of(gate).digest
-        needed = layers.need(gate, tree, versions)
+    def _begin(self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool) -> Job:
+        """Begins the job of a run, or finds the one that runs these checks already.
+
+        All checks of a run have the tree and the circumstances of this one.
+        """
+        gate, tree = order.gate, order.tree
         state = GateState(
             tree=tree,
             gate=gate.spec,
             todo=todo,
-            source=needed.source,
-            versions=versions,
+            source=order.source,
+            versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
         )
