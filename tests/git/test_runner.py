@@ -161,18 +161,18 @@ def test_a_child_that_holds_the_pipe_of_a_git_that_has_ended_is_ended_with_it(
 ) -> None:
     pid, alive = tmp_path / "pid", tmp_path / "alive"
     os.mkfifo(alive)
-    # The child has the writing end of a pipe, which reads to its end once the child is gone.
-    fake_git(tmp_path / "bin", f"sleep 600 3<>{alive} & echo $! >{pid}", monkeypatch)
-    with pytest.raises(GitError, match="did not finish"):
-        runner.run(["status"], timeout=2.0)
-    child = int(pid.read_text())
+    # The child has the writing end of a pipe, which reads to its end once the child is gone. Git
+    # opens it before the child is there, and this test before git: an end that was never seen
+    # open is never seen to close.
+    fake_git(tmp_path / "bin", f"exec 3<>{alive}; sleep 600 & echo $! >{pid}", monkeypatch)
     with os.fdopen(os.open(alive, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
-        os.set_blocking(pipe.fileno(), False)
+        with pytest.raises(GitError, match="did not finish"):
+            runner.run(["status"], timeout=2.0)
         ready, _, _ = select.select([pipe], [], [], 10)
         gone = bool(ready) and pipe.read(1) == b""
     if not gone:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
+            os.kill(int(pid.read_text()), signal.SIGKILL)
     assert gone, "the child lives on"
 
 
