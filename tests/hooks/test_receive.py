@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -305,20 +306,33 @@ def test_however_many_come_and_say_nothing_who_shows_the_token_is_heard(hold: Ho
         client.close()
 
 
-def test_a_stranger_that_says_nothing_is_let_go_soon_and_one_with_the_token_stays(
-    hold: Hold,
+def test_a_stranger_that_says_nothing_is_let_go_and_one_with_the_token_stays(
+    tmp_path: Path,
 ) -> None:
-    held = hold()
-    with held.connect() as known, held.connect() as silent, held.connect() as slow:
-        known.sendall(request(b"1"))
-        assert b"200 OK" in answer(known)
-        slow.sendall(request(b"1")[:30])
-        for client in (silent, slow):
-            client.settimeout(10)
-            assert client.recv(1) == b""
-        known.sendall(request(b"2"))
-        assert b"200 OK" in answer(known)
-    assert told(held.events) == [1, 2]
+    """With less patience than a session's receiver has, which is more than a test's."""
+    events = tmp_path / "events"
+    wanted = {"events": str(events), "token": TOKEN, "files": [], "port_text": ""}
+    program = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import receive\n"
+        "receive.PATIENCE_WITH_STRANGERS = 0.5\n"
+        "receiver = receive.Receiver(json.loads(sys.argv[2]), None); receiver.serve()\n"
+        "print(receiver.port, flush=True); sys.stdin.read()"
+    )
+    argv = [sys.executable, "-c", program, str(RECEIVE_PROGRAM.parent), json.dumps(wanted)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        port = int(served.stdout.readline())
+        connect = partial(socket.create_connection, ("127.0.0.1", port), timeout=60)
+        with connect() as known, connect() as silent, connect() as slow:
+            known.sendall(request(b"1"))
+            assert b"200 OK" in answer(known)
+            slow.sendall(request(b"1")[:30])
+            for client in (silent, slow):
+                assert client.recv(1) == b""
+            known.sendall(request(b"2"))
+            assert b"200 OK" in answer(known)
+        served.communicate()
+    assert told(events) == [1, 2]
 
 
 def test_a_full_disk_is_not_felt(hold: Hold) -> None:

@@ -32,8 +32,9 @@ MOST_STRANGERS = 200
 silent, and must not keep out whoever shows the token at once."""
 PATIENCE = 30.0
 """Seconds that one request may take of a client that has shown the token."""
-PATIENCE_WITH_STRANGERS = 2.0
-"""Seconds until a client has to have shown it."""
+PATIENCE_WITH_STRANGERS = 20.0
+"""Seconds until a client has to have shown it: on a machine that is busy with a crew an agent CLI
+may need some of them between its connection and its first byte, and its event would be lost."""
 MOST_UNWRITTEN = 16 << 20
 """Bytes of events that are kept while the disk is full; what comes then is lost."""
 _BETWEEN_TRIES = 1.0
