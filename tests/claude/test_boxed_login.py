@@ -61,8 +61,7 @@ def test_a_box_is_logged_in_by(on: Scene, person: Path, by: str) -> None:
         for path in kept.rglob("*")
         if path.is_file() and KEY.encode() in path.read_bytes()
     ]
-    # A variable is in the environment that a box is started with; a file's content is in nothing.
-    assert holding == ([Path("sessions/1/box.json")] if by == "key variable" else [])
+    assert holding == []
 
 
 def test_a_login_by_hand_reaches_hooks_and_says_what_would_reach_a_box(

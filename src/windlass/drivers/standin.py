@@ -43,6 +43,9 @@ class StandinDriver:
         """The stand-in asks no model, so it needs no host."""
         return ()
 
+    def model_access(self, request: SessionRequest) -> None:
+        """The stand-in asks no model."""
+
     def trusts(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
         """The stand-in trusts every folder."""
         return True

@@ -112,7 +112,14 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
             "WINDLASS_SOCKET": str(sockets / "api"),
         },
         boxed=agent.isolation == "box",
+        relay_token=relay_token(session) if agent.isolation == "box" else "",
     )
+
+
+def relay_token(session: Session) -> str:
+    """What a boxed session shows the daemon's relay in place of a key."""
+    digest = hashlib.sha256(f"model of {session.marker}".encode()).hexdigest()
+    return f"windlass-{digest[:40]}"
 
 
 def require_ready(context: Context, driver: str, *, mode: Mode, root: str, config: Config) -> None:
