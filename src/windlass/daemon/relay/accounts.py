@@ -68,7 +68,7 @@ class Accounts:
         """Finds out who asks and with what; refuses whoever has no key, or has spent it all."""
         context = self._context
         pair = context.store.read(lambda c: rows.live_session(c, uid))
-        if pair is None or not pair[1].runs or pair[0].isolation != "box":
+        if pair is None or pair[1].ended_at is not None or pair[0].isolation != "box":
             raise Refused(403, "no session in a box asks here")
         agent, session = pair
         if not hmac.compare_digest(token.encode(), session_request.relay_token(session).encode()):

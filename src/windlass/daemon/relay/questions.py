@@ -86,6 +86,8 @@ def read(request: h11.Event | None) -> Question:
     target = request.target.decode("ascii", "replace")
     if request.method != b"POST" or target not in _ANSWERED:
         raise Refused(404, "only the model is asked here: POST /v1/messages, and its count_tokens")
+    if sum(len(name) + len(value) for name, value in request.headers) > LARGEST_HEAD:
+        raise Refused(400, "the head of this request is too large")
     said: dict[str, list[str]] = {}
     for name, value in request.headers:
         said.setdefault(name.decode("ascii"), []).append(value.decode("latin-1"))

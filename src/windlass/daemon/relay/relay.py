@@ -38,6 +38,8 @@ _CONNECTS_WITHIN = 30.0
 _ANSWERS_WITHIN = 3600.0
 _HEARD_OUT = 5.0
 """Seconds in which the rest of a request is read that is refused: else its answer may be lost."""
+_HEARD_OUT_BEFORE = frozenset({403, 502})
+"""What a request is refused with that was understood."""
 _PASSED_BACK = frozenset({"content-type", "retry-after", "request-id", "x-should-retry"})
 _ONES_OWN = "anthropic-ratelimit-"
 _KINDS = {
@@ -253,10 +255,11 @@ async def _refuse(caller: Peer, refusal: Refused) -> None:
     """Says why there is no answer, in the words of the API, unless one has begun already."""
     if caller.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
         return
-    with contextlib.suppress(TimeoutError, h11.RemoteProtocolError):
-        async with asyncio.timeout(_HEARD_OUT):
-            while caller.http.their_state is h11.SEND_BODY:
-                await caller.next()
+    if refusal.status in _HEARD_OUT_BEFORE:
+        with contextlib.suppress(TimeoutError, h11.RemoteProtocolError):
+            async with asyncio.timeout(_HEARD_OUT):
+                while caller.http.their_state is h11.SEND_BODY:
+                    await caller.next()
     body = _error(refusal.status, refusal.why)
     headers = [
         ("content-type", "application/json"),
