@@ -87,6 +87,16 @@ class Driver(Protocol):
     def reaches(self, request: SessionRequest) -> tuple[str, ...]:
         """Returns the `host:port` of whatever a session cannot work without."""
 
+    @property
+    def token_command(self) -> tuple[str, ...]:
+        """Returns what a person runs to make a token for sessions; nothing where they take none."""
+
+    def token_problem(self, token: str) -> str:
+        """Returns why what a person gave is no such token, as far as can be seen; else nothing."""
+
+    def can_log_in(self, request: SessionRequest) -> bool:
+        """Returns whether a session has something to log in with."""
+
     def model_access(self, request: SessionRequest) -> ModelAccess | None:
         """Returns how the daemon asks the model for a session; None where it does so itself."""
 

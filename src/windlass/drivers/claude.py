@@ -52,6 +52,7 @@ class ClaudeDriver:
     dialect = ClaudeDialect()
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
     pinned = ("config",)
+    token_command = ("claude", "setup-token")
     variables = (
         "ANTHROPIC_*",
         "CLAUDE_CODE_*",
@@ -84,6 +85,14 @@ class ClaudeDriver:
         port = base.port or (80 if base.scheme == "http" else 443)
         host = base.hostname or ""
         return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}",)
+
+    def token_problem(self, token: str) -> str:
+        """Returns why this is no token that Claude Code takes."""
+        return claude_login.token_problem(token)
+
+    def can_log_in(self, request: SessionRequest) -> bool:
+        """Returns whether there is a token, a key or a cloud for a folder of its own."""
+        return not claude_config.is_own(request) or claude_login.is_there(request)
 
     def model_access(self, request: SessionRequest) -> ModelAccess | None:
         """Returns how the daemon asks the model: for boxed sessions that a key pays for."""

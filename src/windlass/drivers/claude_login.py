@@ -25,6 +25,7 @@ _NEVER_BESIDE_A_RELAY = (
     "ANTHROPIC_FOUNDRY_API_KEY",
     "CLAUDE_CODE_OAUTH_REFRESH_TOKEN",
 )
+_A_KEY = "sk-ant-api"
 _OF_A_SUBSCRIPTION = "sk-ant-oat"
 """How a token begins that `claude setup-token` makes: never to be sent as an API key."""
 
@@ -101,6 +102,16 @@ def api_key(request: SessionRequest) -> str | None:
         ) from None
 
 
+def token_problem(token: str) -> str:
+    """What is wrong with a token that a person gave."""
+    return "it is an API key" if token.startswith(_A_KEY) else ""
+
+
+def is_there(request: SessionRequest) -> bool:
+    """Whether there is anything to log in with."""
+    return bool(secrets(request) or _variables(request))
+
+
 def require(request: SessionRequest) -> None:
     """Refuses a session that has nothing to log in with in a folder of its own."""
     named = secrets(request)
@@ -110,11 +121,11 @@ def require(request: SessionRequest) -> None:
             f"{clouds[0]} takes its credentials from your home, which a box does not show",
             "use a token or a key in boxes: wl config set claude.api_key_file FILE --global",
         )
-    if not named and not _variables(request):
+    if not is_there(request):
         raise ConfigError(
             "Claude Code has nothing to log in with in a configuration folder of its own",
-            "make a token with `claude setup-token`, save it in a file that only you can"
-            " read, then: wl config set claude.token_file FILE --global",
+            "have a token made by `claude setup-token`, and kept: wl doctor --fix; or save one in a"
+            " file that only you can read: wl config set claude.token_file FILE --global",
         )
     for name, path in named.items():
         key = "token_file" if name == TOKEN else "api_key_file"
