@@ -101,8 +101,7 @@ def test_a_budget_that_a_stream_uses_up_cuts_it_off_and_pauses_the_agent(
 def test_a_daemon_that_is_killed_in_the_middle_of_a_stream_is_followed_by_one_that_is_asked_again(
     on: Scene, person: Path
 ) -> None:
-    turns = [{"pause": 3600}, DONE]
-    on.new("fox", *turns, flags=["--isolation", "box", "--print"])
+    on.new("fox", {"pause": 3600}, DONE, flags=["--isolation", "box", "--print"])
     on.model.wait_for(lambda one: one.kind == "main")
     os.kill(daemon_pid(on), signal.SIGKILL)
     again = on.model.wait_for(lambda one: one.kind == "main" and one.again)

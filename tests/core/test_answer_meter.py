@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -46,7 +47,7 @@ def metered(data: bytes, cuts: list[int]) -> AnswerMeter:
     """Reads a stream in pieces."""
     meter = AnswerMeter(streamed=True)
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in itertools.pairwise(places):
         meter.feed(data[begin:end])
     meter.close()
     return meter
