@@ -7,6 +7,7 @@ program itself; an API key never does in a box: there the daemon asks the model 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from windlass.core.driver_request import ModelAccess, SessionRequest
@@ -19,6 +20,11 @@ CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_
 API = "https://api.anthropic.com"
 _ADDRESS = "ANTHROPIC_BASE_URL"
 _HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+_NAME = re.compile(r"[a-z0-9_-]+")
+_HOPS = frozenset(
+    {"accept-encoding", "connection", "content-length", "host", "transfer-encoding", "x-api-key"}
+)
+"""What is said anew at every hop, and what the key goes by."""
 _NEVER_BESIDE_A_RELAY = (
     *CREDENTIALS,
     _HEADERS,
@@ -145,4 +151,9 @@ def _variables(request: SessionRequest) -> list[str]:
 def _added(lines: str) -> dict[str, str]:
     """Headers that the person has every request carry, as the program itself reads them."""
     pairs = (line.partition(":") for line in lines.splitlines())
-    return {name.strip().lower(): value.strip() for name, _, value in pairs if name.strip()}
+    added = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return {
+        name: value
+        for name, value in added.items()
+        if _NAME.fullmatch(name) and name not in _HOPS and value.isascii() and value.isprintable()
+    }

@@ -109,9 +109,12 @@ class Accounts:
             raise Refused(403, "there is no API key any more to ask the model with")
         url = urlsplit(access.url)
         host = url.hostname
-        if host is None or url.scheme not in _PORTS or url.query or url.fragment:
+        if not host or not host.isascii() or url.scheme not in _PORTS or url.query or url.fragment:
             raise Refused(403, "the model's address is none that can be asked")
-        port = url.port or _PORTS[url.scheme]
+        try:
+            port = url.port or _PORTS[url.scheme]
+        except ValueError as error:
+            raise Refused(403, f"the model's address is none that can be asked: {error}") from None
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
