@@ -6,11 +6,15 @@ The person's own login is an interactive one; a box shows nothing of it.
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.claude import seed
+from tests.support.ground import WL
 from tests.support.scene import Scene
 
 pytestmark = pytest.mark.slow
@@ -61,8 +65,7 @@ def test_a_box_is_logged_in_by(on: Scene, person: Path, by: str) -> None:
         for path in kept.rglob("*")
         if path.is_file() and KEY.encode() in path.read_bytes()
     ]
-    # A variable is in the environment that a box is started with; a file's content is in nothing.
-    assert holding == ([Path("sessions/1/box.json")] if by == "key variable" else [])
+    assert holding == []
 
 
 def test_a_login_by_hand_reaches_hooks_and_says_what_would_reach_a_box(
@@ -79,3 +82,113 @@ def test_a_login_by_hand_reaches_hooks_and_says_what_would_reach_a_box(
     assert "nothing to log in with" in made["unboxed"]
     assert "wl config set claude.token_file FILE --global" in made["to_box"]
     assert not person.exists()
+
+
+TOKEN = "sk-ant-oat01-" + "a-token-that-is-no-token-at-all-" * 3
+MAKER = """#!/bin/sh
+[ "$1" = setup-token ] || exec {claude} "$@"
+echo "Your token: made in a browser"
+"""
+
+
+def typed(on: Scene, *args: str, answers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:
+    """Runs `wl` in a terminal, answers what it asks, and returns how it ended and what was seen."""
+    terminal, theirs = pty.openpty()
+    started = subprocess.Popen(
+        [WL, *args],
+        cwd=on.ground.folder / "repo",
+        env=on.ground.env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen = b""
+    waiting = list(answers)
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # it has ended
+            break
+        seen += piece
+        if waiting and waiting[0][0] in seen:
+            os.write(terminal, waiting.pop(0)[1])
+    os.close(terminal)
+    return started.wait(30), seen
+
+
+@pytest.fixture
+def maker(on: Scene, person: Path) -> Path:
+    """A person whose Claude Code makes tokens without a browser; returns where one is kept."""
+    program = on.ground.folder / "bin" / "claude"
+    real = program.readlink()
+    program.unlink()
+    program.write_text(MAKER.format(claude=real))
+    program.chmod(0o755)
+    on.wl("config", "add", "box.toolchains", str(real.parent), "--global").ok()
+    assert not person.exists()
+    return on.ground.state / "tokens" / "claude"
+
+
+def test_doctor_leads_to_a_token_that_boxes_are_logged_in_by_and_forgets_it(
+    on: Scene, maker: Path
+) -> None:
+    code, seen = typed(
+        on,
+        "doctor",
+        "--fix",
+        answers=[(b"[y/N]", b"y\n"), (b"Paste the token", b" " + TOKEN.encode() + b"\n")],
+    )
+    assert code == 0, seen
+    assert b"made in a browser" in seen
+    assert b"new agents are boxed" in seen
+    assert TOKEN.encode() not in seen
+    assert maker.read_text() == f"{TOKEN}\n"
+    assert (maker.stat().st_mode & 0o777, maker.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    report = on.wl("doctor").ok().out
+    assert "kept for claude" in report
+    assert TOKEN not in report + on.wl("doctor", "--json").ok().out
+    on.script(
+        "fox",
+        {
+            "tool": "Bash",
+            "input": {"command": f"test ${{#CLAUDE_CODE_OAUTH_TOKEN}} = {len(TOKEN)}"},
+        },
+        DONE,
+    )
+    made = on.wl("new", "--driver", "claude", "--name", "fox", "--print", "--json", "be fox").ok()
+    assert made.json()["isolation"] == "box"
+    on.wait("fox")
+    assert "complete" in {state for state, _ in on.history("fox")}
+    told = [path for path in on.ground.state.rglob("*") if path.is_file() and path != maker]
+    assert not [path for path in told if TOKEN.encode() in path.read_bytes()]
+    assert "deleted" in on.wl("doctor", "--forget-token").ok().out
+    assert not maker.exists()
+    assert "no token" in on.wl("doctor", "--forget-token").ok().out
+
+
+def test_the_first_agent_of_such_a_person_asks_once_and_goes_on_without(
+    on: Scene, maker: Path
+) -> None:
+    on.script("fox", DONE)
+    new = ("new", "--driver", "claude", "--print", "--name")
+    on.wl(*new, "cat", "be fox").ok()  # nobody is asked who has no terminal
+    code, seen = typed(on, *new, "fox", "be fox", answers=[(b"[y/N]", b"n\n")])
+    assert code == 0, seen
+    assert b"hooks advise it" in seen
+    code, seen = typed(on, *new, "owl", "be fox", answers=[])
+    assert code == 0, seen
+    assert b"[y/N]" not in seen
+    assert not maker.exists()
+
+
+def test_an_api_key_is_not_kept_as_a_token_and_no_terminal_is_no_person(
+    on: Scene, maker: Path
+) -> None:
+    answers = [(b"[y/N]", b"y\n"), (b"Paste the token", KEY.encode() + b"\n")]
+    code, seen = typed(on, "doctor", "--fix", answers=answers)
+    assert code != 0
+    assert b"it is an API key" in seen
+    assert not maker.exists()
+    assert "no terminal" in on.wl("doctor", "--fix").failed(2).err

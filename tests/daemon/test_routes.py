@@ -37,6 +37,9 @@ CALLERS = {
     "drivers": "both",
     "drivers.trust": "person",
     "drivers.trusted": "person",
+    "login.forget": "person",
+    "login.keep": "person",
+    "login.offer": "person",
     "allow": "person",
     "end": "both",
     "explain.tool": "both",
@@ -93,6 +96,7 @@ CALLERS = {
 }
 ASK = "ask the person"
 CONFIGURATION = ("agents do not change configuration", ASK)
+LOGIN = ("agents have nothing to do with what they are logged in with", ASK)
 TRUST = ("agents do not accept what people are asked", ASK)
 HOOKS = ("agents do not install hooks for a person", ASK)
 KEPT = ("agents do not look into trash and archive", ASK)
@@ -109,6 +113,9 @@ SAID = {
     "decide": ("only the hooks of an agent ask this", "`wl info` shows what one may use"),
     "drivers.trust": TRUST,
     "drivers.trusted": TRUST,
+    "login.forget": LOGIN,
+    "login.keep": LOGIN,
+    "login.offer": LOGIN,
     "hooks.install": HOOKS,
     "hooks.status": HOOKS,
     "hooks.uninstall": HOOKS,

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from windlass import drivers
-from windlass.core.driver_request import HookChannels, SessionRequest
+from windlass.core.driver_request import HookChannels, ModelAccess, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.ports import Driver
 from windlass.core.session_launch import HOOK_PORT
@@ -19,6 +19,9 @@ from windlass.drivers import claude_config
 
 TOKEN = {"token_file": "/somewhere"}
 SESSION = "11111111-2222-4333-8444-555555555555"
+
+
+KEY, WORD = "sk-ant-api03-of-the-person", "windlass-word"
 
 
 @pytest.fixture
@@ -313,6 +316,73 @@ def test_secrets_are_named_to_the_holder_and_never_read_into_the_launch(
     assert "sk-ant" not in msgspec.json.encode(launch).decode()
     with pytest.raises(ConfigError, match="cannot be read"):
         driver.launch(replace(own(request_, api_key_file="/none"), folder=str(tmp_path / "new")))
+
+
+BOXED_BY_KEY = [
+    pytest.param({}, {"config": "own"}, id="file"),
+    pytest.param({"ANTHROPIC_API_KEY": KEY}, {}, id="variable"),
+    pytest.param({"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {"token_file": "/t"}, id="file, and tokens"),
+]
+
+
+@pytest.mark.parametrize(("env", "options"), BOXED_BY_KEY)
+def test_a_boxed_session_that_a_key_pays_for_gets_a_word_in_its_place(
+    driver: Driver,
+    request_: SessionRequest,
+    tmp_path: Path,
+    env: dict[str, str],
+    options: dict[str, str],
+) -> None:
+    named = {"ANTHROPIC_CUSTOM_HEADERS": "X-Team: fox\nx-pass: secret", **env}
+    if "ANTHROPIC_API_KEY" not in env:
+        (tmp_path / "key").write_text(f"{KEY}\n")
+        options = {**options, "api_key_file": str(tmp_path / "key")}
+    asked = replace(
+        request_,
+        env={**request_.env, **named},
+        options=options,
+        boxed=True,
+        relay_token=WORD,
+    )
+    launch = driver.launch(asked)
+    assert launch.relayed
+    assert launch.secrets == {}
+    assert launch.env["ANTHROPIC_API_KEY"] == WORD
+    assert launch.env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:WINDLASS_MODEL_PORT"
+    gone = {"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
+    assert not gone & set(launch.env)
+    assert KEY not in msgspec.json.encode(launch).decode()
+    known = json.loads((Path(asked.folder) / "config/.claude.json").read_text())
+    assert known["customApiKeyResponses"]["approved"] == [WORD]
+    assert driver.reaches(asked) == ()
+    assert driver.model_access(asked) == ModelAccess(
+        url="https://api.anthropic.com",
+        headers={"x-team": "fox", "x-pass": "secret", "x-api-key": KEY},
+    )
+
+
+def test_what_is_no_key_reaches_a_box_itself_and_no_relay(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    for env in (
+        {"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_API_KEY": KEY},
+        {"CLAUDE_CODE_OAUTH_TOKEN": "t"},
+    ):
+        asked = replace(request_, env={**request_.env, **env}, boxed=True, relay_token=WORD)
+        launch = driver.launch(asked)
+        assert (launch.relayed, launch.secrets) == (False, {})
+        assert driver.model_access(asked) is None
+        assert "ANTHROPIC_API_KEY" not in launch.env
+        assert "t" in launch.env.values()
+
+
+@pytest.mark.parametrize("key", ["sk-ant-oat01-of-a-subscription", "two lines\nof it", "caf\u00e9"])
+def test_what_cannot_be_a_key_is_refused_before_a_session_starts(
+    driver: Driver, request_: SessionRequest, key: str
+) -> None:
+    asked = replace(request_, env={**request_.env, "ANTHROPIC_API_KEY": key}, boxed=True)
+    with pytest.raises(ConfigError):
+        driver.require_ready(asked)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@
 
 Starts the program in a process group of its own, in the foreground if there is a terminal, with the
 limits and the environment of the spec; reaps what it leaves behind; brings it back when a key
-suspends it; ends as it ends, and the box with it. Where the box has no network of its own it also
-listens on the box's loopback and carries everything to one unix socket. Being in the box it is
-trusted with nothing. Built-in modules only, and imported rather than run, so that it need not be
-compiled: every box starts with it.
+suspends it; ends as it ends, and the box with it. Where the box has no network of its own, or asks
+its model through the daemon, it also listens on loopback and carries that to unix sockets. Being in
+the box it is trusted with nothing. Built-in modules only, and imported rather than run, so that it
+need not be compiled: every box starts with it.
 """
 
 from __future__ import annotations
@@ -55,15 +55,19 @@ def main(path: str, argv: list[str]) -> int:
         spec = _json.make_scanner(_Scan)(file.read(), 0)[0]  # type: ignore[arg-type]
     _take_name()
     _close_all()
-    doors = [_listen(host, int(port)) for host, port, _ in spec["ports"]]
+    doors = [
+        (_listen(host, int(port)), word.encode(), spec["socket"])
+        for host, port, word in spec["ports"]
+    ]
+    if spec["model"]:
+        doors.append(_open_model(spec))
     child = posix.fork()
     if child == 0:
         _become(spec, argv)
     if doors:
-        import _thread  # noqa: PLC0415 only boxes without a network need it
+        import _thread  # noqa: PLC0415 not every box needs it
 
-        words = [word.encode() for _, _, word in spec["ports"]]
-        _thread.start_new_thread(_relay, (spec["socket"], list(zip(doors, words, strict=True))))
+        _thread.start_new_thread(_relay, (doors,))
     return _reap(child)
 
 
@@ -178,15 +182,27 @@ def _listen(host: str, port: int) -> _socket.socket:
     return door
 
 
-def _relay(socket: str, doors: list[tuple[_socket.socket, bytes]]) -> None:
-    """Carries what arrives on the doors to one socket, all in this one thread.
+def _open_model(spec: dict[str, Any]) -> tuple[_socket.socket, bytes, str]:
+    """Listens where the program asks its model, and tells it in its environment which port that is.
+
+    Any that is free: a box with the host's network has all ports in common with this machine.
+    """
+    socket, placeholder = spec["model"]
+    door = _listen("127.0.0.1", 0)
+    port = str(door.getsockname()[1])
+    spec["env"] = {name: value.replace(placeholder, port) for name, value in spec["env"].items()}
+    return door, b"", socket
+
+
+def _relay(doors: list[tuple[_socket.socket, bytes, str]]) -> None:
+    """Carries what arrives on the doors to the socket of each, all in this one thread.
 
     A thread for each connection would be refused when an agent has used up its processes, and the
     agent could not be told so any more.
     """
-    carrier = __import__("relay").Carrier()  # only boxes without a network need it
+    carrier = __import__("relay").Carrier()  # not every box needs it
 
-    def admit(door: _socket.socket, word: bytes) -> None:
+    def admit(door: _socket.socket, word: bytes, socket: str) -> None:
         try:
             # `accept` itself belongs to the heavier module `socket`.
             number, _ = door._accept()  # type: ignore[attr-defined] # noqa: SLF001
@@ -204,8 +220,8 @@ def _relay(socket: str, doors: list[tuple[_socket.socket, bytes]]) -> None:
         else:
             carrier.join(client, out, word)
 
-    for door, word in doors:
-        carrier.open(door, lambda door=door, word=word: admit(door, word))
+    for door, word, socket in doors:
+        carrier.open(door, lambda door=door, word=word, socket=socket: admit(door, word, socket))
     while True:
         carrier.turn()
 

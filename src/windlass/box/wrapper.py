@@ -20,7 +20,7 @@ from windlass import whole_file
 from windlass.box import bwrap, groups, inside, relay, seccomp
 from windlass.core.box_spec import BoxSpec, Quota
 from windlass.core.errors import ConfigError
-from windlass.core.session_launch import HOOK_PORT, Launch, ProxySpec
+from windlass.core.session_launch import HOOK_PORT, MODEL_PORT, Launch, ProxySpec
 
 _PROGRAMS = Path(inside.__file__).parent, Path(relay.__file__).parent
 """Imported here, so that their compiled forms lie where the box finds them."""
@@ -29,6 +29,8 @@ PROXY_PROGRAM = Path(__file__).with_name("proxy.py")
 PROXY_SOCKET = "proxy"
 """In an agent's socket folder: where the box's ways out begin."""
 PROXY_LOG = "proxy.log"
+MODEL_SOCKET = "model"
+"""In an agent's socket folder: where the daemon asks the model on a session's behalf."""
 PROXY_PORT = 3128
 _FIRST_PORT = 1024
 _LOOPBACK = "127.0.0.1"
@@ -67,6 +69,7 @@ def wrap(launch: Launch, boxing: BoxSpec, *, folder: Path, sockets: Path) -> Lau
         "limits": _limits(boxing.quota),
         "ports": doors,
         "socket": proxy and proxy.socket,
+        "model": [str(_socket(sockets, MODEL_SOCKET)), MODEL_PORT] if launch.relayed else None,
     }
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     spec_file = folder / "box.json"
@@ -112,6 +115,7 @@ def prefix(
         "limits": _limits(boxing.quota),
         "ports": doors,
         "socket": None if sockets is None else str(_socket(sockets)),
+        "model": None,
     }
     data = json.dumps(spec).encode()
     # Named for what they say, because calls may be made at the same time and differ.
@@ -201,8 +205,8 @@ def _limits(quota: Quota) -> dict[str, int]:
     return {name: most for name, most in wanted.items() if most or name == "RLIMIT_CORE"}
 
 
-def _socket(sockets: Path) -> Path:
-    path = sockets / PROXY_SOCKET
+def _socket(sockets: Path, name: str = PROXY_SOCKET) -> Path:
+    path = sockets / name
     if len(os.fsencode(path)) > _LONGEST_SOCKET:
         raise ConfigError(
             f"the socket path {path} is too long", "set XDG_RUNTIME_DIR to a shorter folder"

@@ -28,6 +28,8 @@ _TAKEN_BACK = {
     "gc": "what is gone by then is gone; `wl gc --dry-run` shows the rest",
     "hooks.install": "`wl hooks uninstall` takes it back",
     "hooks.uninstall": "`wl hooks install` takes it back",
+    "login.forget": "`wl doctor` says whether one is kept",
+    "login.keep": "`wl doctor` says whether one is kept",
     "init": "`wl repo remove` takes it back",
     "interrupt": _ON_ITS_WAY,
     "merge": "`wl undo` brings the agent back, and `git revert` takes back the merge",

@@ -35,6 +35,16 @@ class HookChannels(msgspec.Struct, frozen=True, kw_only=True):
     events: str
 
 
+class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a boxed session's model is asked on its behalf: the session itself has no key.
+
+    `url` is where the API begins, `headers` are those that pay and what the person adds.
+    """
+
+    url: str
+    headers: dict[str, str]
+
+
 class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One session to start.
 
@@ -43,8 +53,9 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     `resume` goes on by itself with its last turn where that `was_cut_off`, and waits otherwise.
     `fork_of` is the transcript of a conversation to begin with. `options` are the driver's own
     configuration, `env` the environment to start from and `extra_env` what wins over everything. A
-    `boxed` session sees nothing of the person's home. `rewake`, where given, is the argv of a hook
-    that waits while the session is idle and wakes it by exiting with 2.
+    `boxed` session sees nothing of the person's home; with `relay_token`, which means nothing
+    outside of it, it may ask its model through the daemon. `rewake`, where given, is the argv of a
+    hook that waits while the session is idle and wakes it by exiting with 2.
     """
 
     agent: str
@@ -69,6 +80,7 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     trusted_root: str | None = None
     repo: str | None = None
     boxed: bool = False
+    relay_token: str = ""
     options: dict[str, str] = {}
     env: dict[str, str] = {}
     extra_env: dict[str, str] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from windlass.core.dialect import Dialect
-from windlass.core.driver_request import Abilities, SessionRequest
+from windlass.core.driver_request import Abilities, ModelAccess, SessionRequest
 from windlass.core.jobs import Heard, JobId, JobNote
 from windlass.core.session_launch import Launch
 from windlass.core.sessions import (
@@ -86,6 +86,19 @@ class Driver(Protocol):
 
     def reaches(self, request: SessionRequest) -> tuple[str, ...]:
         """Returns the `host:port` of whatever a session cannot work without."""
+
+    @property
+    def token_command(self) -> tuple[str, ...]:
+        """Returns what a person runs to make a token for sessions; nothing where they take none."""
+
+    def token_problem(self, token: str) -> str:
+        """Returns why what a person gave is no such token, as far as can be seen; else nothing."""
+
+    def can_log_in(self, request: SessionRequest) -> bool:
+        """Returns whether a session has something to log in with."""
+
+    def model_access(self, request: SessionRequest) -> ModelAccess | None:
+        """Returns how the daemon asks the model for a session; None where it does so itself."""
 
     def trusts(self, request: SessionRequest) -> bool:
         """Returns whether the CLI works in the workspace without asking the person first."""

@@ -170,6 +170,16 @@ def judge(
     ]
 
 
+def room(figures: Figures, budget: BudgetSettings, *, own: float | None) -> float | None:
+    """What is left until the first budget of an agent is spent; None where it has none."""
+    limits = (
+        (figures.agent, budget.agent if own is None else own),
+        (figures.repo, budget.repo),
+        (figures.day, budget.day),
+    )
+    return min((limit - spent for spent, limit in limits if limit), default=None)
+
+
 def sentences(exceeded: Iterable[Exceeded]) -> str:
     """Says every budget that is spent, in one line."""
     return "; ".join(budget.sentence for budget in exceeded)

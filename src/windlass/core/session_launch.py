@@ -9,6 +9,8 @@ import msgspec
 Mode = Literal["live", "headless"]
 HOOK_PORT = "WINDLASS_HOOK_PORT"
 """Stands for the port of the session's hook receiver until its holder knows it."""
+MODEL_PORT = "WINDLASS_MODEL_PORT"
+"""Stands for the port of a box's loopback where its model is asked, until the box knows it."""
 
 COLUMNS, LINES = 120, 40
 """The size of a terminal to which nobody is attached."""
@@ -45,7 +47,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     `secrets` are variables whose values the holder reads from files of the person's own, so that no
     file of ours ever holds them. `stdin` is what a headless session finds in its input at first:
-    the holder puts it there, once.
+    the holder puts it there, once. One that is `relayed` asks its model through the daemon: its box
+    writes a port of its own in place of MODEL_PORT in `env`.
     """
 
     argv: tuple[str, ...]
@@ -58,3 +61,4 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     proxy: ProxySpec | None = None
     secrets: dict[str, str] = {}
     stdin: str = ""
+    relayed: bool = False

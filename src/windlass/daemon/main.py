@@ -27,6 +27,7 @@ from windlass.api import answers, daemon_record, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
+from windlass.box import wrapper
 from windlass.core import jobs
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, WindlassError
@@ -162,6 +163,7 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._services.relay.stop()
         await self._server.stop(comes_back=not daemon_record.is_stopped())
         for uid in list(self._wakes):
             self._deafen(uid)
@@ -213,6 +215,7 @@ class Daemon:
         folder = self._context.folders.sockets(uid)
         places.make_private(str(folder))
         await self._server.listen(folder / "api", Caller(uid))
+        await self._services.relay.listen(folder / wrapper.MODEL_SOCKET, uid)
         if uid not in self._wakes:
             path = folder / "wake"
             path.unlink(missing_ok=True)
@@ -225,6 +228,7 @@ class Daemon:
     async def _close(self, uid: Uid) -> None:
         folder = self._context.folders.sockets(uid)
         await self._server.close(folder / "api")
+        await self._services.relay.close(folder / wrapper.MODEL_SOCKET)
         self._deafen(uid)
         with contextlib.suppress(OSError):
             folder.rmdir()

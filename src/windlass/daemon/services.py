@@ -36,6 +36,8 @@ from windlass.daemon.mail.listeners import Listeners
 from windlass.daemon.mail.notify import Notifications
 from windlass.daemon.mail.questions import Questions
 from windlass.daemon.mail.send import Sends
+from windlass.daemon.relay.accounts import Accounts
+from windlass.daemon.relay.relay import Relay
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
@@ -73,6 +75,7 @@ class Services:
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
         budgets = Budgets(context, self.intents)
+        self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
         sources = Sources(
             context,

@@ -20,18 +20,16 @@ from windlass import __version__
 from windlass.core.claude import transcript
 from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.claude.input_lines import user_line
-from windlass.core.driver_request import Abilities, SessionRequest
+from windlass.core.driver_request import Abilities, ModelAccess, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.session_launch import Launch
-from windlass.drivers import claude_config, hooking
+from windlass.drivers import claude_config, claude_login, hooking
 from windlass.drivers.files import write
 
 OLDEST = (2, 1, 150)
 INSTALL = "install it: npm install -g @anthropic-ai/claude-code"
 LONGEST_PROMPT = 60_000
 """A longer one goes by file: neither an argument nor a pipe is sure to hold it."""
-CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 QUESTION = "AskUserQuestion"
 PLUGIN = "windlass"
 HOOKS_STAY = {
@@ -43,7 +41,6 @@ HOOKS_STAY = {
 
 What is given with `--settings` wins over them, and over nothing that an organisation manages.
 """
-_API = "https://api.anthropic.com"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _VERSION_TIMEOUT = 30.0
 
@@ -55,6 +52,7 @@ class ClaudeDriver:
     dialect = ClaudeDialect()
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
     pinned = ("config",)
+    token_command = ("claude", "setup-token")
     variables = (
         "ANTHROPIC_*",
         "CLAUDE_CODE_*",
@@ -74,17 +72,31 @@ class ClaudeDriver:
     def require_ready(self, request: SessionRequest) -> None:
         """Refuses what would stop at a dialog: no login, nobody's trust, nothing to pay with."""
         if claude_config.is_own(request):
-            _require_credentials(request)
+            claude_login.require(request)
             return
         if request.mode == "live":
             self._require_trust(request)
 
     def reaches(self, request: SessionRequest) -> tuple[str, ...]:
-        """Returns where the model is asked."""
-        base = urlsplit(request.env.get("ANTHROPIC_BASE_URL") or _API)
+        """Returns where the model is asked, unless the daemon does."""
+        if claude_login.is_relayed(request):
+            return ()
+        base = urlsplit(request.env.get("ANTHROPIC_BASE_URL") or claude_login.API)
         port = base.port or (80 if base.scheme == "http" else 443)
         host = base.hostname or ""
         return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}",)
+
+    def token_problem(self, token: str) -> str:
+        """Returns why this is no token that Claude Code takes."""
+        return claude_login.token_problem(token)
+
+    def can_log_in(self, request: SessionRequest) -> bool:
+        """Returns whether there is a token, a key or a cloud for a folder of its own."""
+        return not claude_config.is_own(request) or claude_login.is_there(request)
+
+    def model_access(self, request: SessionRequest) -> ModelAccess | None:
+        """Returns how the daemon asks the model: for boxed sessions that a key pays for."""
+        return claude_login.access(request)
 
     def _require_onboarding(self, request: SessionRequest) -> None:
         if not claude_config.is_onboarded(request):
@@ -124,10 +136,11 @@ class ClaudeDriver:
 
     def metered(self, request: SessionRequest) -> bool:
         """Returns whether a key pays; a login or a long-lived token is a subscription's."""
-        if any(request.env.get(name) for name in (*CREDENTIALS[:2], *CLOUDS)):
+        paying = (claude_login.KEY, claude_login.BEARER, *claude_login.CLOUDS)
+        if any(request.env.get(name) for name in paying):
             return True
         if claude_config.is_own(request):
-            return "ANTHROPIC_API_KEY" in _secrets(request)
+            return claude_login.KEY in claude_login.secrets(request)
         return claude_config.pays_by_key(request)
 
     def launch(self, request: SessionRequest) -> Launch:
@@ -155,7 +168,8 @@ class ClaudeDriver:
             columns=request.columns,
             lines=request.lines,
             receiver=hooking.receiver(request.hooks, hooks),
-            secrets=_secrets(request) if claude_config.is_own(request) else {},
+            secrets=claude_login.handed_over(request) if claude_config.is_own(request) else {},
+            relayed=claude_login.is_relayed(request),
             stdin=user_line(said) if said and request.mode == "headless" else "",
         )
 
@@ -204,41 +218,6 @@ def _program(request: SessionRequest) -> str:
     return program
 
 
-def _require_credentials(request: SessionRequest) -> None:
-    named = _secrets(request)
-    clouds = [name for name in CLOUDS if request.env.get(name)]
-    if request.boxed and clouds and not named:
-        raise ConfigError(
-            f"{clouds[0]} takes its credentials from your home, which a box does not show",
-            "use a token or a key in boxes: wl config set claude.api_key_file FILE --global",
-        )
-    if not named and not _credentials(request):
-        raise ConfigError(
-            "Claude Code has nothing to log in with in a configuration folder of its own",
-            "make a token with `claude setup-token`, save it in a file that only you can"
-            " read, then: wl config set claude.token_file FILE --global",
-        )
-    for name, path in named.items():
-        key = "token_file" if name == "CLAUDE_CODE_OAUTH_TOKEN" else "api_key_file"
-        if not os.access(path, os.R_OK) or not Path(path).is_file():
-            raise ConfigError(
-                f"claude.{key}: {path} cannot be read",
-                f"name a file that holds it alone: wl config set claude.{key} FILE --global",
-            )
-
-
-def _credentials(request: SessionRequest) -> list[str]:
-    return [name for name in (*CREDENTIALS, *CLOUDS) if request.env.get(name)]
-
-
-def _secrets(request: SessionRequest) -> dict[str, str]:
-    named = {
-        "CLAUDE_CODE_OAUTH_TOKEN": request.options.get("token_file", ""),
-        "ANTHROPIC_API_KEY": request.options.get("api_key_file", ""),
-    }
-    return {name: path for name, path in named.items() if path}
-
-
 def _write_plugin(folder: Path, request: SessionRequest) -> Path:
     """Writes the plugin anew, hooks last; returns the file that needs the receiver's port."""
     about = {"name": PLUGIN, "version": __version__, "description": "This agent's crew."}
@@ -267,24 +246,11 @@ def _seed(config: Path, request: SessionRequest) -> None:
         "hasTrustDialogAccepted": True,
     }
     known["projects"] = projects
-    if key := _api_key(request):
+    if key := claude_login.approved_key(request):
         # As the CLI itself remembers an approved key: by its end.
         known["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
     if known != before:
         write(path, known)
-
-
-def _api_key(request: SessionRequest) -> str | None:
-    path = _secrets(request).get("ANTHROPIC_API_KEY")
-    if path is None:
-        return request.env.get("ANTHROPIC_API_KEY")
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"claude.api_key_file: {path} cannot be read: {error}",
-            "name a file that holds the key alone: wl config set claude.api_key_file FILE",
-        ) from None
 
 
 def _first_words(folder: Path, request: SessionRequest) -> str | None:
@@ -332,8 +298,9 @@ def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[
 def _environment(request: SessionRequest) -> dict[str, str]:
     env = dict(request.env)
     if request.boxed:
-        for name in CLOUDS:  # their credentials are in the person's home
+        for name in claude_login.CLOUDS:  # their credentials are in the person's home
             env.pop(name, None)
+        env = claude_login.environment(request, env)
     if claude_config.is_own(request):
         env["CLAUDE_CONFIG_DIR"] = str(claude_config.folder(request))
     for name in ("NO_PROXY", "no_proxy"):

@@ -31,6 +31,7 @@ class StandinDriver:
     abilities = Abilities(rewake=True, scripts=True, models=True)
     pinned = ()
     variables = ()
+    token_command = ()
 
     def check(self) -> str:
         """Returns the version: the stand-in comes with Windlass."""
@@ -42,6 +43,17 @@ class StandinDriver:
     def reaches(self, request: SessionRequest) -> tuple[str, ...]:  # noqa: ARG002 - as below
         """The stand-in asks no model, so it needs no host."""
         return ()
+
+    def token_problem(self, token: str) -> str:  # noqa: ARG002 - it takes none
+        """The stand-in takes no token."""
+        return "the stand-in takes none"
+
+    def can_log_in(self, request: SessionRequest) -> bool:  # noqa: ARG002 - as above
+        """The stand-in logs in nowhere."""
+        return True
+
+    def model_access(self, request: SessionRequest) -> None:
+        """The stand-in asks no model."""
 
     def trusts(self, request: SessionRequest) -> bool:  # noqa: ARG002 - the same for every session
         """The stand-in trusts every folder."""

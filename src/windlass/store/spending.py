@@ -20,7 +20,7 @@ from windlass.store import rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
-Source = Literal["transcript", "result"]
+Source = Literal["transcript", "result", "relay"]
 _SUMMED = (
     "input_tokens",
     "output_tokens",

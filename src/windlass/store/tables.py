@@ -141,7 +141,8 @@ usage = sa.Table(
     sa.Column("notional", sa.Boolean, nullable=False),
 )
 """What was spent, per source: `transcript` counts as it is spent, `result` is what a headless
-session reports at the end of a turn. The same spending may be in both: the greater one counts."""
+session reports at the end of a turn, `relay` what the daemon saw when it asked the model on a
+session's behalf. The same spending may be in all of them: the greatest one counts."""
 
 kept = sa.Table(
     "kept",

@@ -138,5 +138,5 @@ def test_what_fails_in_a_pool_while_nobody_waits_is_logged(
 
 def test_one_agent_alone_never_takes_what_all_agents_may_begin_at_once() -> None:
     shared = [pool for pool in POOLS if pool.share]
-    assert {pool.name for pool in shared} == {"agent", "agent_store", "agent_wait"}
+    assert {pool.name for pool in shared} == {"agent", "agent_store", "agent_wait", "model"}
     assert all(pool.share < pool.fresh <= pool.bound for pool in shared)

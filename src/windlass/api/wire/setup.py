@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from windlass.api.wire.request import AnyRequest, Text, Word, Words
+from windlass.core.box_spec import Network
 
 
 class InitRequest(AnyRequest):
@@ -23,6 +24,35 @@ class DriverRequest(AnyRequest):
     """Names a driver."""
 
     driver: str
+
+
+class LoginRequest(AnyRequest):
+    """Asks what a new agent of a driver and role logs in with in a box; `token` is one to keep."""
+
+    driver: NotRequired[Word | None]
+    role: NotRequired[Word | None]
+    network: NotRequired[Network | None]
+    token: NotRequired[Word]
+
+
+class LoginView(TypedDict):
+    """Whether a token is kept for a driver, since when, and whether it is all that a box lacks.
+
+    `command` is what makes one, in the person's terminal; nothing for a driver that takes none.
+    """
+
+    driver: str
+    kept_at: float | None
+    lacks: bool
+    command: list[str]
+
+
+class LoginOffer(TypedDict):
+    """Whether the person is to be asked for a token now, and what makes one."""
+
+    offer: bool
+    driver: str
+    command: list[str]
 
 
 class RepoRequest(AnyRequest):
@@ -199,6 +229,8 @@ class DoctorReply(TypedDict):
     driver: str
     drivers: list[ProbeView]
     isolation: IsolationView
+    login: LoginView | None
+    """Of the driver that is taken here; None for an agent that asks, or where it is not known."""
     disk: list[DiskView]
     home: str
     sockets: str

@@ -1,30 +1,53 @@
 """Checks what this machine has and lacks, and says which isolation it offers.
 
 --matrix prints what stops which attack: with hooks alone, and in a box with each kind of network.
+--fix takes the step to a box where a login is all that it lacks: it has the agent CLI make a token
+in your terminal and takes it, unseen. Windlass keeps it in a file that only you can read, and gives
+it to that CLI alone; --forget-token deletes it.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render, unfinished
+from windlass.cli import render, token_setup, unfinished
 from windlass.cli.call import Call
+from windlass.core import ages
+from windlass.core.errors import UserError
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl doctor", "wl doctor --json", "wl doctor --matrix")
+EXAMPLES = (
+    "wl doctor",
+    "wl doctor --json",
+    "wl doctor --matrix",
+    "wl doctor --fix",
+    "wl doctor --forget-token",
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes what to print."""
-    parser.add_argument("--matrix", action="store_true", help="what stops which attack, per level")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--matrix", action="store_true", help="what stops which attack, per level")
+    what.add_argument(
+        "--fix", action="store_true", help="take the step to a box, where a login is all it lacks"
+    )
+    what.add_argument(
+        "--forget-token", action="store_true", help="delete the token that Windlass keeps"
+    )
 
 
 def run(call: Call) -> int:
     """Prints it; ends 3 if something is missing that agents cannot do without."""
     if call.args.matrix:
         return _matrix(call)
+    if call.args.forget_token:
+        return _forget(call)
+    if call.args.fix and not token_setup.can_ask(call):
+        raise UserError("--fix asks you, and there is no terminal to ask on", "run it in one")
     with call.remarks_on_environment():
         report = call.ask("doctor", driver=os.environ.get("WINDLASS_DRIVER") or None)
     left = unfinished.listed(call)
@@ -36,6 +59,7 @@ def run(call: Call) -> int:
     for probe in report["drivers"]:
         note = " (default)" if probe["name"] == report["driver"] else ""
         _print(call, {**probe, "name": probe["name"] + note})
+    _login(call, report.get("login"))
     isolation = report["isolation"]
     call.say(call.paint("isolation", "bold"))
     missing = {probe["detail"] for probe in isolation["probes"] if not probe["works"]}
@@ -48,7 +72,39 @@ def run(call: Call) -> int:
     _orphans(call, orphans)
     _disk(call, report["disk"])
     call.say(f"state in {report['home']}, sockets in {report['sockets']}")
+    if call.args.fix:
+        _fix_login(call, report.get("login"))
     return 0 if report["ok"] else 3
+
+
+def _login(call: Call, login: dict[str, Any] | None) -> None:
+    """That a token is kept, and since when."""
+    if login is None or login["kept_at"] is None:
+        return
+    age = ages.age(time.time() - login["kept_at"])
+    detail = f"kept for {login['driver']} {age} ago, in a file that only you can read"
+    _print(call, {"name": "token", "works": True, "detail": detail, "fix": ""})
+
+
+def _fix_login(call: Call, login: dict[str, Any] | None) -> None:
+    """Has a token made, if that is all that a box lacks."""
+    if login is None or not login["lacks"]:
+        call.say("there is nothing that --fix can do: what is missing above says what helps")
+        return
+    kept = token_setup.lead(
+        call, login["driver"], login["command"], question="Make such a token now?"
+    )
+    call.say("kept: new agents are boxed" if kept else "nothing was kept")
+
+
+def _forget(call: Call) -> int:
+    """Deletes the token that is kept."""
+    driver = os.environ.get("WINDLASS_DRIVER") or None
+    was_kept = (call.ask("doctor", driver=driver).get("login") or {}).get("kept_at") is not None
+    call.data(call.ask("login.forget", driver=driver))
+    running = "sessions that run have it until they end"
+    call.tell(f"deleted; {running}" if was_kept else "no token was kept")
+    return 0
 
 
 def _disk(call: Call, kinds: list[dict[str, Any]]) -> None:

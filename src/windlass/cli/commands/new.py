@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from windlass.api import calls
-from windlass.cli import limits, waiting
+from windlass.cli import limits, token_setup, waiting
 from windlass.cli.call import Call, piped, read_text
 from windlass.cli.render import counted
 from windlass.core.errors import UserError
@@ -98,6 +98,7 @@ def run(call: Call) -> int:
     role = _role(call, manager=manager)
     allow = _patterns("--allow-tools", args.allow_tools)
     deny = _patterns("--deny-tools", args.deny_tools)
+    _offer_box(call, role)
     call.progress("preparing a workspace ...")
     with call.remarks_on_environment():
         made = call.ask(
@@ -151,6 +152,19 @@ def run(call: Call) -> int:
     more = f"wl log {name} --follow" if args.print else f"wl attach {name}"
     call.say(f"  wl look {name}   wl send {name} '...'   {more}")
     return 0
+
+
+def _offer_box(call: Call, role: str) -> None:
+    """Leads to a box, once, who would do without only because of how they are logged in."""
+    args = call.args
+    if args.isolation == "hooks" or args.no_worktree or not token_setup.can_ask(call):
+        return
+    driver = args.driver or os.environ.get("WINDLASS_DRIVER") or None
+    offer = call.ask("login.offer", driver=driver, role=role, network=args.network)
+    if not offer["offer"]:
+        return
+    question = "Make such a token now? (No: this agent starts without a box. You are asked once.)"
+    token_setup.lead(call, offer["driver"], offer["command"], question=question)
 
 
 def _role(call: Call, *, manager: bool) -> str:

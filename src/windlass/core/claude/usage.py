@@ -97,6 +97,11 @@ def canonical(model: Any) -> str:
     return re.sub(r"^(claude-(?:opus|sonnet)-4)$", r"\1-0", name)[:LONGEST_MODEL]
 
 
+def from_answer(used: Mapping[str, Any]) -> Usage:
+    """Reads the usage that the model's own answer states."""
+    return _usage(used, _Numbers())
+
+
 class _Numbers:
     """Reads numbers that somebody may have made up; remembers the first that cannot be."""
 

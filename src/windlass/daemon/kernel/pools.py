@@ -41,6 +41,7 @@ PoolName = Literal[
     "fetch",
     "report",
     "budget",
+    "model",
     "notify",
     "job",
     "effect",
@@ -80,6 +81,7 @@ POOLS = (
     Pool("fetch", 16, "launch.commit_fetcher", "a boxed clone each, whose commits are fetched"),
     Pool("report", 4, "states.reports", "news of states, which git is asked for"),
     Pool("budget", 16, "spend.budgets", "an agent each that is paused because it spent too much"),
+    Pool("model", 16, "relay.relay", "who asks the model and what it used, an agent each", 2, 4),
     Pool("notify", 4, "mail.notify_command", "the person's own program, once for each notice"),
     Pool("job", 4, "engine.embedded", "a job each, while it takes in what happened"),
     Pool("effect", 8, "daemon.services", "what a job has done, each within seconds"),
@@ -131,6 +133,10 @@ class Pools:
         if caller.agent is None:
             return await self.run("wait", work, *arguments)
         return await self._in_turn("agent_wait", caller.agent, partial(work, *arguments))
+
+    async def for_agent(self, name: PoolName, agent: Uid, work: Callable[..., T], *said: Any) -> T:
+        """Does something for an agent in a pool in which each has a share, as `run` does."""
+        return await self._in_turn(name, agent, partial(work, *said))
 
     async def _in_turn(self, name: PoolName, agent: Uid, work: Callable[[], T]) -> T:
         """Does something for an agent as soon as there is a thread of its share.

@@ -74,6 +74,16 @@ def choose(
     return Choice("box")
 
 
+def lacks_token(*, network: Network, driver: str, draft: SessionRequest, repo: Repo | None) -> bool:
+    """Whether a token for its agent CLI is all that stands between an agent and a box."""
+    try:
+        _require_box(network, draft, repo)
+    except ConfigError:
+        return False
+    chosen = drivers.get(driver)
+    return bool(chosen.token_command) and not chosen.can_log_in(draft)
+
+
 def _require_box(network: Network, draft: SessionRequest, repo: Repo | None) -> None:
     if draft.trusted_root is None:
         raise ConfigError(

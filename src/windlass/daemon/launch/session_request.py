@@ -22,13 +22,15 @@ from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.core.errors import Conflict
 from windlass.core.session_launch import HOOK_PORT, Mode
 from windlass.core.shell import guided
-from windlass.daemon.kernel import repos, settings, untrusted_files
+from windlass.daemon.kernel import kept_tokens, repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch.environment import for_box, for_session
 from windlass.git import repository
 from windlass.store import rows
 from windlass.store.rows import Session
 
+TOKEN_FILE = "token_file"  # noqa: S105 - a name
+"""The option of a driver that names the file of a token."""
 _LARGEST_CONVERSATION = 1 << 30
 
 
@@ -105,14 +107,23 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         max_usd=agent.limits.usd,
         trusted_root=str(context.folders.workspaces) if agent.owns_workspace else None,
         repo=repo,
-        options=_written_out(context, {**options(config, agent.driver), **agent.options}),
+        options=_written_out(
+            context, agent.driver, {**options(config, agent.driver), **agent.options}
+        ),
         env=_base(context, agent, config, needed=drivers.get(agent.driver).variables),
         extra_env={
             **environment(context, agent),
             "WINDLASS_SOCKET": str(sockets / "api"),
         },
         boxed=agent.isolation == "box",
+        relay_token=relay_token(session) if agent.isolation == "box" else "",
     )
+
+
+def relay_token(session: Session) -> str:
+    """What a boxed session shows the daemon's relay in place of a key."""
+    digest = hashlib.sha256(f"model of {session.marker}".encode()).hexdigest()
+    return f"windlass-{digest[:40]}"
 
 
 def require_ready(context: Context, driver: str, *, mode: Mode, root: str, config: Config) -> None:
@@ -134,7 +145,7 @@ def draft(
         hooks=nothing,
         trusted_root=root if root == str(context.folders.workspaces) else None,
         boxed=boxed,
-        options=_written_out(context, options(config, driver)),
+        options=_written_out(context, driver, options(config, driver)),
         env=for_session(context.env, home=context.folders.home),
     )
 
@@ -204,9 +215,15 @@ def options(config: Config, driver: str) -> dict[str, str]:
     return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
 
 
-def _written_out(context: Context, values: dict[str, str]) -> dict[str, str]:
-    """Paths below `~` are below the person's home, also where the session has another one."""
+def _written_out(context: Context, driver: str, values: dict[str, str]) -> dict[str, str]:
+    """Paths below `~` are below the person's home, also where the session has another one.
+
+    A token that is kept stands in for one that no file is named for.
+    """
     home = context.env.get("HOME", "/")
+    kept = kept_tokens.kept_at(context.folders, driver) is not None
+    if kept and not values.get(TOKEN_FILE):
+        values = {**values, TOKEN_FILE: kept_tokens.file(context.folders, driver)}
     return {
         name: home + value[1:] if value.startswith("~/") else value
         for name, value in values.items()

@@ -79,6 +79,7 @@ def examine(
             "agents": [_level(start) for start in starts],
             "probes": [msgspec.to_builtins(probe) for probe in tried],
         },
+        "login": None,
         "disk": [],
         "home": str(context.folders.home),
         "sockets": str(context.folders.runtime),

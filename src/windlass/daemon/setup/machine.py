@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +15,16 @@ from windlass.api.wire.setup import (
     DriverRequest,
     DriversRequest,
     DriverView,
+    LoginRequest,
     TrustReply,
     WhoamiReply,
 )
 from windlass.core.config import Config
+from windlass.core.errors import WindlassError
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import disk_kinds, doctor, drivers
+from windlass.daemon.setup.logins import Logins
 
 
 class Machine:
@@ -49,6 +53,9 @@ class Machine:
         report = doctor.examine(self._context, root, repo, driver=request.get("driver"))
         if caller.agent is not None:  # counting takes a while, and the disk is the person's
             return report
+        asked: LoginRequest = {"cwd": request.get("cwd", "/"), "driver": report["driver"]}
+        with contextlib.suppress(WindlassError):  # a driver that is not there is told above
+            report["login"] = Logins(self._context).view(caller, asked)
         return {**report, "disk": disk_kinds.taken(self._context)}
 
     def drivers(self, caller: Caller, request: DriversRequest) -> list[DriverView]:

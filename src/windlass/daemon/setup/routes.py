@@ -13,12 +13,14 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.setup import init
 from windlass.daemon.setup.configuration import KIND, Configuration
+from windlass.daemon.setup.logins import Logins
 from windlass.daemon.setup.machine import Machine
 from windlass.daemon.setup.repositories import FORGET, Repositories
 from windlass.daemon.setup.trust import KIND as CONSENT
 from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
+_LOGIN = Refusal("agents have nothing to do with what they are logged in with")
 _TRUST = Refusal("agents do not accept what people are asked")
 
 
@@ -30,7 +32,7 @@ def routes(
     trust: ProjectTrust,
 ) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
-    machine = Machine(context)
+    machine, logins = Machine(context), Logins(context)
     does = partial(IntentVerb, intents, KIND)
     consents = partial(IntentVerb, intents, CONSENT)
     return {
@@ -58,6 +60,9 @@ def routes(
             IntentVerb(intents, init.OPERATION.kind, repositories.init),
             refusal=Refusal("agents do not set up repositories"),
         ),
+        "login.forget": Verb(wire.LoginRequest, wire.LoginView, logins.forget, refusal=_LOGIN),
+        "login.keep": Verb(wire.LoginRequest, wire.LoginView, logins.keep, refusal=_LOGIN),
+        "login.offer": Verb(wire.LoginRequest, wire.LoginOffer, logins.offer, refusal=_LOGIN),
         "repo.add": Verb(
             wire.RepoRequest,
             wire.RepoReply,

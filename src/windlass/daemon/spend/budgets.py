@@ -153,6 +153,21 @@ def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> 
         raise Denied(pricing.sentences(exceeded), "; ".join(limit.hint for limit in exceeded))
 
 
+def room(context: Context, agent: Agent) -> tuple[float | None, list[Exceeded]]:
+    """What an agent whose tokens are paid for may still spend, and which budgets it has exceeded.
+
+    None is all that it likes. Where configuration is wrong the default budgets hold.
+    """
+    root = repos.by_id(context, agent.repo).root
+    try:
+        budget = settings.usable(context.folders.home, root).require("budget").budget
+    except ConfigError:
+        budget = BudgetSettings()
+    figures = _figures(context, agent.repo, agent, budget, notional=False)
+    left = pricing.room(figures, budget, own=agent.limits.usd)
+    return left, _judge(context, agent.repo, agent, budget, notional=False)
+
+
 def _exceeded(
     context: Context, repo: RepoId, agent: Agent | None, *, notional: bool
 ) -> list[Exceeded]:
@@ -164,20 +179,25 @@ def _exceeded(
 def _judge(
     context: Context, repo: RepoId, agent: Agent | None, budget: BudgetSettings, *, notional: bool
 ) -> list[Exceeded]:
+    return pricing.judge(
+        _figures(context, repo, agent, budget, notional=notional),
+        budget,
+        agent=agent.id if agent else None,
+        own=agent.limits.usd if agent else None,
+        repo=Path(repos.by_id(context, repo).root).name,
+    )
+
+
+def _figures(
+    context: Context, repo: RepoId, agent: Agent | None, budget: BudgetSettings, *, notional: bool
+) -> Figures:
     today = costs.day_of(context.clock.now())
     spent = context.store.read(
         lambda c: _spent(c, budget, repo, agent, notional=notional, day=today)
     )
     limit_in = _limits_in(context, repo, budget)
-    figures = Figures(
+    return Figures(
         agent=spent.own, repo=_common(spent.repo, limit_in), day=_common(spent.day, limit_in)
-    )
-    return pricing.judge(
-        figures,
-        budget,
-        agent=agent.id if agent else None,
-        own=agent.limits.usd if agent else None,
-        repo=Path(repos.by_id(context, repo).root).name,
     )
 
 

@@ -109,7 +109,7 @@ class Costs:
 
         Only what goes beyond earlier results is added, so the same result twice changes nothing.
         """
-        table = self._in_force()
+        table = self.prices_in_force()
         # As counted: to ask a driver now could take long, and everybody waits for the writer.
         metered = spending.mark(writing.connection, agent.uid, MARK).get("metered")
         if metered is None:
@@ -144,6 +144,30 @@ class Costs:
                 notional=not metered,
             )
         _tell_of_refused(writing, agent, "result", refused)
+
+    def add_relayed(
+        self, agent: Agent, session: int, model: str, before: Usage, now: Usage, *, cost: float
+    ) -> None:
+        """Counts what a question used that the daemon asked for an agent, beyond what it had."""
+
+        def change(writing: Writing) -> None:
+            uid = agent.uid
+            kept = spending.mark(writing.connection, uid, MARK)
+            if not kept.get("metered"):
+                spending.put_mark(writing, uid, session, MARK, {**kept, "metered": True})
+            spending.add(
+                writing,
+                uid,
+                session,
+                day=day_of(writing.now),
+                model=usage.known_as(model, spending.models(writing.connection, uid)),
+                source="relay",
+                used=_beyond(now, before),
+                cost=cost,
+                notional=False,
+            )
+
+        self._context.store.write(change)
 
     def view(self, caller: Caller, request: CostsRequest) -> CostsReply:
         """What was spent, grouped, with its sum; outside of any repository in all of them."""
@@ -186,7 +210,7 @@ class Costs:
             ) from None
         return self._bundled.overlaid(pricing.parse(own, str(path)))
 
-    def _in_force(self) -> Table:
+    def prices_in_force(self) -> Table:
         """The prices to count with: spending goes on whatever is wrong with a file."""
         try:
             return self.prices()
@@ -218,7 +242,7 @@ class Costs:
         seen = dict.fromkeys(kept.get("seen", ()))
         counted = _unseen(drivers.dialect(agent.driver), new.lines, seen)
         messages = [message for message in counted if not _inherited(message, agent)]
-        table = self._in_force()
+        table = self.prices_in_force()
         most = usage.most_usd(self._context.clock.now() - agent.created_at) - paid
         believed, refused = _believed(messages, table, most)
         fresh = {

@@ -1,0 +1,1 @@
+"""Asking the model on behalf of boxed agents, which hold no key."""

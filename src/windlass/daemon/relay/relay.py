@@ -1,0 +1,280 @@
+"""The relay: boxed agents ask their model over a socket of their own, and the daemon pays.
+
+A caller's credentials are dropped and the key is added here, so that no agent ever holds it. What
+an answer uses is booked while it passes by, and it is cut off where a budget of the agent's is
+spent: the agent is paused then, as by whatever else it spends. One question for a connection. On
+the event loop, but for what `accounts` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import h11
+
+from windlass.core.ids import Uid
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.relay.accounts import Accounts, Place
+from windlass.daemon.relay.answers import Answer, Purses
+from windlass.daemon.relay.questions import PIECE, Peer, Question, Refused, read
+
+log = logging.getLogger(__name__)
+
+MOST_OF_ONE = 32
+"""Questions that one agent has under way at once: its own, and those of its subagents."""
+MOST_OF_ALL = 256
+_LET_IN_AT_ONCE, _QUEUE = 2, 64
+_ASKS_WITHIN = 60.0
+"""Seconds in which a question has to be said."""
+_CONNECTS_WITHIN = 30.0
+_ANSWERS_WITHIN = 3600.0
+_HEARD_OUT = 5.0
+"""Seconds in which the rest of a request is read that is refused: else its answer may be lost."""
+_HEARD_OUT_BEFORE = frozenset({403, 502})
+"""What a request is refused with that was understood."""
+_PASSED_BACK = frozenset({"content-type", "retry-after", "request-id", "x-should-retry"})
+_ONES_OWN = "anthropic-ratelimit-"
+_KINDS = {
+    400: "invalid_request_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    502: "api_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+_SPENT = "the budget of this agent is spent"
+
+
+class Relay:
+    """The sockets of all agents, and the questions that are under way."""
+
+    def __init__(self, context: Context, accounts: Accounts) -> None:
+        self._context = context
+        self._accounts = accounts
+        self._purses = Purses()
+        self._doors: dict[Path, asyncio.AbstractServer] = {}
+        self._asking: Counter[Uid] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def listen(self, path: Path, uid: Uid) -> None:
+        """Opens the socket over which an agent asks; a stale file of that name is replaced."""
+        if path in self._doors:
+            return
+        door = socket.socket(socket.AF_UNIX)
+        fresh = path.with_name(f"{path.name}.new")
+        fresh.unlink(missing_ok=True)
+        door.bind(str(fresh))
+        fresh.chmod(0o600)
+        fresh.rename(path)
+        self._doors[path] = await asyncio.start_unix_server(
+            partial(self._admit, uid), sock=door, backlog=_LET_IN_AT_ONCE, limit=PIECE
+        )
+        door.listen(_QUEUE)
+
+    async def close(self, path: Path) -> None:
+        """Closes the socket at that path, if it is open."""
+        if path in self._doors:
+            self._doors.pop(path).close()
+            path.unlink(missing_ok=True)
+
+    async def stop(self) -> None:
+        """Ends everything, and books what was used; whoever follows opens the same sockets."""
+        for path in list(self._doors):
+            await self.close(path)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2.0)
+
+    def _admit(self, uid: Uid, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        caller = Peer(h11.SERVER, reader, writer)
+        task = asyncio.get_running_loop().create_task(self._attend(uid, caller))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self, uid: Uid, caller: Peer) -> None:
+        """Answers one question, or says why not."""
+        self._asking[uid] += 1
+        try:
+            await self._attempt(uid, caller)
+        except Refused as refusal:
+            with contextlib.suppress(OSError, TimeoutError):
+                await _refuse(caller, refusal)
+        except OSError:
+            pass  # somebody has hung up
+        except Exception:
+            log.exception("a question to the model failed")
+        finally:
+            caller.writer.close()
+            self._asking[uid] -= 1
+            if not self._asking[uid]:
+                del self._asking[uid]
+                self._purses.forget(uid)
+
+    async def _attempt(self, uid: Uid, caller: Peer) -> None:
+        if self._asking[uid] > MOST_OF_ONE or self._asking.total() > MOST_OF_ALL:
+            raise Refused(503, "too many questions to the model are under way already")
+        try:
+            async with asyncio.timeout(_ANSWERS_WITHIN):
+                await self._answer(uid, caller)
+        except h11.RemoteProtocolError as error:
+            raise Refused(400, f"this is no HTTP that is understood: {error}") from None
+        except TimeoutError:
+            raise Refused(504, "that took too long") from None
+
+    async def _answer(self, uid: Uid, caller: Peer) -> None:
+        async with asyncio.timeout(_ASKS_WITHIN):
+            question = read(await caller.next())
+        pools = self._context.pools
+        account = await pools.for_agent("model", uid, self._accounts.open, uid, question.token)
+        self._purses.fill(uid, account.room)
+        if self._purses.is_empty(uid):
+            raise Refused(403, _SPENT)
+        answer = Answer(account, self._accounts, self._purses, pools)
+        async with _connected(account.place) as far:
+            async with asyncio.timeout(_ASKS_WITHIN):
+                await _ask(question, account.place, caller, far)
+            try:
+                await _pass_back(answer, caller, far, is_free=question.counts_only)
+            finally:
+                await answer.close()
+
+
+@contextlib.asynccontextmanager
+async def _connected(place: Place) -> AsyncIterator[Peer]:
+    """A connection to where the model's API is."""
+    problem: Exception | None = None
+    for address in place.addresses:
+        try:
+            async with asyncio.timeout(_CONNECTS_WITHIN):
+                reader, writer = await asyncio.open_connection(
+                    address,
+                    place.port,
+                    ssl=place.tls,
+                    server_hostname=place.host if place.tls else None,
+                    limit=PIECE,
+                )
+        except (OSError, TimeoutError) as error:
+            problem = error
+            continue
+        try:
+            yield Peer(h11.CLIENT, reader, writer)
+        finally:
+            writer.transport.abort()
+        return
+    raise Refused(502, f"no connection to {place.host}: {problem or 'it has no address'}")
+
+
+async def _ask(question: Question, place: Place, caller: Peer, far: Peer) -> None:
+    """Says a question to the model, piece by piece as it comes in, with our key and not theirs."""
+    kept = [(name, value) for name, value in question.headers if name not in place.headers]
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    headers = [
+        ("host", f"{host}:{place.port}"),
+        ("content-length", str(question.length)),
+        ("accept-encoding", "identity"),
+        ("connection", "close"),
+        *place.headers.items(),
+        *kept,
+    ]
+    target = place.path + question.target
+    await _tell(far, h11.Request(method="POST", target=target, headers=headers))
+    while isinstance(event := await caller.next(), h11.Data):
+        await _tell(far, h11.Data(data=bytes(event.data)))
+    await _tell(far, h11.EndOfMessage())
+
+
+async def _pass_back(answer: Answer, caller: Peer, far: Peer, *, is_free: bool) -> None:
+    """Passes an answer on while it is counted.
+
+    Who hangs up too soon pays as well: it is read on until it has said what its question used.
+    """
+    while isinstance(response := await _hear(far), h11.InformationalResponse):
+        pass
+    if not isinstance(response, h11.Response):
+        raise Refused(502, "the model's address hung up")
+    said = {name.decode(): value.decode("latin-1") for name, value in response.headers}
+    if said.get("content-encoding", "identity") != "identity":
+        raise Refused(502, "the model's address answers in a form that cannot be counted")
+    streamed = said.get("content-type", "").startswith("text/event-stream")
+    if response.status_code == 200 and not is_free:
+        answer.count(streamed=streamed)
+    await _say(caller, _head(response.status_code, said))
+    while isinstance(event := await _hear(far), h11.Data):
+        data = bytes(event.data)
+        await answer.take(data)
+        if answer.is_cut_off:
+            if streamed:
+                await _say(caller, h11.Data(data=_LAST_WORDS), h11.EndOfMessage())
+            return
+        await _say(caller, h11.Data(data=data))
+        if caller.is_gone and answer.is_known:
+            return
+    await _say(caller, h11.EndOfMessage())
+
+
+def _head(status: int, said: dict[str, str]) -> h11.Response:
+    kept = [
+        (name, value)
+        for name, value in said.items()
+        if name in _PASSED_BACK or name.startswith(_ONES_OWN) or name == "content-length"
+    ]
+    return h11.Response(status_code=status, headers=[*kept, ("connection", "close")])
+
+
+async def _hear(far: Peer) -> h11.Event | None:
+    try:
+        return await far.next()
+    except (OSError, h11.RemoteProtocolError) as error:
+        raise Refused(502, f"the model's address broke off: {error}") from None
+
+
+async def _tell(far: Peer, event: h11.Event) -> None:
+    try:
+        await far.say(event)
+    except OSError as error:
+        raise Refused(502, f"the model's address hung up: {error}") from None
+
+
+async def _say(caller: Peer, *events: h11.Event) -> None:
+    """Says something to a caller, who may be gone."""
+    with contextlib.suppress(OSError):
+        await caller.say(*events)
+
+
+async def _refuse(caller: Peer, refusal: Refused) -> None:
+    """Says why there is no answer, in the words of the API, unless one has begun already."""
+    if caller.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+        return
+    if refusal.status in _HEARD_OUT_BEFORE:
+        with contextlib.suppress(TimeoutError, h11.RemoteProtocolError):
+            async with asyncio.timeout(_HEARD_OUT):
+                while caller.http.their_state is h11.SEND_BODY:
+                    await caller.next()
+    body = _error(refusal.status, refusal.why)
+    headers = [
+        ("content-type", "application/json"),
+        ("content-length", str(len(body))),
+        ("connection", "close"),
+    ]
+    if refusal.status == 403:
+        headers.append(("x-should-retry", "false"))
+    head = h11.Response(status_code=refusal.status, headers=headers)
+    await caller.say(head, h11.Data(data=body), h11.EndOfMessage())
+
+
+def _error(status: int, why: str) -> bytes:
+    error = {"type": _KINDS[status], "message": f"windlass: {why}"}
+    return json.dumps({"type": "error", "error": error}).encode()
+
+
+_LAST_WORDS = b"\n\nevent: error\ndata: " + _error(403, _SPENT) + b"\n\n"
