@@ -168,6 +168,17 @@ def test_what_keeps_a_reader_waiting_or_is_closed_is_left_out(
     assert "commands/pipe.md (closed to you, or no plain file)" in said
 
 
+def test_a_configuration_that_is_a_closed_or_strange_thing_brings_nothing(
+    request_: SessionRequest, home: Path, tmp_path: Path
+) -> None:
+    (home / ".claude").rmdir()
+    (home / ".claude").write_text("no folder")
+    assert brought(request_, tmp_path / "copy") == (set(), [])
+    (home / ".claude").unlink()
+    (home / ".claude").symlink_to(".claude")
+    assert brought(request_, tmp_path / "copy") == (set(), [])
+
+
 def serving(request: SessionRequest, **servers: Any) -> tuple[set[str], list[str]]:
     """The servers that are started of those that the person has, and what is said; all are wanted.
 

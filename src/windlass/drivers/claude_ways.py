@@ -1,3 +1,5 @@
+# ruff: noqa: PTH112, PTH113
+# (pathlib's raise where a folder on the way is closed)
 """A person's ways with Claude Code, copied for a boxed agent: memory, rules, skills and the like.
 
 Owns which of them there are, what is copied and how much. Never settings, logins or plugins; where
@@ -75,11 +77,11 @@ class _Copying:
     def take(self, place: Path) -> None:
         """Takes a file, or each thing in a folder; the person may have put a link in its place."""
         root = os.path.realpath(place)
-        if Path(root).is_file():
+        if os.path.isfile(root):
             self._take_part(root, root, place.name)
         elif self._holds_more(root, place):
             self.left.append(f"{place.name} (leads to {root}, a folder with more in it)")
-        elif Path(root).is_dir():
+        elif os.path.isdir(root):
             try:
                 names = _listed(root)
             except _Left as why:
@@ -143,7 +145,7 @@ def _walk(path: str, root: str, name: str, *, depth: int) -> Iterator[_Found]:
         raise _Left("leads elsewhere by a link")
     if depth > _DEEPEST:
         raise _Left("is too deep")
-    if not Path(real).is_dir():
+    if not os.path.isdir(real):
         yield _Found(real, name)
         return
     for below in _listed(real):
