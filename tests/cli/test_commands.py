@@ -337,6 +337,7 @@ MADE: dict[str, Any] = {
     "left_out": [],
     "changes": None,
     "submodules": [],
+    "remarks": [],
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",
@@ -525,6 +526,14 @@ def test_who_starts_an_agent_is_told_what_only_a_person_gives_its_role(
     assert "started as an auditor" in said
     assert "wl config set --global roles.auditor.spawns true" in said
     assert "wl config set --global roles.auditor.readonly false" in said
+
+
+def test_what_a_boxed_agent_has_not_of_the_persons_ways_is_told_with_what_would_bring_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    remarks = [{"text": "without your servers a\x1b[2J", "fix": "wl x"}, {"text": "b", "fix": ""}]
+    new.run(Told(new, "x", spawn=lambda _: {**MADE, "remarks": remarks}))
+    assert "  without your servers a\\x1b[2J: wl x\n  b\n" in capsys.readouterr().out
 
 
 WAITS = {"value": "x", "instead_of": "", "in_boxes": False, "personal": False}

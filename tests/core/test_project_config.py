@@ -68,6 +68,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "landing.target": TEXT,
     "claude.token_file": TEXT,
     "claude.api_key_file": TEXT,
+    "claude.bring": st.lists(st.sampled_from(["CLAUDE.md", "rules", "skills"]), unique=True),
+    "claude.mcp": WORDS,
     "budget.agent": MONEY,
     "budget.day": MONEY,
     "budget.repo": MONEY,

@@ -53,3 +53,11 @@ class BoxSpec(msgspec.Struct, frozen=True, kw_only=True):
     domains: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     quota: Quota = Quota()
+
+
+class BoxView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program in a box finds: the places that are `shown`, and the names that it reaches."""
+
+    shown: tuple[str, ...] = ()
+    network: Network = "host"
+    domains: tuple[str, ...] = ()

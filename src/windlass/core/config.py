@@ -120,12 +120,19 @@ class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     screens_mb: Size = 8
 
 
+Way = Literal["CLAUDE.md", "rules", "skills", "commands", "agents"]
+"""What of a person's own Claude configuration can come into a box."""
+_USUAL_WAYS: tuple[Way, ...] = ("CLAUDE.md", "skills", "commands", "agents")
+
+
 class ClaudeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How Claude Code is configured and paid for in agents."""
+    """How Claude Code is configured and paid for in agents, and what of the person's it has."""
 
     config: Literal["inherit", "own"] = "inherit"
     token_file: str = ""
     api_key_file: str = ""
+    bring: list[Way] = msgspec.field(default_factory=lambda: [*_USUAL_WAYS])
+    mcp: list[str] = []
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -250,6 +257,8 @@ ABOUT = {
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
     "claude.api_key_file": "file with an API key, for agents with an own folder",
+    "claude.bring": "what of your Claude configuration boxed agents have, as copies; yours alone",
+    "claude.mcp": "names of your MCP servers that boxed agents start in their box; yours alone",
     "trash.ignored_mb": "MiB of ignored files that salvage keeps",
     "trash.ignored_files": "how many ignored files salvage keeps",
     "retention.trash": "days that salvaged work stays in the trash; 0: for ever",
@@ -277,10 +286,15 @@ ABOUT = {
 """Every key that can be set, with what it is for; of roles those that are shipped."""
 _KEPT_OF_DISK = 10
 PERSONAL = frozenset(
-    {"notify.command", *(key for key in ABOUT if key.startswith("retention."))},
+    {
+        "notify.command",
+        "claude.bring",
+        "claude.mcp",
+        *(key for key in ABOUT if key.startswith("retention.")),
+    },
 )
-"""What only a person's own file sets: a command is run on their machine, outside of any box, and
-no repository decides for how long things are kept that are theirs."""
+"""What only a person's own file sets: a command is run on their machine, outside of any box, what
+is theirs comes into no box for a repository's sake, and none decides for how long it is kept."""
 
 
 def role_settings(config: Config, role: RoleName) -> RoleSettings:

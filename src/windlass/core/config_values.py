@@ -65,7 +65,8 @@ def _words(kind: Any) -> str:
             return f"one of {', '.join(map(written, literals))}"
         return " or ".join(_words(part) for part in get_args(kind) if part is not NoneType)
     if origin is list:
-        return "a list of texts"
+        (inner,) = get_args(kind)
+        return "a list of texts" if inner is str else f"a list, each {_words(inner)}"
     if is_table(kind):
         return "a table"
     return _WORDS[kind]

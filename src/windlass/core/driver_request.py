@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from windlass.core.box_spec import BoxView
 from windlass.core.session_launch import Mode
+
+OF_PERSON = "person"
+"""In an agent's folder: copies of what a boxed session has of the person's own."""
+WAYS = "ways"
+"""In there: what is seen in the place of the same names in the agent's configuration folder."""
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,9 +59,12 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     `resume` goes on by itself with its last turn where that `was_cut_off`, and waits otherwise.
     `fork_of` is the transcript of a conversation to begin with. `options` are the driver's own
     configuration, `env` the environment to start from and `extra_env` what wins over everything. A
-    `boxed` session sees nothing of the person's home; with `relay_token`, which means nothing
-    outside of it, it may ask its model through the daemon. `rewake`, where given, is the argv of a
-    hook that waits while the session is idle and wakes it by exiting with 2.
+    `boxed` session sees nothing of the person's home but what the driver copies for it: the `ways`
+    of theirs and the definitions of the `servers` that are named, found by `person_env`, the
+    environment that a session of theirs starts from; `view` is what its programs find then. With
+    `relay_token`, which means nothing outside of it, it may ask its model through the daemon.
+    `rewake`, where given, is the argv of a hook that waits while the session is idle and wakes it
+    by exiting with 2.
     """
 
     agent: str
@@ -81,6 +90,10 @@ class SessionRequest(msgspec.Struct, frozen=True, kw_only=True):
     repo: str | None = None
     boxed: bool = False
     relay_token: str = ""
+    ways: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    person_env: dict[str, str] = {}
+    view: BoxView = BoxView()
     options: dict[str, str] = {}
     env: dict[str, str] = {}
     extra_env: dict[str, str] = {}

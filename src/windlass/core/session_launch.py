@@ -42,13 +42,25 @@ class ProxySpec(msgspec.Struct, frozen=True, kw_only=True):
     log: str
 
 
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person should know of a session that begins: said `once` in a repository, or always.
+
+    `fix` is the line that changes it, if one does.
+    """
+
+    text: str
+    fix: str = ""
+    once: bool = True
+
+
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """A whole command to run; the environment is complete, nothing is inherited.
 
     `secrets` are variables whose values the holder reads from files of the person's own, so that no
     file of ours ever holds them. `stdin` is what a headless session finds in its input at first:
     the holder puts it there, once. One that is `relayed` asks its model through the daemon: its box
-    writes a port of its own in place of MODEL_PORT in `env`.
+    writes a port of its own in place of MODEL_PORT in `env`. `remarks` are for the person who
+    starts it.
     """
 
     argv: tuple[str, ...]
@@ -62,3 +74,4 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     secrets: dict[str, str] = {}
     stdin: str = ""
     relayed: bool = False
+    remarks: tuple[Remark, ...] = ()

@@ -2,7 +2,8 @@
 
 Two ways with the person's configuration. *Inherit*: their login, memory, skills and servers; what
 is ours comes in through `--plugin-dir` and `--settings`, and no file of theirs is written. *Own*:
-a folder of ours per agent, with a token or a key that the person names.
+a folder of ours per agent, with a token or a key that the person names; in a box it has copies of
+the person's ways besides.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from windlass import __version__
 from windlass.core.claude import transcript
 from windlass.core.claude.dialect import ClaudeDialect
 from windlass.core.claude.input_lines import user_line
-from windlass.core.driver_request import Abilities, ModelAccess, SessionRequest
+from windlass.core.driver_request import OF_PERSON, WAYS, Abilities, ModelAccess, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
-from windlass.core.session_launch import Launch
-from windlass.drivers import claude_config, claude_login, hooking
+from windlass.core.session_launch import Launch, Remark
+from windlass.drivers import claude_config, claude_login, claude_servers, claude_ways, hooking
 from windlass.drivers.files import write
 
 OLDEST = (2, 1, 150)
@@ -32,6 +33,7 @@ LONGEST_PROMPT = 60_000
 """A longer one goes by file: neither an argument nor a pipe is sure to hold it."""
 QUESTION = "AskUserQuestion"
 PLUGIN = "windlass"
+_SERVERS = "mcp.json"
 HOOKS_STAY = {
     "disableAllHooks": False,
     "enabledPlugins": {f"{PLUGIN}@inline": True},
@@ -159,6 +161,7 @@ class ClaudeDriver:
         hooks = _write_plugin(folder / "plugin", request)
         if claude_config.is_own(request):
             _seed(folder / "config", request)
+        remarks = _bring(folder / OF_PERSON, request) if request.boxed else ()
         said = _first_words(folder, request)
         return Launch(
             argv=(_program(request), *_arguments(request, folder, said)),
@@ -171,6 +174,7 @@ class ClaudeDriver:
             secrets=claude_login.handed_over(request) if claude_config.is_own(request) else {},
             relayed=claude_login.is_relayed(request),
             stdin=user_line(said) if said and request.mode == "headless" else "",
+            remarks=remarks,
         )
 
     def transcript(self, request: SessionRequest) -> str:
@@ -253,6 +257,16 @@ def _seed(config: Path, request: SessionRequest) -> None:
         write(path, known)
 
 
+def _bring(folder: Path, request: SessionRequest) -> tuple[Remark, ...]:
+    """Copies anew what a boxed session has of the person's: their ways, and servers to start."""
+    shutil.rmtree(folder, ignore_errors=True)
+    remarks = claude_ways.bring(request, folder / WAYS)
+    servers, more = claude_servers.chosen(request)
+    if servers:
+        write(folder / _SERVERS, {"mcpServers": servers})
+    return (*remarks, *more)
+
+
 def _first_words(folder: Path, request: SessionRequest) -> str | None:
     """The prompt; one that no argument could carry goes by file."""
     if request.prompt is None:
@@ -273,6 +287,9 @@ def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[
     if claude_config.is_own(request):
         # Nobody approved a server here, and an agent could name some in its folder by itself.
         arguments.append("--strict-mcp-config")
+    servers = folder / OF_PERSON / _SERVERS
+    if request.boxed and servers.exists():
+        arguments += ["--mcp-config", str(servers)]
     if request.mode == "headless":
         arguments += ["--print", "--verbose", "--replay-user-messages"]
         arguments += ["--input-format", "stream-json", "--output-format", "stream-json"]

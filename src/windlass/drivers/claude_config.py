@@ -24,6 +24,11 @@ def is_own(request: SessionRequest) -> bool:
     return request.boxed or request.options.get("config") == "own"
 
 
+def of_person(request: SessionRequest) -> SessionRequest:
+    """Returns a session as the person would start it: with their folder, whatever an agent has."""
+    return msgspec.structs.replace(request, boxed=False, options={}, env=request.person_env)
+
+
 def folder(request: SessionRequest) -> Path:
     """Returns the configuration folder that a session uses."""
     if is_own(request):
@@ -47,17 +52,16 @@ def is_onboarded(request: SessionRequest) -> bool:
 def trusts(request: SessionRequest) -> bool:
     """Returns whether the workspace is trusted: trust in a folder is trust in all below it."""
     real = Path(os.path.realpath(request.workspace))
-    projects = _table(read(global_file(request)), "projects")
+    projects = table(read(global_file(request)), "projects")
     return any(
-        _table(projects, str(place)).get("hasTrustDialogAccepted")
-        for place in (real, *real.parents)
+        table(projects, str(place)).get("hasTrustDialogAccepted") for place in (real, *real.parents)
     )
 
 
 def pays_by_key(request: SessionRequest) -> bool:
     """Returns whether the person's login is a key that is billed, rather than a subscription."""
     settings = read(folder(request) / "settings.json")
-    env = _table(settings, "env")
+    env = table(settings, "env")
     named = any(env.get(name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
     return bool(
         named or settings.get("apiKeyHelper") or read(global_file(request)).get("primaryApiKey")
@@ -78,8 +82,8 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
         settings = read(folder(request) / "settings.json")
         if settings.get("enableAllProjectMcpServers"):
             return {}
-        project = _table(
-            _table(read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
+        project = table(
+            table(read(global_file(request)), "projects"), os.path.realpath(request.repo or "/")
         )
         for source in (settings, project):
             named = source.get("enabledMcpjsonServers")
@@ -92,7 +96,7 @@ def mcp_settings(request: SessionRequest) -> dict[str, Any]:
 
 def _offered(path: Path) -> list[str]:
     """The servers that a repository brings; a file that Claude Code cannot read brings none."""
-    return list(_table(read_made_by_agent(path), "mcpServers"))
+    return list(table(read_made_by_agent(path), "mcpServers"))
 
 
 def read_made_by_agent(path: Path) -> dict[str, Any]:
@@ -118,9 +122,10 @@ def read_made_by_agent(path: Path) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def _table(of: dict[str, Any], name: str) -> dict[str, Any]:
-    table = of.get(name)
-    return table if isinstance(table, dict) else {}
+def table(of: dict[str, Any], name: str) -> dict[str, Any]:
+    """Returns a table in a table; what is none says nothing."""
+    held = of.get(name)
+    return held if isinstance(held, dict) else {}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -49,3 +49,11 @@ def test_a_list_that_is_no_text_is_wrong_configuration(tmp_path: Path) -> None:
     (tmp_path / ".worktreeinclude").write_bytes(b"\xff\n")
     with pytest.raises(ConfigError, match="worktreeinclude is no text"):
         settings.load(tmp_path, str(tmp_path))
+
+
+def test_a_list_that_is_not_set_goes_on_from_its_default(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    assert settings.take(file, "claude.bring", "skills") == ["CLAUDE.md", "commands", "agents"]
+    file.unlink()
+    assert settings.add(file, "claude.bring", "rules")[-2:] == ["agents", "rules"]
+    assert settings.add(file, "claude.bring", "agents")[-2:] == ["agents", "rules"]

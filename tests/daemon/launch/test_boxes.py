@@ -100,3 +100,21 @@ def test_a_box_that_begins_takes_nothing_away_from_one_that_runs(
     files = [path.stat().st_ino for path in (place, source)]
     spec(workshop, fox)
     assert [path.stat().st_ino for path in (place, source)] == files
+
+
+@pytest.mark.parametrize("make", [a_link, a_folder, a_pipe, forged, nothing])
+def test_the_ways_of_the_person_are_seen_in_the_agents_own_folder_whatever_it_put_there(
+    workshop: Workshop, fox: Agent, make: Callable[[Path], None]
+) -> None:
+    folder = workshop.context.folders.agent(fox.uid)
+    (folder / "person/ways/skills/dig").mkdir(parents=True)
+    (folder / "person/ways/CLAUDE.md").write_text("theirs")
+    (folder / "config").mkdir(exist_ok=True)
+    for name in ("skills", "CLAUDE.md"):
+        make(folder / "config" / name)
+    made = spec(workshop, fox)
+    for name in ("skills", "CLAUDE.md"):
+        ours = str(folder / "person/ways" / name)
+        assert mounted(made, folder / "config" / name) == ["--ro-bind", ours]
+    assert (folder / "config/skills").is_dir()
+    assert (folder / "config/CLAUDE.md").is_file()

@@ -109,6 +109,13 @@ class ChangesView(TypedDict):
     """Why they could not be looked at."""
 
 
+class RemarkView(TypedDict):
+    """What a person should know of a session that has begun, and the line that changes it."""
+
+    text: str
+    fix: str
+
+
 class SpawnReply(TypedDict):
     """The agent that was started; `unboxed` says why it has no box, `to_box` what would help."""
 
@@ -139,6 +146,8 @@ class SpawnReply(TypedDict):
     """What the person has not committed; None where an agent asked, or none is kept."""
     submodules: list[str]
     """The folders of its workspace that are submodules, and empty."""
+    remarks: list[RemarkView]
+    """What it has of the person's own, and what not; told once in a repository unless it fails."""
 
 
 class EndedAgent(TypedDict):

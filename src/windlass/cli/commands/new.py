@@ -145,6 +145,7 @@ def run(call: Call) -> int:
         *_included(made),
         *_changes(made),
         *_submodules(made),
+        *_remarks(made),
         *waiting.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
@@ -219,6 +220,14 @@ def _submodules(made: dict[str, Any]) -> list[str]:
     names = ", ".join(made["submodules"][:3]) + (", ..." if len(made["submodules"]) > 3 else "")
     lacking = f"without its {counted(len(made['submodules']), 'submodule')} ({names})"
     return [f"{lacking}, which your own clone has not: `git submodule update --init` there first"]
+
+
+def _remarks(made: dict[str, Any]) -> list[str]:
+    """Says what of the person's own configuration it has not, and what would bring it."""
+    return [
+        printable_line(one["text"]) + (f": {printable_line(one['fix'])}" if one["fix"] else "")
+        for one in made["remarks"]
+    ]
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
+from windlass.core.session_launch import Remark
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel import untrusted_files
@@ -91,8 +92,9 @@ class SessionLife:
 
         return self._context.store.write(change)
 
-    def start(self, agent: Agent) -> None:
-        """Starts the session that was recorded last; does nothing if it runs already."""
+    def start(self, agent: Agent) -> tuple[Remark, ...]:
+        """Starts the session that was recorded last, unless it runs already; what is to be said."""
+        remarks: tuple[Remark, ...] = ()
         session = self._context.store.read(lambda c: _begun(c, agent))
         folder = self._context.folders.session(agent.uid, session.number)
         self._sockets.open(agent.uid)
@@ -104,12 +106,16 @@ class SessionLife:
                 session_request(self._context, agent, session),
                 was_cut_off=self._context.store.read(lambda c: _was_cut_off(c, agent, session)),
             )
+            if agent.isolation == "box" and request.servers:
+                seen = boxes.view(self._context, agent, request)
+                request = msgspec.structs.replace(request, view=seen)
             driver = drivers.get(agent.driver)
             below = self._context.folders.agent(agent.uid)
             conversation = driver.transcript(request)
             if request.resume and not _is_begun(driver.dialect, conversation, below=below):
                 request = _anew(self._context, agent, request)
             launch = driver.launch(request)
+            remarks = launch.remarks
             self._context.sessions.start(
                 folder=folder,
                 name=session_name(agent),
@@ -128,6 +134,7 @@ class SessionLife:
 
         self._context.store.write(change)
         self._look(agent.uid)  # it may have ended before it counted as started
+        return remarks
 
     def stop(self, agent: Agent) -> None:
         """Stops an agent's session until its whole process tree is proven gone."""
@@ -147,6 +154,7 @@ class SessionLife:
         self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
         self._look(agent.uid)  # what it said and spent last
         boxes.clear(self._context, agent)
+        boxes.forget_ways(self._context, agent)
         self._fetcher.try_to_fetch(agent)
 
     def give_up(self, agent: Agent, why: str) -> None:

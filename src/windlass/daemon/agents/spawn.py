@@ -39,6 +39,7 @@ from windlass.daemon.launch import (
     scripts,
     session_request,
     setup_files,
+    told_remarks,
 )
 from windlass.daemon.launch.boxes import Choice
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -85,7 +86,13 @@ class Spawns:
             locks=of_one_agent,
             result=self._result,
             stops=of_one_agent,
-            unsaid={"included": 0, "left_out": [], "changes": None, "submodules": []},
+            unsaid={
+                "included": 0,
+                "left_out": [],
+                "changes": None,
+                "submodules": [],
+                "remarks": [],
+            },
         )
 
     def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:
@@ -198,6 +205,7 @@ class Spawns:
                 "to_box": choice.fix,
                 "out_of_box": fork.out_of_box,
                 "script": script.text,
+                "by_person": scope.caller is None,
                 "waiting": [line.key for line in known.waiting_at(choice.level)],
                 **lacks,
             }
@@ -338,7 +346,9 @@ class Spawns:
         agent, _ = self._live(work)
         if agent.session == 0:
             agent = self._life.begin(agent)
-        self._life.start(agent)
+        remarks = self._life.start(agent)
+        if work.data.get("by_person") and remarks:
+            work.keep(remarks=told_remarks.fresh(self._context, agent.repo, remarks))
 
     def _abandon(self, work: RunningIntent) -> None:
         """Takes a spawn back: what setup made is salvaged like any work."""
@@ -368,6 +378,7 @@ class Spawns:
             "left_out": work.data.get("left_out", []),
             "changes": work.data.get("changes"),
             "submodules": work.data.get("submodules", []),
+            "remarks": work.data.get("remarks", []),
         }
 
 

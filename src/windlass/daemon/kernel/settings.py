@@ -213,7 +213,7 @@ def _delete(table: Any, place: Names) -> None:
 
 
 def _listed(path: Path, key: str) -> list[str]:
-    listed = config.flatten(_document(path).unwrap()).get(key)
+    listed = config.flatten(_document(path).unwrap()).get(key, config.value(Config(), key))
     return listed if isinstance(listed, list) else []
 
 

@@ -153,6 +153,22 @@ def make_plain(folder: Path, name: str) -> None:
     raise NotPlain(f"somebody keeps putting something else in the place of {folder / name}")
 
 
+def make_folder(folder: Path, name: str) -> None:
+    """Sees to it that a folder has a real folder of that name, as `make_plain` does for a file."""
+    at = os.open(folder, _FOLDER)
+    try:
+        for _ in range(_TRIES):
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=at)
+                return
+            if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                return
+            os.unlink(name, dir_fd=at)
+    finally:
+        os.close(at)
+    raise NotPlain(f"somebody keeps putting something else in the place of {folder / name}")
+
+
 def files(folder: Path) -> Iterator[Path]:
     """Every plain file below a folder, however deep; links are not followed."""
     waiting = [folder]

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import windlass
 from windlass import drivers, whole_file
 from windlass.api import places
-from windlass.box import groups, probes, proxy, toolchains, wrapper
+from windlass.box import bwrap, groups, probes, proxy, toolchains, wrapper
 from windlass.box import reading as reading_box
-from windlass.core.box_spec import BoxSpec, Isolation, Level, Network, Quota
+from windlass.core.box_spec import BoxSpec, BoxView, Isolation, Level, Network, Quota
 from windlass.core.config import Config, confinement
 from windlass.core.config_layers import Usable
 from windlass.core.crew import Agent
-from windlass.core.driver_request import SessionRequest
+from windlass.core.driver_request import OF_PERSON, WAYS, SessionRequest
 from windlass.core.errors import ConfigError
 from windlass.core.session_launch import Launch
 from windlass.daemon.kernel import repos, settings, untrusted_files
@@ -33,7 +33,10 @@ from windlass.git.homecoming import SendBox
 from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
-_SHOWN = ("settings.json", "plugin", "instructions.md", "prompt.md", "policy.json", "fork.jsonl")
+_SHOWN = (
+    *("settings.json", "plugin", "instructions.md", "prompt.md", "policy.json", "fork.jsonl"),
+    OF_PERSON,
+)
 """Of an agent's folder, read-only: what it is told, and what it may do."""
 _COVERED = ("config", "remote-settings.json")
 """A file in a folder of an agent's own that must be empty: an organisation's settings as last seen.
@@ -113,6 +116,13 @@ def wrap(context: Context, agent: Agent, request: SessionRequest, launch: Launch
     return wrapper.wrap(launch, spec, folder=folder, sockets=context.folders.sockets(agent.uid))
 
 
+def view(context: Context, agent: Agent, request: SessionRequest) -> BoxView:
+    """What the programs of a session would find in its agent's box."""
+    spec = _box_spec(context, agent, request)
+    shown = (*bwrap.SYSTEM, *spec.readable, *spec.writable)
+    return BoxView(shown=shown, network=spec.network, domains=spec.domains)
+
+
 def prefix(
     context: Context,
     agent: Agent,
@@ -177,6 +187,11 @@ def close(context: Context, agent: Agent) -> None:
     """Keeps boxes from starting that were prepared to run beside an agent's sessions."""
     for file in context.folders.boxes(agent.uid).glob("*/*"):
         file.unlink(missing_ok=True)
+
+
+def forget_ways(context: Context, agent: Agent) -> None:
+    """Deletes what a session had of the person's own: its agent keeps none of it."""
+    shutil.rmtree(context.folders.agent(agent.uid) / OF_PERSON, ignore_errors=True)
 
 
 def forget(context: Context, agent: Agent) -> None:
@@ -325,7 +340,7 @@ def _box_spec(
             *always(tuple(config.box.toolchains)),
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
-        covers=(_cover(folder),),
+        covers=(_cover(folder), *_ways(folder)),
         network=agent.network,
         domains=tuple(config.box.domains) if agent.network == "proxy" else (),
         addresses=drivers.get(agent.driver).reaches(request),
@@ -344,6 +359,18 @@ def _cover(folder: Path) -> tuple[str, str]:
     own, name = folder / _COVERED[0], _COVERED[1]
     untrusted_files.make_plain(own, name)
     return str(nothing), str(own / name)
+
+
+def _ways(folder: Path) -> Iterator[tuple[str, str]]:
+    """The copies of the person's ways, and the places in the agent's own folder where each is seen.
+
+    They are not the agent's to write: the next session has them anew.
+    """
+    copies, own = folder / OF_PERSON / WAYS, folder / _COVERED[0]
+    for copy in sorted(copies.iterdir()) if copies.is_dir() else ():
+        make = untrusted_files.make_folder if copy.is_dir() else untrusted_files.make_plain
+        make(own, copy.name)
+        yield str(copy), str(own / copy.name)
 
 
 def always(more: tuple[str, ...]) -> tuple[str, ...]:

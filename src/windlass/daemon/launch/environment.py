@@ -23,6 +23,14 @@ _IN_BOXES = (
     "WINDLASS_HOME",
 )
 """What says how things look and where programs are; tokens and sockets of the person's do not."""
+_CERTIFICATES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"),
+    *("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO"),
+)
+"""Whom to believe on the network: programs that bring certificates of their own would refuse what a
+company's own authority signed, the package registries first."""
+_THEIR_PLACES = ("/usr/", "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/pki/")
+"""Where every box shows them; a name of a file that is not there would be worse than none."""
 
 
 def point_wl(home: Path) -> None:
@@ -49,6 +57,7 @@ def for_box(
         name: value
         for name, value in for_session(environ, home=home).items()
         if any(fnmatchcase(name, pattern) for pattern in wanted)
+        or (name in _CERTIFICATES and value.startswith(_THEIR_PLACES))
     }
     return {**env, "HOME": str(private), "TMPDIR": "/tmp", BOXED: "1"}  # noqa: S108 - the box's own
 

@@ -117,6 +117,9 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         },
         boxed=agent.isolation == "box",
         relay_token=relay_token(session) if agent.isolation == "box" else "",
+        ways=_named(config, agent.driver, "bring"),
+        servers=_named(config, agent.driver, "mcp"),
+        person_env=for_session(context.env, home=context.folders.home),
     )
 
 
@@ -212,7 +215,13 @@ def _owner(context: Context, conversation: str) -> Path | None:
 def options(config: Config, driver: str) -> dict[str, str]:
     """A driver's own part of the configuration: the table of its name, if there is one."""
     own = getattr(config, driver, None)
-    return msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
+    known = msgspec.to_builtins(own) if isinstance(own, msgspec.Struct) else {}
+    return {name: value for name, value in known.items() if isinstance(value, str)}
+
+
+def _named(config: Config, driver: str, key: str) -> tuple[str, ...]:
+    """A list in a driver's own part of the configuration, if it has such a one."""
+    return tuple(getattr(getattr(config, driver, None), key, ()))
 
 
 def _written_out(context: Context, driver: str, values: dict[str, str]) -> dict[str, str]:

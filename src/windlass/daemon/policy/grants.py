@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from windlass.api.wire.agents import SpawnRequest
 from windlass.core import crew
 from windlass.core.box_spec import Level
@@ -14,12 +16,20 @@ from windlass.core.policy import tool_policy
 def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
     """What agents of a role may use by configuration, and what everybody may."""
     tools = role_tools(config, role)
-    lists = Policy(allow=tuple(tools.allow), deny=tuple(tools.deny), reading=config.policy.shell)
+    servers = map(_tools_of, config.claude.mcp if level == "box" else ())
+    lists = Policy(
+        allow=(*tools.allow, *servers), deny=tuple(tools.deny), reading=config.policy.shell
+    )
     checks = (*config.gate.commands, *(check.run for check in config.gate.check))
     commands = (config.workspace.setup, config.workspace.teardown, *checks)
     return tool_policy.with_mandatory(
         lists, level=level, commands=[command for command in commands if command]
     )
+
+
+def _tools_of(server: str) -> str:
+    """The pattern of an MCP server's tools, which Claude Code names in letters that are safe."""
+    return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', server)}"
 
 
 def granted_policy(
