@@ -14,7 +14,7 @@ from tests.git.conftest import git
 from tests.git.differences import difference
 from tests.git.hostile_clones import Scene
 
-from windlass.git import gitfiles, reading_room, status, workspaces
+from windlass.git import gitfiles, reading_room, runner, status, workspaces
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs, GitResult, TookTooLong
 
@@ -104,14 +104,14 @@ def test_a_look_that_is_ended_as_git_writes_its_index_is_followed_by_a_longer_on
     (tmp_path / "scene").mkdir()
     scene = Scene(repo, tmp_path / "scene")
     (scene.clone / "src/one.py").write_text("one = 2\n")
-    run_both, locks = status.run_both, []
+    locks: list[Path] = []
 
     def ended_at_first(*args: list[str], dirs: Dirs, timeout: float) -> GitResult:
         if not locks:
             locks.append(Path(f"{dirs.index}.lock"))
             locks[0].touch()
             raise TookTooLong("it did not finish", "try again")
-        return run_both(*args, dirs=dirs, timeout=timeout)
+        return runner.run_both(*args, dirs=dirs, timeout=timeout)
 
     monkeypatch.setattr(status, "run_both", ended_at_first)
     assert status.status(repo, str(scene.clone), box=scene.reads).unstaged == ["src/one.py"]
