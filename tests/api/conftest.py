@@ -55,7 +55,7 @@ class Fake:
 
     def join(self) -> None:
         """Waits until every answer was given."""
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive(), "nobody came for the rest of the answers"
 
     def stop(self) -> None:
@@ -68,7 +68,7 @@ class Fake:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(10)
+        self._thread.join(60)
 
 
 @pytest.fixture

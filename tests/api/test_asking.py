@@ -75,9 +75,9 @@ def test_a_daemon_that_was_stopped_is_waited_for_and_not_started(
     reading.start()
     first.join()
     first.stop()
-    assert absent.wait(10), "the follower did not notice"
+    assert absent.wait(60), "the follower did not notice"
     fake(events(2))
-    reading.join(10)
+    reading.join(60)
     assert seen == [1, 2]
     assert started == []
 

@@ -63,7 +63,7 @@ class Serving:
 
     def do(self, work: Any) -> Any:
         """Runs something on the server's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     def leave(self) -> None:
         """Ends the loop."""
@@ -192,7 +192,7 @@ def connected(path: Path) -> socket.socket:
 def answers(path: Path) -> bool:
     """Whether somebody is let in there."""
     try:
-        return bool(client.ask("echo", {"text": "x"}, path=str(path), timeout=10))
+        return bool(client.ask("echo", {"text": "x"}, path=str(path), timeout=60))
     except Unavailable:
         return False
 

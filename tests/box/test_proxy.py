@@ -381,7 +381,7 @@ def test_a_second_request_for_another_name_is_not_carried_along(
             client.sendall(first + second)
             assert client.recv(65536).endswith(b"ok")
             client.sendall(second)
-        server.join(10)
+        server.join(60)
     assert rig.proxy is not None
     rig.proxy.close()
     assert not server.is_alive()

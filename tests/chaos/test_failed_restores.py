@@ -110,7 +110,7 @@ def fail_often(place: Place, seed: int, times: int) -> None:
     for _ in range(times):
         room = int(MOST_ROOM * dice.random() ** 2)
         failed = place.undo(room).code != 0
-        until(place.is_settled, within=20, what=f"the end of an undo with {room} bytes of room")
+        until(place.is_settled, what=f"the end of an undo with {room} bytes of room")
         if failed and "a1" not in place.leftovers():  # else it went on by itself, as was said
             assert place.leftovers() == [], room
             place.ground.wl("undo").ok()

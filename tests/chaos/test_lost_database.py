@@ -137,7 +137,7 @@ def test_every_agent_is_back_after_the_database_was_lost(
         refused = ground.wl("new", "--driver", "standin", "--name", "refused", "x")
         assert refused.code in (0, 6), "done by a daemon that came after, or not at all"
         living.wait(timeout=20)
-    until(crew.is_back, within=20, what=f"that crew, of which is back {crew.crew()}")
+    until(crew.is_back, what=f"that crew, of which is back {crew.crew()}")
     ground.wl("send", "early", "hello").ok()
     ground.wl("kill", "late", "--force").ok()
     ground.wl("resume", "paused").ok()

@@ -316,7 +316,7 @@ def test_a_daemon_that_dies_as_it_has_offered_a_message_leaves_one_that_arrives_
     flags = ["--print"] if route == "stdin" else []
     workspace = ground.new("fox", *work, {"text": "I rest.\n\nWAITING"}, flags=flags)
     if route == "context":
-        until((workspace / "begun").exists, within=30)
+        until((workspace / "begun").exists)
     else:
         ground.wait("fox", states="waiting")
     if route in ("context", "paste"):
@@ -325,7 +325,7 @@ def test_a_daemon_that_dies_as_it_has_offered_a_message_leaves_one_that_arrives_
     ground.warm = True  # the next daemon need not import everything first
     (sent,) = ground.ask("send", agent="fox", text="hello", key="once")["messages"]
     (workspace / "go").touch()
-    until(lambda: not point.exists(), within=30, what="the end of the daemon")
+    until(lambda: not point.exists(), what="the end of the daemon")
     until(lambda: _receipt(ground, sent["id"]) == "read", within=90, what="the receipt")
     path = Path(ground.ask("info", agent="fox")["transcript"])
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
@@ -353,7 +353,7 @@ def _stands_still(ground: Ground, flags: list[str]) -> None:
     until(lambda: float(_message(ground, sent["id"])["age"]) > 40, within=60, what="40 s")
     assert _receipt(ground, sent["id"]) == "queued"
     fox.resume()
-    until(lambda: _receipt(ground, sent["id"]) == "read", within=30, what="the receipt")
+    until(lambda: _receipt(ground, sent["id"]) == "read", what="the receipt")
     ground.wait("fox", states="waiting")
     path = Path(ground.ask("info", agent="fox")["transcript"])
     assert path.read_text().count(f"[message {sent['id']}]") == 1

@@ -142,7 +142,7 @@ class Storm:
         self._nothing_is_half_done()
         self._nothing_happened_twice()
         # What was killed a moment ago is noticed by an event, which takes a moment too.
-        until(self._no_state_lies, within=5.0, what="every state coming true")
+        until(self._no_state_lies, within=30.0, what="every state coming true")
 
     def _nothing_is_lost(self, agents: list[dict[str, Any]]) -> None:
         listed = self.ground.git("rev-list", "--objects", "--all")

@@ -81,7 +81,7 @@ def test_a_day_in_the_box(on: Scene) -> None:
         DONE,
     )
     workspace = on.new("fox", *day, flags=BOX)
-    until((workspace / "begun").exists, within=30, what="its first tool")
+    until((workspace / "begun").exists, what="its first tool")
     # What comes into the repository meanwhile is what it rebases on.
     on.ground.git("add", "later")
     on.ground.git("commit", "-q", "-m", "later")
@@ -122,7 +122,7 @@ def _assert_turns_are_cut_off_and_begun(
     on: Scene, workspace: Path, history: list[tuple[str, str]]
 ) -> None:
     on.wl("send", "fox", "go on").ok()
-    until((workspace / "slow").exists, within=30, what="a slow tool")
+    until((workspace / "slow").exists, what="a slow tool")
     on.wl("interrupt", "fox").ok()
     on.wait("fox", "waiting")
     history += [("running", "hook"), ("waiting", "status")]

@@ -73,7 +73,7 @@ def test_costs_are_to_the_cent_what_the_program_itself_reckons(on: Scene) -> Non
     on.wait("owl", "complete")
     for name in ("fox", "owl"):
         on.wl("send", name, "more").ok()
-    until(lambda: all(turns(on, name) == 2 for name in ("fox", "owl")), within=30)
+    until(lambda: all(turns(on, name) == 2 for name in ("fox", "owl")))
     results = {name: last_result(on, name) for name in ("fox", "owl")}
     by_agent, by_model = costs(on), costs(on, "model")
     for name, result in results.items():
@@ -100,21 +100,21 @@ def test_a_fork_knows_the_conversation_and_pays_only_for_itself(on: Scene, mode:
     on.await_texts("fox", DONE["text"])
     known = on.texts("fox")
     on.new("owl", TENTH, {"text": "I go on.\n\nWAITING"}, flags=[*mode, "--fork", "fox"])
-    until(lambda: on.evidence("owl") == "WAITING", within=30, what="an answer")
+    until(lambda: on.evidence("owl") == "WAITING", what="an answer")
     # On a busy machine a live session may be seen idle before it takes its first prompt.
     assert on.history("owl")[-2:] == [("running", "hook"), ("waiting", "hook")]
     said = [*known, "be owl", "I go on.\n\nWAITING"]
     # What a live session takes over is written when it will, not always first.
-    until(lambda: sorted(on.texts("owl")) == sorted(said), within=30, what="the conversation")
+    until(lambda: sorted(on.texts("owl")) == sorted(said), what="the conversation")
     assert on.texts("fox") == known
-    until(lambda: costs(on)["owl"]["usd"] > 0, within=30, what="the cost of the fork")
+    until(lambda: costs(on)["owl"]["usd"] > 0, what="the cost of the fork")
     assert costs(on)["fox"]["usd"] == costs(on)["owl"]["usd"] == pytest.approx(0.1025)
     on.wl("pause", "owl").ok()
     on.wl("resume", "owl").ok()
     on.wait("owl", "waiting")
     on.wl("send", "owl", "still there?").ok()
     said += ["still there?", "Noted.\n\nWAITING"]
-    until(lambda: sorted(on.texts("owl")) == sorted(said), within=30, what="an answer")
+    until(lambda: sorted(on.texts("owl")) == sorted(said), what="an answer")
     assert on.texts("fox") == known
 
 
@@ -134,14 +134,14 @@ def test_an_agent_that_spent_its_own_budget_is_paused_and_stays_so(
 def test_a_common_budget_pauses_everybody_until_it_is_raised(on: Scene) -> None:
     on.wl("config", "set", "budget.day", "0.25", "--global").ok()
     nest = on.new("owl", TENTH, bash("touch begun; sleep 60"), DONE, on=[AGAIN], flags=HEADLESS)
-    until((nest / "begun").exists, within=30)
+    until((nest / "begun").exists)
     on.new("fox", TENTH, bash("true"), TENTH, bash("sleep 60"), DONE)
     paused(on, "fox")
     paused(on, "owl")
     for name in ("fox", "owl"):
         assert on.history(name) == [*BEGUN, ("paused", "windlass")]
         assert "all agents have today spent 0.31 of 0.25 USD (budget.day)" in on.evidence(name)
-        until(lambda name=name: bool(exceeded(on, name)), within=10)  # type: ignore[misc]
+        until(lambda name=name: bool(exceeded(on, name)))  # type: ignore[misc]
         assert exceeded(on, name) == ["budget.day"]
     on.wl("resume", "owl").failed(7)
     on.wl("new", "--driver", "claude", "be new").failed(7)
@@ -157,9 +157,9 @@ def test_a_subscription_is_only_warned(on: Scene) -> None:
     on.new("fox", TENTH, bash("true"), TENTH, bash("true"), DONE, flags=HEADLESS)
     on.wait("fox", "complete")
     assert on.history("fox") == [*BEGUN, ("complete", "hook")]
-    until(lambda: turns(on, "fox") == 1, within=30)
+    until(lambda: turns(on, "fox") == 1)
     owed = last_result(on, "fox")["total_cost_usd"]
-    until(lambda: costs(on)["fox"]["notional_usd"] == pytest.approx(owed), within=30)
+    until(lambda: costs(on)["fox"]["notional_usd"] == pytest.approx(owed))
     assert owed > 0.05
     assert costs(on)["fox"]["usd"] == 0
     events = on.ground.events("fox")

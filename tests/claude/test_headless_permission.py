@@ -73,15 +73,15 @@ def test_a_question_asked_of_a_dying_daemon_waits_for_the_next_one(on: Scene) ->
     script = [bash("touch begun; until test -e go; do sleep 0.1; done"), QUESTION, DONE]
     flags = [*HEADLESS, "--allow-tools", "AskUserQuestion"]
     workspace = on.new("fox", *script, flags=flags)
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     pid = on.pid("fox")
     with (folder(on) / "stdin.lock").open("w") as lock:
         # The daemon reads the question but cannot answer it, and so dies in between.
         fcntl.flock(lock, fcntl.LOCK_EX)
         (workspace / "go").touch()
         output = folder(on) / "output"
-        until(lambda: b"can_use_tool" in output.read_bytes(), within=30, what="a question")
-        until(lambda: decided(on, pid), within=30, what="the end of the hook")
+        until(lambda: b"can_use_tool" in output.read_bytes(), what="a question")
+        until(lambda: decided(on, pid), what="the end of the hook")
         on.ground.kill_daemon()
     on.wait("fox", "complete")
     states = [state for state, _ in on.history("fox")]

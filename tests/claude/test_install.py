@@ -114,7 +114,7 @@ def test_a_program_that_is_upgraded_under_an_agent_goes_on(on: Scene) -> None:
     on.wl("resume", "fox").ok()
     on.wait("fox", "waiting")
     on.wl("send", "fox", "still there?").ok()
-    until(lambda: on.texts("fox")[-1] == "Noted.\n\nWAITING", within=30, what="an answer")
+    until(lambda: on.texts("fox")[-1] == "Noted.\n\nWAITING", what="an answer")
     versions = on.wl("drivers", "--json").ok().json()
     assert [one["version"] for one in versions if one["name"] == "claude"] == ["2.2.0"]
 

@@ -64,7 +64,7 @@ def until_there(name: str) -> dict[str, Any]:
 
 def works(workspace: Path, name: str) -> None:
     """Waits until such an entry works: whatever its call brought along is behind it."""
-    until((workspace / f"{name}.begun").exists, within=30, what=f"{name} to begin")
+    until((workspace / f"{name}.begun").exists, what=f"{name} to begin")
 
 
 def send(on: Scene, text: str, *, to: str = "fox", **more: Any) -> str:
@@ -81,7 +81,7 @@ def receipt(on: Scene, message: str) -> dict[str, Any]:
 
 def has_read(on: Scene, message: str, *routes: str) -> None:
     """Waits until a message was read; its receipt says which way it came, and when."""
-    until(lambda: receipt(on, message)["state"] == "read", within=30, what=f"{message} read")
+    until(lambda: receipt(on, message)["state"] == "read", what=f"{message} read")
     found = receipt(on, message)
     assert found["route"] in routes, found
     assert found["created_at"] <= found["delivered_at"] <= found["read_at"]

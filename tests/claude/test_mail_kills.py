@@ -52,7 +52,7 @@ def aimed(on: Scene, name: str, victim: Victim) -> Callable[[], None]:
 
 def go_on(on: Scene, name: str) -> None:
     """Brings back an agent whose session was killed."""
-    until(lambda: on.ground.state_of(name) == "stopped", within=30, what=f"the end of {name}")
+    until(lambda: on.ground.state_of(name) == "stopped", what=f"the end of {name}")
     on.wl("resume", name).ok()
 
 
@@ -80,7 +80,7 @@ def test_a_message_arrives_once_whoever_is_killed_around_its_delivery(
         on.wait("fox", "waiting")
         assert arrived(on) == sent, (victim, moment)
     sent.append(send(on, "the last"))
-    until(lambda: receipt(on, sent[-1])["state"] == "read", within=30, what="the last")
+    until(lambda: receipt(on, sent[-1])["state"] == "read", what="the last")
     assert arrived(on) == sent
 
 

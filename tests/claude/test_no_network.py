@@ -94,7 +94,7 @@ def _play(folder: Path, said: Path) -> None:
         said.write_text(json.dumps(told))
     finally:
         serving.terminate()
-        serving.wait(10)
+        serving.wait(60)
         ground.leave()
 
 

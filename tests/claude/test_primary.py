@@ -92,7 +92,7 @@ class Primary:
 
     def shows(self, text: str) -> None:
         """Waits until a person sees a text."""
-        until(lambda: text in self.screen(), within=30, what=f"{text!r} on the screen")
+        until(lambda: text in self.screen(), what=f"{text!r} on the screen")
 
     def said(self, text: str) -> None:
         """Waits until it has said something and is idle."""

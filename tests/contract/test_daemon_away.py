@@ -61,18 +61,18 @@ def test_a_turn_goes_on_without_a_daemon_and_its_end_is_read_once(
         DONE,
         flags=mode,
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     on.wait_for_history("fox", BEGUN)
     end_daemon(on, how)
     (workspace / "go").touch()
-    until(lambda: idle(on), within=30, what="the end of the turn")
+    until(lambda: idle(on), what="the end of the turn")
     on.wait("fox", "complete")
     assert on.history("fox") == [*BEGUN, ("complete", "hook")]
     assert (workspace / "second").exists()
     on.ground.kill_daemon()
     on.wait("fox", "complete")
     assert on.history("fox") == [*BEGUN, ("complete", "hook")]
-    until(lambda: spent(on) > 0.2, within=30, what="all of the cost")
+    until(lambda: spent(on) > 0.2, what="all of the cost")
     assert spent(on) == pytest.approx(0.205)
     kinds = [e["kind"] for e in on.ground.events("fox")]
     assert kinds.count("hook.Stop") == 1
@@ -93,7 +93,7 @@ def test_policy_holds_without_a_daemon_and_every_event_is_told_once_and_in_order
         DONE,
         flags=[*mode, "--deny-tools", "Bash(rm:*)"],
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     on.wait_for_history("fox", BEGUN)
     on.wl("daemon", "stop").ok()
     (workspace / "go").touch()
@@ -126,12 +126,12 @@ def test_a_session_that_ends_without_a_daemon_is_stopped_and_can_be_resumed(
         DONE,
         flags=["--print"],
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     on.wait_for_history("fox", BEGUN)
     end_daemon(on, how)
     (workspace / "go").touch()
     (folder,) = on.ground.state.glob("agents/*/sessions/1")
-    until((folder / "exit").exists, within=30)
+    until((folder / "exit").exists)
     on.wait("fox", "stopped")
     assert on.history("fox") == [*BEGUN, ("stopped", "process")]
     assert on.evidence("fox") == "session 1 ended with exit code 137"

@@ -29,7 +29,7 @@ def ended(on: Scene, name: str, turns: int = 1) -> list[dict[str, Any]]:
     def found() -> list[dict[str, Any]]:
         return [e["data"] for e in on.ground.events(name) if e["kind"] == "turn.ended"]
 
-    until(lambda: len(found()) >= turns, within=30, what=f"the end of turn {turns}")
+    until(lambda: len(found()) >= turns, what=f"the end of turn {turns}")
     assert len(found()) == turns
     return found()
 
@@ -113,12 +113,12 @@ def test_a_turn_that_the_model_refuses_for_good_is_never_complete(
     )
     (turn,) = ended(on, "fox")
     assert turn["is_error"]
-    until(lambda: on.ground.state_of("fox") == state, within=30)
+    until(lambda: on.ground.state_of("fox") == state)
     assert "complete" not in [one for one, _ in on.history("fox")]
     assert on.evidence("fox").startswith("turn ended by an error: ")
     on.wl("send", "fox", "again").ok()
     ended(on, "fox", 2)
-    until(lambda: on.evidence("fox") == "WAITING", within=30)
+    until(lambda: on.evidence("fox") == "WAITING")
     assert on.history("fox")[-2:] == [("running", "hook"), ("waiting", "hook")]
 
 
@@ -133,7 +133,7 @@ def test_a_killed_session_goes_on_by_itself_when_it_is_resumed(
         DONE,
         flags=HEADLESS,
     )
-    until((workspace / "runs").exists, within=30)
+    until((workspace / "runs").exists)
     # What is killed before it is written down was never said: the goal would be told again.
     until(lambda: "I begin." in on.texts("fox"))
     psutil.Process(on.pid("fox")).send_signal(sent)
@@ -179,7 +179,7 @@ def test_an_interrupted_turn_ends_and_the_next_message_starts_another(on: Scene)
         on=[{"match": "^instead$", "turns": [{"text": "Instead.\n\nWAITING"}]}],
         flags=HEADLESS,
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     on.wl("interrupt", "fox").ok()
     on.wait_for_history("fox", [*BEGUN, ("waiting", "output")])
     assert on.evidence("fox") == "interrupted: `wl interrupt`"
@@ -200,7 +200,7 @@ def test_a_session_that_was_stopped_by_hand_waits_for_a_message_when_it_is_resum
         on=[{"match": "^instead$", "turns": [{"text": "Instead.\n\nWAITING"}]}],
         flags=HEADLESS,
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     psutil.Process(on.pid("fox")).send_signal(signal.SIGINT)
     stopped = [*BEGUN, ("waiting", "output"), ("stopped", "process")]
     on.wait_for_history("fox", stopped)

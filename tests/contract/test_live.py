@@ -25,7 +25,7 @@ def bash(command: str, **more: Any) -> dict[str, Any]:
 
 def begun(path: Path) -> None:
     """Waits until a tool has left its sign."""
-    until(path.exists, within=30, what=f"{path.name}")
+    until(path.exists, what=f"{path.name}")
 
 
 def test_an_agent_uses_a_tool_and_completes_its_goal(on: Scene) -> None:

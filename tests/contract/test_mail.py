@@ -80,7 +80,7 @@ def test_messages_to_a_busy_agent_arrive_between_its_calls_and_urgent_ones_overt
         REST,
         flags=mode,
     )
-    until((workspace / "begun").exists, within=30)
+    until((workspace / "begun").exists)
     plain = [send(on, text) for text in ("a", "b", "c")]
     urgent = send(on, "stop", urgent=True)
     assert all(receipt(on, one) == "queued" for one in (*plain, urgent))

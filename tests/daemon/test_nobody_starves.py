@@ -194,7 +194,7 @@ def test_the_person_is_answered_while_a_hundred_agents_each_make_the_worst_reque
     settled(shop, BOUNDS[WORST[verb]])
     for _ in range(20):
         assert doors.ask("person", "agents", {}) == ["ann"]
-    events = client.stream(0, cwd="/", path=str(doors.sockets["person"]), timeout=10)
+    events = client.stream(0, cwd="/", path=str(doors.sockets["person"]), timeout=60)
     assert next(events) == {"id": 7}
     events.close()  # type: ignore[attr-defined]
 
@@ -207,7 +207,7 @@ def test_an_agent_whose_waits_hang_leaves_the_events_of_others_alone(
         held.enter_context(doors.begin("a1", "stuck"))
     settled(shop, SHARES["agent_wait"])
     for name in ("person", "a2"):
-        events = client.stream(0, cwd="/", path=str(doors.sockets[name]), timeout=10)
+        events = client.stream(0, cwd="/", path=str(doors.sockets[name]), timeout=60)
         assert next(events) == {"id": 7}
         events.close()  # type: ignore[attr-defined]
     assert shop.begun == ["a1"] * SHARES["agent_wait"]
@@ -237,12 +237,12 @@ def test_an_agent_that_waits_for_too_much_is_told_so_until_it_lets_go(
         with pytest.raises(Unavailable, match="requests of yours wait already"):
             doors.ask("a1", "wait", {})
         with pytest.raises(Unavailable, match="requests of yours wait already"):
-            next(client.stream(0, cwd="/", path=str(doors.sockets["a1"]), timeout=10))
+            next(client.stream(0, cwd="/", path=str(doors.sockets["a1"]), timeout=60))
         assert doors.ask("a1", "agents", {}) == ["ann"]
 
     def follows() -> bool:
         try:
-            next(client.stream(0, cwd="/", path=str(doors.sockets["a1"]), timeout=10))
+            next(client.stream(0, cwd="/", path=str(doors.sockets["a1"]), timeout=60))
         except Unavailable:
             return False
         return True

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from windlass.git import repository, workspaces
+from windlass.git import workspaces
 from windlass.git.repository import Repository
 
+_PATIENCE = 600.0
+"""Seconds; only a git that hangs takes so long, also on a busy machine."""
 ENV_LEAKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
 
 
 def git(cwd: Path | str, *args: str | bytes | Path, stdin: bytes = b"", ok: int = 0) -> str:
     """Runs plain git, as a person or an agent would."""
     done = subprocess.run(
-        ["git", *args], cwd=cwd, input=stdin, capture_output=True, check=False, timeout=60
+        ["git", *args], cwd=cwd, input=stdin, capture_output=True, check=False, timeout=_PATIENCE
     )
     assert done.returncode == ok, (args, done.returncode, done.stderr)
     return done.stdout.decode(errors="surrogateescape").rstrip("\n")
@@ -39,12 +43,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def repo(tmp_path: Path, home: Path) -> Repository:
-    """A repository with one commit on main."""
-    assert home.is_dir()
-    root = tmp_path / "repo"
-    git(tmp_path, "init", "-q", "-b", "main", root)
+@functools.cache
+def _first_commit(folder: Path) -> Path:
+    """A repository with one commit on main, to copy: seven starts of git per test are a lot."""
+    root = folder / "first-repo"
+    git(folder, "init", "-q", "-b", "main", root)
     (root / "readme.txt").write_text("hello\n")
     (root / "src").mkdir()
     (root / "src" / "one.py").write_text("one = 1\n")
@@ -55,7 +58,17 @@ def repo(tmp_path: Path, home: Path) -> Repository:
     (root / ".gitignore").write_text("*.log\ncache/\nnode_modules/\n.env\n")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "first")
-    return repository.discover(str(root))
+    return root
+
+
+@pytest.fixture
+def repo(tmp_path: Path, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with one commit on main, whose index knows its files."""
+    assert home.is_dir()
+    root = tmp_path / "repo"
+    shutil.copytree(_first_commit(tmp_path_factory.getbasetemp()), root, symlinks=True)
+    git(root, "update-index", "-q", "--refresh")
+    return Repository(root=str(root), git_dir=str(root / ".git"))
 
 
 @pytest.fixture

@@ -554,7 +554,7 @@ def test_the_configuration_of_a_clone_is_not_read(repo: Repository, clone: Path)
     tip = commit(clone, "work")
     pipe(clone / "pipe")
     git(clone, "config", "include.path", f"{clone}/pipe")
-    assert fetch(repo, clone, timeout=10) == tip
+    assert fetch(repo, clone, timeout=60) == tip
 
 
 def test_many_refs_are_not_even_asked_for(repo: Repository, clone: Path) -> None:

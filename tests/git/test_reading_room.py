@@ -14,8 +14,9 @@ from tests.git.conftest import git
 from tests.git.differences import difference
 from tests.git.hostile_clones import Scene
 
-from windlass.git import gitfiles, reading_room, status, workspaces
+from windlass.git import gitfiles, reading_room, runner, status, workspaces
 from windlass.git.repository import Repository
+from windlass.git.runner import Dirs, GitResult, TookTooLong
 
 TEBIBYTE = 1 << 40
 
@@ -94,6 +95,26 @@ def test_a_boxed_agent_is_looked_at_as_quickly(
     made = difference(repo, scene.clone, box=scene.reads)
     assert made.unread == ["new", "readme.txt"]
     assert b"+one = 2\n" in made.uncommitted
+
+
+def test_a_look_that_is_ended_as_git_writes_its_index_is_followed_by_a_longer_one(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A git that is killed leaves the lock of its index behind."""
+    (tmp_path / "scene").mkdir()
+    scene = Scene(repo, tmp_path / "scene")
+    (scene.clone / "src/one.py").write_text("one = 2\n")
+    locks: list[Path] = []
+
+    def ended_at_first(*args: list[str], dirs: Dirs, timeout: float) -> GitResult:
+        if not locks:
+            locks.append(Path(f"{dirs.index}.lock"))
+            locks[0].touch()
+            raise TookTooLong("it did not finish", "try again")
+        return runner.run_both(*args, dirs=dirs, timeout=timeout)
+
+    monkeypatch.setattr(status, "run_both", ended_at_first)
+    assert status.status(repo, str(scene.clone), box=scene.reads).unstaged == ["src/one.py"]
 
 
 def test_holes_are_looked_for_once_by_all_names_and_not_where_there_is_no_room(

@@ -71,7 +71,7 @@ class Daemon:
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(60)
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def test_a_daemon_that_takes_too_long_is_not_waited_for(place: Path) -> None:
     with daemon(place) as there:
         there.answers["primary"] = lambda _: None
         assert silent(run(place, "tell", event("PreToolUse", place)))
-        assert there.gone.wait(10)
+        assert there.gone.wait(60)
 
 
 @pytest.mark.parametrize("mode", ["tell", "wait"])
@@ -269,8 +269,8 @@ def test_it_ends_with_the_process_that_started_it(place: Path) -> None:
         )
         until(lambda: bool(there.heard))
         session.send_signal(signal.SIGKILL)
-        session.wait(10)
-        assert there.gone.wait(10), "the hook outlived its session"
+        session.wait(60)
+        assert there.gone.wait(60), "the hook outlived its session"
 
 
 def test_it_ends_when_nobody_is_left_to_read_what_it_says(place: Path) -> None:
@@ -283,8 +283,8 @@ def test_it_ends_when_nobody_is_left_to_read_what_it_says(place: Path) -> None:
         assert started.stderr is not None
         started.stdout.close()
         started.stderr.close()
-        assert started.wait(10) == 0
-        assert there.gone.wait(10)
+        assert started.wait(60) == 0
+        assert there.gone.wait(60)
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "Stop"])

@@ -85,7 +85,7 @@ class Held:
 
     def connect(self) -> socket.socket:
         """A connection to the receiver."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
 
 @pytest.fixture

@@ -237,7 +237,7 @@ class Siege:
     def _is_paused_for(self, file: str) -> bool:
         """Whether the attacker was paused for what it made of a file, as `wl why` says."""
         try:
-            until(lambda: f"paused: its {file} is " in self._text("why", "rat"), within=30)
+            until(lambda: f"paused: its {file} is " in self._text("why", "rat"))
         except AssertionError:
             return False
         return True

@@ -26,7 +26,7 @@ def receiver(place: Path) -> ReceiverSpec:
 
 
 def post(port: int, body: str) -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("POST", "/hook", body, {"Authorization": "Bearer a-token"})
         return connection.getresponse().read()

@@ -257,15 +257,15 @@ def test_a_command_runs_with_its_environment_and_says_how_it_ended(place: Path) 
     log = place / "log"
     log.write_text("earlier\n")
     env = {"PATH": os.environ["PATH"], "A": "b"}
-    done = processes.run("echo $A $PWD; exit 3", cwd=place, env=env, log=log, timeout=10, mark="t")
+    done = processes.run("echo $A $PWD; exit 3", cwd=place, env=env, log=log, timeout=60, mark="t")
     assert (done.code, done.timed_out, done.tail) == (3, False, f"b {place}\n")
     assert log.read_text() == f"earlier\nb {place}\n"
-    killed = processes.run("kill -9 $$", cwd=place, env=env, log=log, timeout=10, mark="t")
+    killed = processes.run("kill -9 $$", cwd=place, env=env, log=log, timeout=60, mark="t")
     assert killed.code == 137
 
 
 def test_a_command_in_a_missing_folder_says_so(place: Path) -> None:
-    done = processes.run("true", cwd=place / "no", env={}, log=place / "log", timeout=10, mark="t")
+    done = processes.run("true", cwd=place / "no", env={}, log=place / "log", timeout=60, mark="t")
     assert done.code == 127
     assert "No such file" in done.tail
 

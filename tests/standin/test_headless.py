@@ -456,7 +456,7 @@ def test_sigint_ends_a_turn_with_a_result_and_exit_0(rig: Rig, pipes: Start) -> 
     session.expect(type="assistant")
     session.process.send_signal(signal.SIGINT)
     assert session.expect(type="result")["subtype"] == "error_during_execution"
-    assert session.process.wait(10) == 0
+    assert session.process.wait(60) == 0
 
 
 def test_sigterm_ends_the_session_with_143_after_its_last_hook(rig: Rig, pipes: Start) -> None:
@@ -464,7 +464,7 @@ def test_sigterm_ends_the_session_with_143_after_its_last_hook(rig: Rig, pipes: 
     session.say("go")
     session.expect(type="assistant")
     session.process.terminate()
-    assert session.process.wait(10) == 143
+    assert session.process.wait(60) == 143
     assert rig.event_names()[-1] == "SessionEnd"
 
 

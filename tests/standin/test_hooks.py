@@ -80,7 +80,7 @@ def test_stop_lists_what_runs_in_the_background(rig: Rig, pipes: Callable[..., P
     assert set(task) == {"id", "type", "status", "description"}
     assert task["description"] == "ears"
     session.process.terminate()
-    assert session.process.wait(10) == 143
+    assert session.process.wait(60) == 143
 
 
 def test_a_hook_denies_a_tool_and_the_model_is_told_why(rig: Rig) -> None:

@@ -93,7 +93,7 @@ def test_a_rule_cut_off_in_the_middle_is_played_to_its_end(
     session.say("go")
     session.expect(type="result")
     session.say("the rule")
-    assert session.process.wait(10) == -9
+    assert session.process.wait(60) == -9
     assert resume(rig, script, None) == 0
     assert (rig.workspace / "log").read_text() == "r1\nr2\n"
     assert resume(rig, script, "the rule again") == 0

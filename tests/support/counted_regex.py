@@ -15,7 +15,7 @@ Then = Callable[[int], bool]
 
 
 class Counted:
-    """One pattern; `steps` is how many pieces of it were tried in all."""
+    """One pattern; `steps` is how many pieces of it were tried in all, for every text."""
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.tree = _parser.parse(pattern, flags)
@@ -26,12 +26,12 @@ class Counted:
 
     def fullmatch(self, text: str) -> bool:
         """Whether all of a text is matched."""
-        self._text = text
+        self._text, self._groups = text, {}
         return self._sequence(list(self.tree), 0, lambda end: end == len(text))
 
     def search(self, text: str) -> bool:
         """Whether it is found anywhere."""
-        self._text = text
+        self._text, self._groups = text, {}
         return any(
             self._sequence(list(self.tree), at, lambda _: True) for at in range(len(text) + 1)
         )

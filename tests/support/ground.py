@@ -90,7 +90,7 @@ class Ground:
         cwd: Path | None = None,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
-        timeout: float = 90.0,
+        timeout: float = 180.0,
     ) -> Done:
         """Runs `wl` as a person would."""
         if env is not None or args[:1] == ("demo",) or args[:2] == ("daemon", "start"):
@@ -225,7 +225,7 @@ class Ground:
         """Waits until agents reach one of the states, and what they committed has come home."""
         wanted = set(states.split(","))
         for name in names:
-            end = time.monotonic() + 60
+            end = time.monotonic() + _PATIENCE
             while not self._is_or_becomes(name, wanted, end=end):
                 assert time.monotonic() < end, f"{name} is {self.state_of(name)}, never {states}"
             self.ask("why", agent=name, home=True)
@@ -343,6 +343,8 @@ def _first_commit() -> Path:
     return path
 
 
+_PATIENCE = 180.0
+"""Seconds for what is waited for by events: no more than patience on a busy machine."""
 _ROUNDS = 5
 """What was just being started when the others ended is found in the next round."""
 _ROLES = ("manager", "worker")
@@ -379,7 +381,7 @@ def end(some: Iterable[psutil.Process]) -> None:
                 process.kill()
                 ends.register(watched, select.POLLIN)
                 left.add(watched)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while left:
             ended = [watched for watched, _ in ends.poll((deadline - time.monotonic()) * 1000)]
             assert ended, "a killed process does not end"
@@ -388,7 +390,7 @@ def end(some: Iterable[psutil.Process]) -> None:
                 left.discard(watched)
 
 
-def until(true: Callable[[], bool], *, within: float = 45.0, what: str = "it") -> None:
+def until(true: Callable[[], bool], *, within: float = 120.0, what: str = "it") -> None:
     """Waits for something that offers no event, and says what never came."""
     end = time.monotonic() + within
     while True:

@@ -79,7 +79,7 @@ class Scene:
         """Waits until the history is exactly this; where it never is, shows what came instead."""
         end = list(expected)
         try:
-            until(lambda: self.history(name) == end, within=30)
+            until(lambda: self.history(name) == end)
         except AssertionError:
             assert self.history(name) == end, self._account(name)
 

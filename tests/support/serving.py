@@ -28,7 +28,7 @@ class Served:
 
     def ask(self, kind: str, verb: str, request: Mapping[str, Any]) -> Any:
         """Asks as the person, or as the agent."""
-        return client.ask(verb, request, path=str(self.sockets[kind]), timeout=10)
+        return client.ask(verb, request, path=str(self.sockets[kind]), timeout=60)
 
     def begin(self, kind: str, verb: str, body: bytes = b"{}") -> socket.socket:
         """Asks and does not wait for the answer; who closes what is returned has hung up."""
@@ -79,7 +79,7 @@ def served(
     thread.start()
 
     def do(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(60)
 
     server = Server(verbs, feed, schema=1, run=run, find=find)
     with tempfile.TemporaryDirectory(prefix="wl-") as folder:

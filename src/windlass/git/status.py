@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH108, PTH118, PTH120
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """What a workspace holds that is not committed, told without obeying anything in it."""
 
@@ -144,6 +144,10 @@ class _Lists:
         try:
             said = _both(first, asked, dirs=dirs, within=GLANCE)
         except TookTooLong:
+            if dirs.index is not None:
+                # Of a git that was ended as it wrote: the next would be kept from the index by it.
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{dirs.index}.lock")
             # Only now: to look for such files first would cost another git at each look.
             self.unread = _pass_over_holes(dirs, first)
             said = run(asked, dirs=dirs, timeout=LOOK)

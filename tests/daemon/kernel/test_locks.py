@@ -54,8 +54,8 @@ def test_who_tries_is_told_whether_it_holds_the_key() -> None:
     thread = threading.Thread(target=other)
     with locks.holding(["a"]):
         thread.start()
-        assert asked.wait(10)
-    assert over.wait(10)
+        assert asked.wait(60)
+    assert over.wait(60)
     thread.join()
     assert answers == [False, False, True]
     assert len(locks) == 0
@@ -89,7 +89,7 @@ def test_a_key_that_somebody_waits_for_is_not_forgotten() -> None:
     def wait() -> None:
         with locks.holding(["a"]):
             order.append("waited")
-            let_go.wait(10)
+            let_go.wait(60)
 
     waiting = threading.Thread(target=wait)
     with locks.holding(["a"]):

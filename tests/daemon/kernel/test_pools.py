@@ -104,7 +104,7 @@ def test_a_pool_has_no_more_threads_than_it_says_and_each_bears_its_name() -> No
 
     def work() -> None:
         names.append(threading.current_thread().name)
-        go.wait(10)
+        go.wait(60)
 
     for _ in range(3 * bound):
         assert pools.begin("notify", work)

@@ -171,18 +171,18 @@ def test_a_daemon_that_ends_in_good_order_has_not_died_of_what_it_did(
 
     def long(_work: RunningIntent) -> None:
         inside.set()
-        assert on.wait(10)
+        assert on.wait(60)
 
     build = Operation("build", (Step("walls", long),), _fox, _nothing)
     intents = Intents(context, (build,))
     begin = IntentDraft(REPO, None, lambda _: {})
     under_way = threads.submit(intents.perform, "build", KEY, lambda: begin)
-    assert inside.wait(10)
+    assert inside.wait(60)
     assert Daemon(context).intent().tries == 1
     intents.close()
     assert Daemon(context).intent().tries == 0
     on.set()
-    under_way.result(10)
+    under_way.result(60)
     intents.close()
     assert Daemon(context).intent().tries == 0
 
@@ -274,10 +274,10 @@ def test_who_waits_for_what_else_is_done_with_an_agent_is_told_so_and_nothing_wa
     def hold() -> None:
         with context.locks.holding([FOX], holder=lambda: "resume of fox"):
             held.set()
-            assert on.wait(10)
+            assert on.wait(60)
 
     other = threads.submit(hold)
-    assert held.wait(10)
+    assert held.wait(60)
     with pytest.raises(Conflict, match="fox is busy: resume of fox is under way") as refused:
         daemon.perform("paint", patience=0.01)
     assert refused.value.exit_code == 1
@@ -288,5 +288,5 @@ def test_who_waits_for_what_else_is_done_with_an_agent_is_told_so_and_nothing_wa
     late = threads.submit(daemon.perform, "paint", "later")
     until(lambda: len(context.store.read(rows.open_intents)) == 1, what="its record")
     on.set()
-    other.result(10)
-    assert late.result(10) == {}
+    other.result(60)
+    assert late.result(60) == {}

@@ -52,7 +52,7 @@ def test_mail_of_a_stopped_agent_waits_for_its_resume_and_fails_with_its_end(
     (waiting,) = ground.wl("inbox", "fox", "--json").ok().json()
     assert (waiting["state"], waiting["under_way"]) == ("queued", False)
     ground.wl("resume", "fox").ok()
-    until(lambda: ground.ask("message", message=waiting["id"])["state"] == "read", within=30)
+    until(lambda: ground.ask("message", message=waiting["id"])["state"] == "read")
     ground.wl("pause", "fox").ok()
     ground.wl("send", "fox", "never").ok()
     ground.wl("kill", "fox", "--force").ok()

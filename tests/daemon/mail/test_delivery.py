@@ -27,7 +27,7 @@ from windlass.core.session_launch import Launch
 from windlass.core.states import State
 from windlass.daemon.kernel import line_reader
 from windlass.daemon.launch import keyboard
-from windlass.daemon.mail import confirmation
+from windlass.daemon.mail import confirmation, delivery
 from windlass.daemon.mail.delivery import Delivery
 from windlass.daemon.policy.decisions import Decisions
 from windlass.store import mailbox
@@ -61,8 +61,9 @@ def result(call: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def desk(post: Post) -> Delivery:
-    """The service."""
+def desk(post: Post, monkeypatch: pytest.MonkeyPatch) -> Delivery:
+    """The service, which waits for mail that is to go with a call however busy the machine is."""
+    monkeypatch.setattr(delivery, "_ATTACHED_WITHIN", 60.0)
     return post.services.delivery
 
 
@@ -168,7 +169,9 @@ async def test_what_a_dead_session_had_is_not_offered_to_the_next_however_long_i
     path = post.lives("ann", **BUSY)
     (sent,) = post.send("ann")
     text = await offered(desk)
-    monkeypatch.setattr(Delivery, "_see_to", lambda *_: None)  # nobody looks until it is over
+    # Nobody looks but this test: whoever watches the conversation already goes before it goes on.
+    monkeypatch.setattr(Delivery, "_confirm_and_offer", lambda *_: (False, False))
+    await when(lambda: Uid("ann") not in desk._working)  # noqa: SLF001
     write(path, *[result(f"toolu_{number}") for number in range(1000)], added(text))
     post.lives("ann", 2, **BUSY)
     await asyncio.to_thread(desk.look, Uid("ann"))
@@ -237,7 +240,7 @@ async def test_mail_that_comes_as_the_last_is_settled_is_not_forgotten(
 
 @on_a_loop
 async def test_the_answer_about_a_call_waits_only_a_moment_for_mail_which_then_goes_with_the_next(
-    post: Post, desk: Delivery
+    post: Post, desk: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody holds the writer; the offer that is written down too late is taken back."""
     path = post.lives("ann", **BUSY)
@@ -253,7 +256,9 @@ async def test_the_answer_about_a_call_waits_only_a_moment_for_mail_which_then_g
     await asyncio.to_thread(held.wait, 30)
     decide = Decisions(post.context, desk.context_for).decide
     call = {**CALL, "tool_name": "Read", "tool_input": {"file_path": "x"}, "cwd": "/"}
-    answer = await asyncio.to_thread(decide, Caller(Uid("ann")), cast("HookInput", call))
+    with monkeypatch.context() as changed:
+        changed.setattr(delivery, "_ATTACHED_WITHIN", 0.2)
+        answer = await asyncio.to_thread(decide, Caller(Uid("ann")), cast("HookInput", call))
     assert answer["hookSpecificOutput"]["permissionDecision"]
     assert "additionalContext" not in answer["hookSpecificOutput"]
     assert not go.is_set()
@@ -354,7 +359,7 @@ async def test_a_waiting_hook_is_given_mail_at_once(post: Post, desk: Delivery) 
     hook = waits(desk, "a")
     await armed(desk, "a")
     (sent,) = await asyncio.to_thread(post.send, "ann", "x" * 20_000)
-    assert "x" * 20_000 in (await asyncio.wait_for(hook, 5))["text"]
+    assert "x" * 20_000 in (await asyncio.wait_for(hook, 60))["text"]
     offer = post.message(sent["id"]).offer
     assert offer is not None
     assert (offer.route, offer.arm) == ("rewake", "a")
@@ -370,8 +375,8 @@ async def test_a_hook_that_asks_again_has_not_had_what_it_was_given(
 ) -> None:
     post.lives("ann", **IDLE)
     (sent,) = await asyncio.to_thread(post.send, "ann")
-    first = await asyncio.wait_for(waits(desk, "a"), 5)
-    again = await asyncio.wait_for(waits(desk, "a"), 5)
+    first = await asyncio.wait_for(waits(desk, "a"), 60)
+    again = await asyncio.wait_for(waits(desk, "a"), 60)
     assert first == again
     assert len(post.events("message.requeued")) == 1
     assert post.message(sent["id"]).offer is not None
@@ -386,7 +391,7 @@ async def test_a_hook_that_hung_up_is_given_nothing(post: Post, desk: Delivery) 
     with suppress(asyncio.CancelledError):
         await gone
     (sent,) = await asyncio.to_thread(post.send, "ann")
-    answer = await asyncio.wait_for(waits(desk, "b"), 5)
+    answer = await asyncio.wait_for(waits(desk, "b"), 60)
     assert sent["id"] in answer["text"]
 
 
@@ -399,6 +404,6 @@ async def test_hooks_of_no_or_another_session_and_older_ones_are_let_go(
     older = waits(desk, "b")
     await armed(desk, "b")
     newer = waits(desk, "c")
-    assert await asyncio.wait_for(older, 5) == {"text": None}
+    assert await asyncio.wait_for(older, 60) == {"text": None}
     await armed(desk, "c")
     newer.cancel()

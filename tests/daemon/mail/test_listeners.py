@@ -55,7 +55,7 @@ async def test_who_waits_is_woken_by_the_commit(context: Context, board: Listene
     await waiting_are(board, 1)
     assert not waiting.done()
     await asyncio.to_thread(post, context, "news")
-    answer = await asyncio.wait_for(waiting, 5)
+    answer = await asyncio.wait_for(waiting, 60)
     assert (answer["why"], texts(answer)) == ("notices", ["news"])
 
 
@@ -96,7 +96,7 @@ async def test_a_second_listener_is_told_who_is_the_first(
 ) -> None:
     first = waits(board, asked(context, "a", pid=4711))
     await waiting_are(board, 1)
-    second = await asyncio.wait_for(board.listen(PERSON, asked(context, "b", pid=4712)), 5)
+    second = await asyncio.wait_for(board.listen(PERSON, asked(context, "b", pid=4712)), 60)
     assert second == {"notices": [], "why": "busy", "pid": 4711}
     first.cancel()
     await waiting_are(board, 0)
@@ -120,12 +120,12 @@ async def test_the_same_session_waits_once_and_of_several_the_last_is_woken(
     older = waits(board, asked(context, "s1", route="rewake"))
     await waiting_are(board, 1)
     again = waits(board, asked(context, "s1", route="rewake"))
-    told = await asyncio.wait_for(older, 5)
+    told = await asyncio.wait_for(older, 60)
     assert (told["notices"], told["why"]) == ([], "replaced")
     other = waits(board, asked(context, "s2", route="rewake"))
     await waiting_are(board, 2)
     await asyncio.to_thread(post, context, "news")
-    assert texts(await asyncio.wait_for(other, 5)) == ["news"]
+    assert texts(await asyncio.wait_for(other, 60)) == ["news"]
     assert not again.done()
     again.cancel()
 
@@ -137,11 +137,11 @@ async def test_a_listener_goes_before_sessions(context: Context, board: Listener
     session = waits(board, asked(context, "s", route="rewake"))
     await waiting_are(board, 2)
     await asyncio.to_thread(post, context, "first")
-    answer = await asyncio.wait_for(listener, 5)
+    answer = await asyncio.wait_for(listener, 60)
     assert texts(answer) == ["first"]
     take(board, answer)
     await asyncio.to_thread(post, context, "second")
-    assert texts(await asyncio.wait_for(session, 5)) == ["second"]
+    assert texts(await asyncio.wait_for(session, 60)) == ["second"]
 
 
 @on_a_loop
@@ -153,7 +153,7 @@ async def test_who_hangs_up_leaves_its_turn_to_the_next(context: Context, board:
     listener.cancel()
     await waiting_are(board, 1)
     await asyncio.to_thread(post, context, "news")
-    assert texts(await asyncio.wait_for(session, 5)) == ["news"]
+    assert texts(await asyncio.wait_for(session, 60)) == ["news"]
 
 
 @on_a_loop
@@ -165,7 +165,7 @@ async def test_who_hangs_up_just_as_it_is_woken_is_gone(context: Context, board:
         for _ in range(ticks):
             await asyncio.sleep(0)
         listener.cancel()
-        await asyncio.wait({listener}, timeout=5)
+        await asyncio.wait({listener}, timeout=60)
         assert listener.cancelled(), f"{ticks} turns of the loop after it was woken"
 
 

@@ -209,7 +209,7 @@ def staged() -> Iterator[Stage]:
             async def begin() -> None:
                 workshop.services.delivery.open()
 
-            asyncio.run_coroutine_threadsafe(begin(), loop).result(10)
+            asyncio.run_coroutine_threadsafe(begin(), loop).result(60)
             yield Stage(workshop, clock)
             workshop.close()
     finally:

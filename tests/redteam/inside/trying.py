@@ -67,7 +67,7 @@ def song(known: Map, name: str) -> str:
 def run(*argv: str) -> str:
     """What a program says; an error if it fails."""
     done = subprocess.run(
-        argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=10, check=False
+        argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False
     )
     if done.returncode:
         raise OSError(f"{argv[0]} ended {done.returncode}: {done.stderr.strip()[-200:]}")
