@@ -29,6 +29,8 @@ WORDS = (
     *("I HAVE COMPLETED THE GOAL", "WAITING", "<synthetic>", "claude-opus-4-8", "rate_limit"),
     *("9999-12-31T23:59:59Z", "0001-01-01T00:00:00+23:59", "2026-13-45T99:99:99Z", "{text}", "%s"),
     *("\U0001f512" * 300, "e\u0301" * 500, "a" * 5000, "a" * 200_000, "\n" * 3000),
+    *(run * (60_000 // len(run)) for run in ("[", "(", "<", "[sent by agent ", "claude-", "1m]")),
+    "a" + "\u0300\u0316" * 30_000,
 )
 RAW = (
     *(b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"0" * 500, b"1" * 5000, b"01"),
