@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from windlass.core.policy import tool_calls
 from windlass.core.shell.reach import Places, composed
 from windlass.daemon.policy import decisions
 
@@ -76,3 +77,9 @@ def test_a_name_with_more_accents_than_any_can_have_is_looked_at_once(
 
 def test_accents_are_composed_in_every_name_of_a_path() -> None:
     assert composed("/e\u0301/x/e\u0301") == "/\xe9/x/\xe9"
+
+
+def test_a_call_in_a_folder_longer_than_any_can_be_is_none() -> None:
+    event = {"tool_name": "LS", "tool_input": {}, "cwd": "/a"}
+    assert tool_calls.read(event) is not None
+    assert tool_calls.read({**event, "cwd": "/" + "a" * 5000}) is None

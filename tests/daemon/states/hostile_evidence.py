@@ -81,7 +81,7 @@ def answer(dice: random.Random, names: Names) -> Any:
     usage = {"input_tokens": tokens, "output_tokens": dice.choice((1, tokens))}
     message = {
         "id": dice.choice(("same", f"m{dice.randrange(10**6)}")),
-        "model": dice.choice(("claude-opus-4-8", f"model-{dice.randrange(10**6)}")),
+        "model": dice.choice(("claude-opus-4-8", f"model-{dice.randrange(10**6)}", *WORDS[-9:])),
         "usage": usage,
         "content": [{"type": "text", "text": dice.choice(WORDS)}],
     }
@@ -106,6 +106,7 @@ def told(dice: random.Random, names: Names) -> Any:
 def result(dice: random.Random, names: Names) -> Any:
     """The line that ends a headless turn."""
     models = [f"m{dice.randrange(10**6)}" for _ in range(dice.choice((0, 1, 3, 40)))]
+    models += [dice.choice(WORDS)] * dice.choice((0, 0, 1))
     used = {
         "inputTokens": dice.choice((10, 10**12, 10**20, -1)),
         "outputTokens": 5,
