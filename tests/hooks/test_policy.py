@@ -575,7 +575,7 @@ def _filled(bench: Bench, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_path_longer_than_any_can_be_is_denied_and_not_looked_at(tmp_path: Path) -> None:
-    """Its accents could take longer to put in order than a hook has, and then nothing is decided."""
+    """Its accents could take longer to put in order than a hook has; nothing is decided then."""
     rules = {"workspace": str(tmp_path), "boxed": False, "folded": False, "yolo": False}
     lists = {"allow": ["Read"], "deny": [], "roots": [str(tmp_path)], "closed": []}
     policy = tmp_path / "policy.json"
