@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -12,7 +13,7 @@ import pytest
 
 from windlass.api import client
 from windlass.cli import completion_words
-from windlass.cli.commands import new
+from windlass.cli.commands import completion, new
 from windlass.cli.index import ALL, NAMES, SHORT
 from windlass.cli.main import main, parser_of
 
@@ -230,6 +231,29 @@ def test_without_a_daemon_only_words_are_offered(
     monkeypatch.delenv("WINDLASS_SOCKET", raising=False)
     monkeypatch.setattr(client, "ask", ask)
     assert completion_words.offers(typed) == offered
+
+
+def test_what_bash_is_offered_means_itself_alone_in_its_line(tmp_path: Path) -> None:
+    """A line of a repository's configuration may say anything, and bash quotes nothing itself."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    hostile = ["a-b_c.d:e,f/g=h", "$(touch ran)", "`touch ran`", ";touch ran", "*", "a b", "'", "#"]
+    (tmp_path / "offers").write_text("\n".join(hostile) + "\n")
+    (tmp_path / "wl").write_text("#!/bin/sh\ncat offers\n")
+    (tmp_path / "wl").chmod(0o755)
+    script = tmp_path / "script"
+    script.write_text(
+        completion._BASH  # noqa: SLF001 - what `wl completion bash` prints
+        + "COMP_WORDS=(./wl config remove '') COMP_CWORD=3; _windlass\n"
+        + 'printf "%s\\n" "${COMPREPLY[0]}"\n'
+        + 'for word in "${COMPREPLY[@]}"; do eval "printf \'%s\\n\' $word"; done\n'
+    )
+    done = subprocess.run(
+        [bash, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [hostile[0], *hostile], done.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 def test_options_that_every_command_takes_may_stand_before_it(

@@ -15,6 +15,8 @@ import pytest
 from tests.hooks.conftest import HOOKS, hook, raw_lines, told
 from tests.support.ground import until
 
+from windlass.hooks import alone
+
 ALLOW = ["Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "Bash"]
 
 
@@ -570,3 +572,16 @@ def _filled(bench: Bench, given: dict[str, Any]) -> dict[str, Any]:
         text = text.replace(word, os.fspath(path))
     filled: dict[str, Any] = json.loads(text)
     return filled
+
+
+def test_a_path_longer_than_any_can_be_is_denied_and_not_looked_at(tmp_path: Path) -> None:
+    """Its accents could take longer to put in order than a hook has; nothing is decided then."""
+    rules = {"workspace": str(tmp_path), "boxed": False, "folded": False, "yolo": False}
+    lists = {"allow": ["Read"], "deny": [], "roots": [str(tmp_path)], "closed": []}
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({**rules, **lists, "reading": "lists"}))
+    path = f"{tmp_path}/a" + "\u0300\u0316" * 300_000
+    asked = {"tool_name": "Read", "tool_input": {"file_path": path}, "cwd": str(tmp_path)}
+    call = alone.read(json.dumps({"hook_event_name": "PreToolUse", **asked}).encode())
+    assert call is not None
+    assert b"longer than any can be" in alone.decide(call, str(policy))

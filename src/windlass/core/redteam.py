@@ -190,7 +190,10 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         "project commands that run what the agent edited",
         "escapes",
         "stopped",
-        "Setup and teardown; there is no gate yet.",
+        (
+            "Setup and teardown. What the gate runs is in a box whatever its agent has, unless you"
+            " accept otherwise."
+        ),
     ),
     (
         "merging changes of CI, gate or reviewers",

@@ -66,6 +66,7 @@ _OPTION_SIGNS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _PLAIN = re.compile(r"[A-Za-z0-9_./=: -]+")
 _BRACKET_OR_GAP = re.compile(r"[()\s]")
 _LONGEST_LINE = 128 << 10
+_LONGEST_PATH = 8192
 _WILD = re.compile(r"[*?\[\]{}]")
 
 
@@ -199,6 +200,8 @@ def _start_of_glob(base: str, pattern: object) -> str:
 
 
 def _require_inside(path: str, policy: "dict[str, Any]") -> None:
+    if len(path) > _LONGEST_PATH:
+        raise _Denied("the path is longer than any can be")  # to compose it could take hours
     names = {path}
     if not path.isascii():
         import unicodedata  # noqa: PLC0415 rarely needed

@@ -171,6 +171,8 @@ def test_no_line_whatsoever_fails(line: bytes) -> None:
     [
         ("claude-opus-4-8[1m]", "claude-opus-4-8"),
         ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+        ("m[[1m]", "m["),
+        ("1m]", "1m]"),
         ("us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4-1"),
         ("claude-opus-4-1@20250805", "claude-opus-4-1"),
         ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5"),
@@ -230,3 +232,9 @@ def test_a_result_with_a_price_that_cannot_be_is_refused(cost: Any) -> None:
     assert (whole.cost, whole.flaw) == (0.0, f"total_cost_usd is {cost!r}")
     assert (model.cost, model.flaw) == (None, f"costUSD is {cost!r}")
     assert model.usage == Usage(input_tokens=5)
+
+
+@pytest.mark.parametrize("said", ["[" * 4_000_000, "-20251001-v1" * 400_000, " " * 4_000_000 + "m"])
+def test_a_name_that_no_model_has_is_read_no_longer_than_one_that_some_have(said: str) -> None:
+    """Nothing else of the daemon runs while a pattern is held against it."""
+    assert len(usage.canonical(said)) <= usage.LONGEST_MODEL

@@ -90,6 +90,27 @@ def test_a_change_with_inputs_of_its_own_has_a_layer_of_its_own(layered: GateGro
     assert said(layered)[0] == "lock 1"
 
 
+def test_what_was_made_from_a_change_is_that_change_s_alone(layered: GateGround) -> None:
+    """Its setup did what its files say: nothing else is tested with that, whatever lands."""
+    sly = {"lock.txt": "lock 2\n", "source.txt": "from a sly change\n"}
+    layered.commit(sly, branch="sly")
+    assert said(layered, "sly")[2] == "from a sly change"
+    layered.commit({"lock.txt": "lock 2\n"}, branch="honest")
+    assert said(layered, "honest")[2] == "from main"
+    layered.git("merge", "-q", "--ff-only", "honest")
+    assert said(layered)[2] == "from main"
+
+
+def test_a_target_that_moves_under_a_run_is_given_nothing_of_the_change(
+    layered: GateGround,
+) -> None:
+    layered.commit({"lock.txt": "lock 2\n", "source.txt": "from a sly change\n"}, branch="sly")
+    layered.begin("sly")
+    layered.commit({"lock.txt": "lock 2\n"})
+    layered.settle()
+    assert said(layered, fresh=True)[2] == "from main"
+
+
 @pytest.mark.parametrize(
     ("setup", "why"),
     [

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from windlass.core.shell.reach import Places
+from windlass.core.policy import tool_calls
+from windlass.core.shell.reach import Places, composed
 from windlass.daemon.policy import decisions
 
 
@@ -62,3 +63,23 @@ def test_no_more_links_are_followed_than_a_system_follows(tmp_path: Path) -> Non
     assert not decisions.inside(around(tmp_path), str(tmp_path / "l0"))
     with pytest.raises(OSError, match="symbolic links"):
         (tmp_path / "l0").read_bytes()
+
+
+@pytest.mark.parametrize("many", [2_000, 500_000])
+def test_a_name_with_more_accents_than_any_can_have_is_looked_at_once(
+    tmp_path: Path, many: int
+) -> None:
+    """To put them in order takes a step for every two of them, and nothing else runs meanwhile."""
+    name = "a" + "\u0300\u0316" * many
+    assert decisions.inside(around(tmp_path), f"{tmp_path}/{name}") is (len(name) < 8_000)
+    assert not decisions.inside(around(tmp_path), f"/{name}")
+
+
+def test_accents_are_composed_in_every_name_of_a_path() -> None:
+    assert composed("/e\u0301/x/e\u0301") == "/\xe9/x/\xe9"
+
+
+def test_a_call_in_a_folder_longer_than_any_can_be_is_none() -> None:
+    event = {"tool_name": "LS", "tool_input": {}, "cwd": "/a"}
+    assert tool_calls.read(event) is not None
+    assert tool_calls.read({**event, "cwd": "/" + "a" * 5000}) is None

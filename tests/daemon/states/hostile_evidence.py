@@ -29,6 +29,8 @@ WORDS = (
     *("I HAVE COMPLETED THE GOAL", "WAITING", "<synthetic>", "claude-opus-4-8", "rate_limit"),
     *("9999-12-31T23:59:59Z", "0001-01-01T00:00:00+23:59", "2026-13-45T99:99:99Z", "{text}", "%s"),
     *("\U0001f512" * 300, "e\u0301" * 500, "a" * 5000, "a" * 200_000, "\n" * 3000),
+    *(run * (60_000 // len(run)) for run in ("[", "(", "<", "[sent by agent ", "claude-", "1m]")),
+    "a" + "\u0300\u0316" * 30_000,
 )
 RAW = (
     *(b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"0" * 500, b"1" * 5000, b"01"),
@@ -79,7 +81,7 @@ def answer(dice: random.Random, names: Names) -> Any:
     usage = {"input_tokens": tokens, "output_tokens": dice.choice((1, tokens))}
     message = {
         "id": dice.choice(("same", f"m{dice.randrange(10**6)}")),
-        "model": dice.choice(("claude-opus-4-8", f"model-{dice.randrange(10**6)}")),
+        "model": dice.choice(("claude-opus-4-8", f"model-{dice.randrange(10**6)}", *WORDS[-9:])),
         "usage": usage,
         "content": [{"type": "text", "text": dice.choice(WORDS)}],
     }
@@ -104,6 +106,7 @@ def told(dice: random.Random, names: Names) -> Any:
 def result(dice: random.Random, names: Names) -> Any:
     """The line that ends a headless turn."""
     models = [f"m{dice.randrange(10**6)}" for _ in range(dice.choice((0, 1, 3, 40)))]
+    models += [dice.choice(WORDS)] * dice.choice((0, 0, 1))
     used = {
         "inputTokens": dice.choice((10, 10**12, 10**20, -1)),
         "outputTokens": 5,

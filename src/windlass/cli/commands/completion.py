@@ -13,8 +13,13 @@ EXAMPLES = (
 
 _BASH = """\
 _windlass() {
-    local IFS=$'\\n'
-    COMPREPLY=($("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    local offer
+    COMPREPLY=()
+    while IFS= read -r offer; do
+        # Bash puts it into the line as it is: there it has to mean itself alone.
+        case $offer in *[!A-Za-z0-9_@%+=:,./-]*) offer=$(printf %q "$offer") ;; esac
+        COMPREPLY+=("$offer")
+    done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _windlass wl windlass
 """

@@ -31,6 +31,8 @@ from windlass.core.usage import (
 
 MOST_USD = 10**6
 LONGEST_MODEL = 128
+_LONGEST_ASKED = 1024
+"""With who provides it and where: longer than any of those is no name."""
 _SHOWN = 60
 """Characters of a number that is refused."""
 _SYNTHETIC = "<synthetic>"
@@ -90,7 +92,10 @@ def canonical(model: Any) -> str:
     """
     if not isinstance(model, str) or not model.strip():
         return UNKNOWN_MODEL
-    name = re.sub(r"\[[^\]]*\]$", "", model.strip().lower())
+    # Cut before any pattern is held against it: an agent can write millions of brackets.
+    name = model.strip()[:_LONGEST_ASKED].strip().lower()
+    if name.endswith("]"):
+        name = name.rpartition("[")[0] or name
     name = name[max(0, name.find("claude-")) :]
     name = re.sub(r"[-@](?:20\d{6}|latest)(?:-v\d+(?::\d+)?)?$", "", name)
     # The first of the fourth generation have no minor number where they have a date.

@@ -96,6 +96,15 @@ def layer_key(
     return digest([*parts, sorted(inputs.items()), versions, level, platform])
 
 
+def own_layer_key(common: str, tree: str) -> str:
+    """What the dependencies are known by that were made from a change: they are that tree's alone.
+
+    A setup may do what any file of its tree says. Under the inputs alone they would be those of the
+    next change with the same inputs, and of the target once such a change has landed.
+    """
+    return digest([common, tree]) if common else common
+
+
 def check_key(gate: GateSpec, check: Check) -> str:
     """What a check is known by in verdicts; how long it may take does not change them."""
     return digest([check.name, check.run, check.tests, check.junit, gate.network])

@@ -66,7 +66,7 @@ def read(event: Mapping[str, Any]) -> ToolCall | None:
     tool, arguments, cwd = event.get("tool_name"), event.get("tool_input"), event.get("cwd")
     if not isinstance(tool, str) or not isinstance(arguments, dict) or not isinstance(cwd, str):
         return None
-    if not tool or not cwd.startswith("/"):
+    if not tool or not cwd.startswith("/") or len(cwd) > _LONGEST:
         return None
     return ToolCall(tool=tool, input=arguments, cwd=cwd)
 

@@ -53,10 +53,26 @@ class Places(NamedTuple):
 
     def _names(self, path: str) -> list[str]:
         # Agent CLIs may compose accents before they open, and some file systems do.
-        composed = unicodedata.normalize("NFC", path)
+        names = composed(path).split("/")
         if self.folded:
-            composed = unicodedata.normalize("NFC", composed.casefold())
-        return [name for name in composed.split("/") if name]
+            names = composed("/".join(names).casefold()).split("/")
+        return [name for name in names if name]
+
+
+def composed(path: str) -> str:
+    """A path with its accents composed; a name that no system can have stays as it is.
+
+    To put a thousand accents on one letter in order takes a million steps, in which nothing else of
+    this process runs.
+    """
+    names = path.split("/")
+    return "/".join(
+        unicodedata.normalize("NFC", name) if len(name) <= _LONGEST_NAME else name for name in names
+    )
+
+
+_LONGEST_NAME = 1024
+"""Characters: four times what one can have on any system."""
 
 
 def _nowhere(path: str) -> bool:

@@ -44,7 +44,7 @@ class LayerNeed(NamedTuple):
 def need(gate: Gate, tree: str, versions: str) -> LayerNeed:
     """Finds the layer of a tree. One that the target could have as well is made from the target.
 
-    So no change supplies what others are tested with.
+    So no change supplies what others are tested with; what is made from one is for it alone.
     """
     git = repos.git(gate.repo)
     inputs = list(gate.spec.inputs)
@@ -56,8 +56,9 @@ def need(gate: Gate, tree: str, versions: str) -> LayerNeed:
         )
 
     own, common = key(tree), key(gate.target.tree)
-    is_own = own != common
-    return LayerNeed(own, tree if is_own else gate.target.tree, is_own)
+    if own == common:
+        return LayerNeed(common, gate.target.tree, is_own=False)
+    return LayerNeed(specs.own_layer_key(own, tree), tree, is_own=True)
 
 
 def is_ready(context: Context, gate: Gate, key: str) -> bool:

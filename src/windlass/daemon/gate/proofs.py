@@ -36,7 +36,6 @@ from windlass.core.jobs import Job, JobId, effect_key
 from windlass.daemon.gate import gates, layers
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.layers import LayerNeed
 from windlass.daemon.gate.versions import KnownVersions
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
@@ -227,7 +226,8 @@ class Proofs:
         green = {name: verdict for name, verdict in known.items() if verdict is not None}
         git = repos.git(gate.repo)
         paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
-        edits = [Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS]]
+        # One after the other: together they may be more than there is memory for.
+        edits = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
         return [*marks.of_edits(edits, gate.spec), *marks.of_counts(green, found)]
 
     def _as_begun(self, job: Job, state: GateState) -> Gate:
@@ -248,7 +248,10 @@ class Proofs:
             work.keep(layer={"key": "", "why": asked.why, "log": ""})
             return
         needed = layers.need(gate, work.data["tree"], asked.digest)
-        needed = LayerNeed(needed.key, work.data["source"] or needed.source, needed.is_own)
+        began_from = work.data["source"]
+        # Never what all have from the tree of a change, also where the target moved meanwhile.
+        if began_from and not needed.is_own and began_from != work.data["tree"]:
+            needed = needed._replace(source=began_from)
         work.keep(layer=layers.make(self._context, gate, needed, mark=_mark(work)))
 
     def _run_check(self, work: RunningIntent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,14 @@ _LARGEST = 16 << 20
 
 def read(log: Path, folders: tuple[tuple[Path, tuple[str, ...]], ...]) -> TestReport | None:
     """What a run says of its tests: files below folders that patterns name, and its output."""
-    documents = [file for folder, wanted in folders for file in _found(folder, wanted)]
+    # One after the other, each gone before the next is read: together they may be gigabytes, and a
+    # file of holes alone takes no room until then.
+    documents = (file for folder, wanted in folders for file in _found(folder, wanted))
+    first = next(documents, None)
     counted = None
-    if documents:
+    if first is not None:
         try:
-            counted = junit.read_junit(documents)
+            counted = junit.read_junit(itertools.chain([first], documents))
         except junit.NotJUnit:
             counted = None  # then its output alone counts, and where that says nothing, nothing ran
     return reports.reconciled(counted, reports.read_output(end(log, _READ)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from windlass.core.errors import Denied
 from windlass.core.ids import RepoId, RoleName, Uid
 from windlass.core.policy import tool_policy
 from windlass.core.policy.tool_calls import Decision, ToolCall
-from windlass.core.shell.reach import Places
+from windlass.core.shell.reach import Places, composed
 from windlass.daemon.kernel.context import Context
 from windlass.store import rows
 
@@ -188,7 +187,7 @@ def _takes_any_case(home: Path) -> bool:
 def inside(around: Places, path: str) -> bool:
     """Whether a path is in one of the places, whatever links and `..` it goes through."""
     # Agent CLIs may compose accents before they open: both names have to be inside.
-    reals = [_real(name) for name in {path, unicodedata.normalize("NFC", path)}]
+    reals = [_real(name) for name in {path, composed(path)}]
     return all(real is not None and around.inside(real) for real in reals)
 
 
