@@ -21,7 +21,7 @@ from windlass.sessions.census import identify
 from windlass.sessions.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from windlass.sessions.tmux import Tmux
@@ -90,9 +90,21 @@ def nameless(folder: Path, *, on: Sequence[Path]) -> int:
     What is mapped and not open, or on its way in a socket, no user can see of another process, nor
     anything of one that is not dumpable.
     """
+    return _nameless(_everything_below(folder), on)
+
+
+def nameless_below(pid: int, *, on: Sequence[Path]) -> int:
+    """The same of a process and all below it."""
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(pid).children(recursive=True)
+        return _nameless([pid, *(process.pid for process in below)], on)
+    return 0
+
+
+def _nameless(processes: Iterable[int], on: Sequence[Path]) -> int:
     disks = {place.stat().st_dev for place in on}
     found: dict[tuple[int, int], int] = {}
-    for process in _everything_below(folder):
+    for process in processes:
         for status in _open_files(process):
             if stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_dev in disks:
                 found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK

@@ -36,7 +36,6 @@ from windlass.core.jobs import Job, JobId, effect_key
 from windlass.daemon.gate import gates, layers
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.layers import LayerNeed
 from windlass.daemon.gate.versions import KnownVersions
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
@@ -50,7 +49,7 @@ from windlass.store import verdicts
 from windlass.store.store import Event, Writing
 
 _MOST_EDITS = 200
-_LARGEST_EDIT = 1 << 20
+_LARGEST_EDIT = 1 << 18
 
 
 class Proofs:
@@ -146,8 +145,7 @@ class Proofs:
         """What is to be run for a tree, and under which circumstances."""
         versions = self._versions.of(gate).digest
         needed = layers.need(gate, tree, versions)
-        made = needed.key, versions, needed.source
-        return [CheckOrder(gate, tree, check, *made) for check in wanted]
+        return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
     def _begin(self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
@@ -159,7 +157,6 @@ class Proofs:
             tree=tree,
             gate=gate.spec,
             todo=todo,
-            source=order.source,
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
@@ -228,6 +225,7 @@ class Proofs:
         git = repos.git(gate.repo)
         paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
         edits = [Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS]]
+        edits += [Edit(p, None, marks.UNREAD) for p in paths[_MOST_EDITS:]]
         return [*marks.of_edits(edits, gate.spec), *marks.of_counts(green, found)]
 
     def _as_begun(self, job: Job, state: GateState) -> Gate:
@@ -247,9 +245,10 @@ class Proofs:
         if asked.why:
             work.keep(layer={"key": "", "why": asked.why, "log": ""})
             return
-        needed = layers.need(gate, work.data["tree"], asked.digest)
-        needed = LayerNeed(needed.key, work.data["source"] or needed.source, needed.is_own)
-        work.keep(layer=layers.make(self._context, gate, needed, mark=_mark(work)))
+        tree = work.data["tree"]
+        # Not what it was when the run began: the target may have moved, and with it whose it is.
+        needed = layers.need(gate, tree, asked.digest)
+        work.keep(layer=layers.make(self._context, gate, needed, tree=tree, mark=_mark(work)))
 
     def _run_check(self, work: RunningIntent) -> None:
         gate, data = self._recorded(work), work.data
@@ -269,6 +268,8 @@ class Proofs:
 
 def _text(git: Repository, tree: str, path: str) -> str | None:
     held = gate_trees.read_file(git, tree, path, most=_LARGEST_EDIT)
+    if held is None and gate_trees.blobs(git, tree, [path]):
+        return marks.UNREAD
     return None if held is None else held.decode("utf-8", "replace")
 
 
