@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -22,7 +23,6 @@ from windlass.sessions.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from windlass.sessions.tmux import Tmux
 
@@ -97,12 +97,26 @@ def nameless_below(pid: int, *, on: Sequence[Path]) -> int:
     """The same of a process and all below it."""
     with contextlib.suppress(psutil.Error):
         below = psutil.Process(pid).children(recursive=True)
-        return _nameless([pid, *(process.pid for process in below)], on)
+        stacked = set().union(*(_stacked(process.pid) for process in below))
+        return _nameless([pid, *(process.pid for process in below)], on, stacked)
     return 0
 
 
-def _nameless(processes: Iterable[int], on: Sequence[Path]) -> int:
-    disks = {place.stat().st_dev for place in on}
+def _stacked(pid: int) -> set[int]:
+    """The stacks of folders that a process sees: what lies in one takes room on another disk."""
+    found = set()
+    with contextlib.suppress(OSError):
+        mounts = Path(f"/proc/{pid}/mountinfo").read_bytes().decode(errors="replace")
+        for line in mounts.splitlines():
+            about, _, kind = line.partition(" - ")
+            if kind.startswith("overlay "):
+                major, minor = about.split(" ")[2].split(":")
+                found.add(os.makedev(int(major), int(minor)))
+    return found
+
+
+def _nameless(processes: Iterable[int], on: Sequence[Path], stacked: Iterable[int] = ()) -> int:
+    disks = {place.stat().st_dev for place in on} | set(stacked)
     found: dict[tuple[int, int], int] = {}
     for process in processes:
         for status in _open_files(process):
