@@ -34,6 +34,7 @@ def fetch(
     box: SendBox | None = None,
     allowed: Allowed = EVERYTHING,
     admit: Admit = lambda _tip, _size: None,
+    since: str = "",
     timeout: float = 60,
 ) -> str | None:
     """Brings home what a clone has on its branch, with the mirror in step before that."""
@@ -45,5 +46,6 @@ def fetch(
         box=sending(clone, allowed=allowed) if box is None else box,
         allowed=allowed,
         admit=admit,
+        since=since,
         timeout=timeout,
     )

@@ -68,6 +68,37 @@ def test_files_that_together_unfold_to_more_than_may_be_do_not_come(scene: Scene
     assert fetch(scene.repo, scene.clone, allowed=Allowed(added=4 * MIB, unfolded=100 * MIB))
 
 
+def named_often(clone: Path, times: int) -> str:
+    """Commits a MiB of text that a tree names so many times: hardly anything to store."""
+    blob = git(clone, "hash-object", "-w", "--stdin", stdin=b"wide\n" * (MIB // 5))
+    listed = "".join(f"100644 blob {blob}\tf{number}\n" for number in range(times))
+    tree = git(clone, "mktree", stdin=listed.encode())
+    return git(clone, "commit-tree", "-p", "HEAD", "-m", "wide", tree)
+
+
+def test_what_would_fill_a_disk_when_it_is_checked_out_does_not_come(scene: Scene) -> None:
+    """Whoever begins with it, an agent's child or a gate, would have all of it as files."""
+    git(scene.clone, "update-ref", "HEAD", named_often(scene.clone, 40))
+    told = refused(scene, Allowed(unfolded=32 * MIB))
+    assert told.limit == "unfolded"
+    assert told.message.startswith("checked out it is 39 MiB")
+    assert fetch(scene.repo, scene.clone, allowed=Allowed(unfolded=40 * MIB))
+
+
+def test_what_an_agent_began_with_is_not_counted_and_what_it_adds_is_counted_together(
+    scene: Scene,
+) -> None:
+    """Else one commit after the other would come to any size."""
+    allowed, since = Allowed(unfolded=32 * MIB), "refs/windlass/base/a"
+    git(scene.clone, "update-ref", "HEAD", named_often(scene.clone, 20))
+    first = fetch(scene.repo, scene.clone, allowed=allowed, since=since)
+    git(scene.clone, "update-ref", "HEAD", named_often(scene.clone, 40))
+    with pytest.raises(TooLarge):
+        fetch(scene.repo, scene.clone, allowed=allowed, since=since)
+    git(scene.repo.root, "update-ref", since, str(first))
+    assert fetch(scene.repo, scene.clone, allowed=allowed, since=since)
+
+
 def test_a_commit_is_no_place_for_a_novel(scene: Scene) -> None:
     tree = git(scene.clone, "rev-parse", "HEAD^{tree}")
     words = b"word " * (13 * MIB)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -238,14 +238,21 @@ class Commands(Protocol):
         mark: str,
         prefix: Sequence[str] = (),
         most: int,
+        look: Callable[[int], str] = lambda _: "",
     ) -> WholeRun:
-        """Runs a command line to its end, and ends whatever it started; its output is capped."""
+        """Runs a command line to its end, and ends whatever it started; its output is capped.
+
+        What `look` says against its process, when it is asked now and then, ends it before.
+        """
 
     def marked(self, mark: str) -> Mapping[str, str]:
         """Returns the variables that a program has under a mark which is not run by `run`."""
 
     def running(self, *marks: str) -> list[str]:
         """Returns what runs under these marks: how each process is called, and its number."""
+
+    def nameless_below(self, pid: int, *, on: Sequence[Path]) -> int:
+        """The bytes of deleted files on these disks that a process and those below hold open."""
 
     def end_run(self, *marks: str) -> StopReport:
         """Ends what runs under these marks, whoever started it."""

@@ -66,6 +66,8 @@ class WholeRun(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of its output that are not in its log."""
     survivors: int
     """Processes of it that could not be ended."""
+    overgrown: str = ""
+    """Why it was ended before its time: what it had written by then; empty where it was not."""
 
 
 class Peer(msgspec.Struct, frozen=True):

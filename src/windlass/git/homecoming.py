@@ -29,6 +29,7 @@ from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import (
     arrival,
+    checkout_size,
     gitfiles,
     mirror,
     path_count,
@@ -96,6 +97,7 @@ def fetch(
     box: SendBox,
     allowed: Allowed,
     admit: Admit,
+    since: str = "",
     timeout: float = 300.0,
 ) -> str | None:
     """Brings a clone's branch into the main repository's branch of that name, whatever that was.
@@ -103,7 +105,8 @@ def fetch(
     `box` starts a program in a box that shows nothing but what is lent of the clone and its mirror,
     and ends it when it writes more than is `allowed`. Gives the new tip; None when there is nothing
     new. Every object is checked before it is kept, and `admit` asked before any is; the branch
-    moves last.
+    moves last. `since` is the ref of what its agent began with: files that are not in that may take
+    no more when they are checked out than what comes may unfold to.
     """
     ref = f"refs/heads/{branch}"
     folder = workspace_state.canonical(path)
@@ -129,6 +132,7 @@ def fetch(
             arrival.settle(inside, found)
             _require_whole(inside.beside(repo), tip)
             _require_few(inside.beside(repo), tip)
+            _require_room(inside.beside(repo), tip, since=refs.get(since), allowed=allowed)
             admit(tip, inside.growth(repo))
             inside.release(repo)
         with workspace_state.locked_branch(repo, branch):
@@ -226,6 +230,14 @@ def _require_few(dirs: Dirs, tip: str) -> None:
         path_count.require_few(dirs, tip)
     except TooManyPaths as error:
         raise TooLarge(error.message, error.hint, "object") from error
+
+
+def _require_room(dirs: Dirs, tip: str, *, since: str | None, allowed: Allowed) -> None:
+    """Refuses what would fill a disk where somebody begins with it, merges or tests it."""
+    size = checkout_size.added(dirs, tip, since=since)
+    if size is None or size > allowed.unfolded:
+        shown = "more files than are counted" if size is None else f"{size >> 20} MiB of files"
+        raise TooLarge(f"checked out it is {shown}", "commit less, or raise the limit", "unfolded")
 
 
 class Brought(NamedTuple):

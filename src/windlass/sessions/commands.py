@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.sessions.processes import end_run, marked, run, running, users
+from windlass.sessions.processes import end_run, marked, nameless_below, run, running, users
 from windlass.sessions.whole_run import run_whole
 
-__all__ = ["end_run", "marked", "run", "run_whole", "running", "users"]
+__all__ = ["end_run", "marked", "nameless_below", "run", "run_whole", "running", "users"]

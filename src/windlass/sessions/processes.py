@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -21,8 +22,7 @@ from windlass.sessions.census import identify
 from windlass.sessions.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from windlass.sessions.tmux import Tmux
 
@@ -90,9 +90,35 @@ def nameless(folder: Path, *, on: Sequence[Path]) -> int:
     What is mapped and not open, or on its way in a socket, no user can see of another process, nor
     anything of one that is not dumpable.
     """
-    disks = {place.stat().st_dev for place in on}
+    return _nameless(_everything_below(folder), on)
+
+
+def nameless_below(pid: int, *, on: Sequence[Path]) -> int:
+    """The same of a process and all below it."""
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(pid).children(recursive=True)
+        stacked = set().union(*(_stacked(process.pid) for process in below))
+        return _nameless([pid, *(process.pid for process in below)], on, stacked)
+    return 0
+
+
+def _stacked(pid: int) -> set[int]:
+    """The stacks of folders that a process sees: what lies in one takes room on another disk."""
+    found = set()
+    with contextlib.suppress(OSError):
+        mounts = Path(f"/proc/{pid}/mountinfo").read_bytes().decode(errors="replace")
+        for line in mounts.splitlines():
+            about, _, kind = line.partition(" - ")
+            if kind.startswith("overlay "):
+                major, minor = about.split(" ")[2].split(":")
+                found.add(os.makedev(int(major), int(minor)))
+    return found
+
+
+def _nameless(processes: Iterable[int], on: Sequence[Path], stacked: Iterable[int] = ()) -> int:
+    disks = {place.stat().st_dev for place in on} | set(stacked)
     found: dict[tuple[int, int], int] = {}
-    for process in _everything_below(folder):
+    for process in processes:
         for status in _open_files(process):
             if stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_dev in disks:
                 found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK

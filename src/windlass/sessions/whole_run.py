@@ -11,7 +11,8 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from windlass.core.sessions import WholeRun
@@ -21,6 +22,7 @@ from windlass.sessions.capped_output import CappedOutput
 _PART = 1 << 16
 _WITHOUT_PIDFD = 0.1
 """Seconds between two looks whether a command has ended, where the system does not tell."""
+_BETWEEN_LOOKS = 1.0
 _DRAINED = 5.0
 """Seconds for what is left in the pipe once nobody of the command lives."""
 
@@ -35,10 +37,12 @@ def run_whole(
     mark: str,
     prefix: Sequence[str] = (),
     most: int,
+    look: Callable[[int], str] = lambda _: "",
 ) -> WholeRun:
     """Runs a shell command line behind `prefix`; of its output at most so many bytes are kept.
 
-    When it has ended, or its time is over, everything that carries its mark is ended too.
+    When it has ended, or its time is over, everything that carries its mark is ended too. `look` is
+    asked now and then what stands against the process going on, until it says something.
     """
     began = time.monotonic()
     reading, writing = os.pipe()
@@ -60,10 +64,12 @@ def run_whole(
     os.set_blocking(reading, False)
     with contextlib.closing(_Descriptor(reading)), log.open("ab") as file:
         output = CappedOutput(file, most=most)
-        timed_out = not _listen(shell, reading, output, until=began + timeout)
+        looks = _Looks(partial(look, shell.pid))
+        has_ended = _listen(shell, reading, output, looks, until=began + timeout)
+        timed_out = not has_ended and not looks.said
         seconds = time.monotonic() - began
         report = processes.end_run(mark)
-        if timed_out:
+        if not has_ended:
             shell.kill()
         code = shell.wait()
         _drain(reading, output)
@@ -74,7 +80,31 @@ def run_whole(
         seconds=seconds,
         left_out=output.left_out,
         survivors=len(report.survivors),
+        overgrown=looks.said,
     )
+
+
+class _Looks:
+    """Asks a question now and then, until it has an answer; the longer it takes the less often."""
+
+    def __init__(self, look: Callable[[], str]) -> None:
+        self._look = look
+        self._due = time.monotonic() + _BETWEEN_LOOKS
+        self.said = ""
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is asked again."""
+        return max(0.0, self._due - time.monotonic())
+
+    def take(self) -> bool:
+        """Asks, if it is time; says whether there is an answer."""
+        if not self.left:
+            began = time.monotonic()
+            self.said = self._look()
+            now = time.monotonic()
+            self._due = now + max(_BETWEEN_LOOKS, 4 * (now - began))
+        return bool(self.said)
 
 
 class _Descriptor:
@@ -89,16 +119,22 @@ class _Descriptor:
 
 
 def _listen(
-    shell: subprocess.Popen[bytes], reading: int, output: CappedOutput, *, until: float
+    shell: subprocess.Popen[bytes],
+    reading: int,
+    output: CappedOutput,
+    looks: _Looks,
+    *,
+    until: float,
 ) -> bool:
-    """Takes what a command says until it has ended; False where its time is over before."""
+    """Takes what a command says until it has ended; False where it may not go on before."""
     with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
         selector.register(reading, selectors.EVENT_READ)
         handle = _handle(shell.pid)
         if handle is not None:
             stack.callback(os.close, handle)
             selector.register(handle, selectors.EVENT_READ)
-        while (left := until - time.monotonic()) > 0:
+        while (left := until - time.monotonic()) > 0 and not looks.take():
+            left = min(left, looks.left + _WITHOUT_PIDFD)
             patience = left if handle is not None else min(left, _WITHOUT_PIDFD)
             ready = {key.fd for key, _ in selector.select(patience)}
             if reading in ready and not _take(reading, output):

@@ -35,3 +35,39 @@ def test_what_lies_in_a_named_folder_is_meant_too() -> None:
     assert patterns.matches_below("requirements/tests/a.txt", ["requirements"])
     assert patterns.matches_below("a/b/x.c", ["**/b"])
     assert not patterns.matches_below("a/b/x.c", ["b"])
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "below"),
+    [
+        (".venv", ".venv", True),
+        (".venv/bin/python", ".venv", True),
+        (".venvs/x", ".venv", False),
+        ("packages/a/dist/x", "packages/*/dist", True),
+        ("packages/a/b/dist", "packages/*/dist", False),
+        ("a/b/node_modules/c", "**/node_modules", True),
+        ("a/b/node_modules_c", "**/node_modules", False),
+    ],
+)
+def test_what_lies_below_something_named_is_named(path: str, pattern: str, below: bool) -> None:
+    assert patterns.matches_below(path, [pattern]) is below
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern", "may"),
+    [
+        ("reports", "reports/*.xml", True),
+        ("reports/deep", "reports/*.xml", False),
+        ("other", "reports/*.xml", False),
+        ("a", "a/*/b/*.xml", True),
+        ("a/x/b", "a/*/b/*.xml", True),
+        ("a/x/c", "a/*/b/*.xml", False),
+        ("any/where", "**/*.xml", True),
+        ("target/any/where", "target/**", True),
+        ("x", "*.xml", False),
+    ],
+)
+def test_only_folders_that_may_hold_something_named_are_looked_into(
+    folder: str, pattern: str, may: bool
+) -> None:
+    assert patterns.may_hold(folder, [pattern]) is may

@@ -141,4 +141,35 @@ def test_a_tracked_path_is_no_dependency(layered: GateGround) -> None:
     layered.commit({".windlass/config.toml": CONFIG.replace('"deps",', '"deps", "packages",')})
     done = layered.prove()
     assert done["outcome"] == "could-not-run"
-    assert "packages is part of the tree itself" in done["checks"][0]["why"]
+    assert "packages/a/file is part of the tree itself" in done["checks"][0]["why"]
+
+
+def test_what_a_change_made_of_its_own_inputs_is_nobody_elses(layered: GateGround) -> None:
+    """Not another change's with the same inputs, nor the target's once they have landed."""
+    layered.commit({"lock.txt": "lock 2\n", "source.txt": "from sly\n"}, branch="sly")
+    layered.commit({"lock.txt": "lock 2\n", "source.txt": "honest\n"}, branch="honest")
+    assert said(layered, "sly")[2] == "from sly"
+    assert said(layered, "honest")[2] == "honest"
+    layered.commit({"lock.txt": "lock 2\n"})
+    assert said(layered)[2] == "from main"
+
+
+def test_inputs_that_land_while_a_run_is_under_way_have_their_layer_made_from_the_target(
+    layered: GateGround,
+) -> None:
+    layered.commit({"lock.txt": "lock 2\n", "source.txt": "from sly\n"}, branch="sly")
+    begun = layered.begin("sly")
+    layered.commit({"lock.txt": "lock 2\n"})
+    layered.settle()
+    log = Path(layered.ended(begun["job"])["checks"][0]["log"]).read_text()
+    assert log.splitlines()[2] == "from main"
+    assert said(layered)[2] == "from main"
+
+
+def test_a_change_that_commits_what_a_layer_would_cover_is_not_proven(layered: GateGround) -> None:
+    """The layer's file would be tested, and the change's would land."""
+    layered.prove()
+    layered.commit({"deps/from": "from sly\n"}, branch="sly")
+    done = layered.prove("sly")
+    assert done["outcome"] == "could-not-run"
+    assert "deps/from is part of the tree itself" in done["checks"][0]["why"]

@@ -36,3 +36,16 @@ def test_edits_of_what_steers_tests_are_named(ground: GateGround) -> None:
         {"package.json": '{"scripts": {"test": "true"}}', "sub/conftest.py": ""}, branch="b"
     )
     assert ground.prove("b")["marks"] == ["edits what steers tests: package.json, sub/conftest.py"]
+
+
+def test_what_is_too_large_to_be_looked_into_is_named(ground: GateGround) -> None:
+    """It may say anything: a file that was not there before, and one of too many."""
+    large = "#" * (1 << 18) + '\n[tool.pytest.ini_options]\naddopts = "-k nothing"\n'
+    ground.commit({"pyproject.toml": large}, branch="large")
+    assert ground.prove("large")["marks"] == ["edits what steers tests: pyproject.toml"]
+
+
+def test_a_key_without_end_keeps_nobody_waiting(ground: GateGround) -> None:
+    """The parser would take minutes for it."""
+    ground.commit({"pyproject.toml": f"a{'.a' * (1 << 15)} = 1\n"}, branch="long")
+    assert ground.prove("long")["marks"] == ["edits what steers tests: pyproject.toml"]

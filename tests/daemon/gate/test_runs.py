@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,45 @@ def test_names_and_links_of_a_tree_stay_in_it(ground: GateGround) -> None:
     ground.commit({**CODE})
     log = said(ground, "cat out 2>&1; ls up/root 2>&1; exit 0")
     assert "root:" not in log
+
+
+HOLES = "mkdir reports; for i in $(seq 30); do truncate -s 16M reports/$i.xml; done"
+DEEP = """python3 -c '
+import os
+import tracemalloc
+for _ in range(1500):
+    os.mkdir("d")
+    os.chdir("d")
+'"""
+MORE = "mkdir more; while :; do head -c 1000000 /dev/zero | tr '\\0' x >more/$(date +%N); done"
+NAMELESS = "exec 3>more; rm more; while :; do head -c 1000000 /dev/zero | tr '\\0' x >&3; done"
+
+
+def ran(ground: GateGround, script: str, *more: str) -> tuple[str, str]:
+    """What comes of a script as the gate of main: its outcome, and why."""
+    lines = ["[[gate.check]]", 'name = "c"', 'run = "sh ./gate.sh"', 'junit = "**/*.xml"', *more]
+    ground.commit({".windlass/config.toml": "\n".join(lines), "gate.sh": script})
+    done = ground.prove()
+    return done["outcome"], done["checks"][0]["why"]
+
+
+def test_reports_that_take_no_room_on_a_disk_take_none_in_the_daemon(ground: GateGround) -> None:
+    """Files of nothing but holes: here they would be gigabytes."""
+    tracemalloc.start()
+    try:
+        assert ran(ground, HOLES)[0] == "ran-nothing"
+        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_folders_without_end_are_no_reason_not_to_know_how_it_ended(ground: GateGround) -> None:
+    assert ran(ground, DEEP)[0] == "ran-nothing"
+
+
+@pytest.mark.parametrize("script", [MORE, NAMELESS])
+def test_a_run_that_fills_the_disk_is_ended(ground: GateGround, script: str) -> None:
+    """In files that are there, and in one that was deleted and is open."""
+    outcome, why = ran(ground, script, "[box]", "disk_mb = 16")
+    assert outcome == "could-not-run"
+    assert why.endswith("and box.disk_mb is 16")

@@ -40,8 +40,6 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[CheckEnd, ...] = ()
     layer: dict[str, Any] | None = None
     """What was made for it to stand on, once that is known."""
-    source: str = ""
-    """The tree that dependencies are made from."""
     versions: str = ""
     """What the tools were when it began."""
     target: str = ""
@@ -60,7 +58,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Goes from the layer to the checks, and is over when each of them has ended."""
     state = shapes.convert(data, GateState)
     if news.kind == jobs.BEGUN:
-        effect = Effect(LAYER, {"tree": state.tree, "source": state.source, "gate": data["gate"]})
+        effect = Effect(LAYER, {"tree": state.tree, "gate": data["gate"]})
         return Decision(data, (effect,))
     if news.kind == jobs.CANCELLED:
         ends = [

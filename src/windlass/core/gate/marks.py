@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from windlass.core import toml_text
 from windlass.core.gate.spec import GateSpec
 from windlass.core.gate.verdicts import Verdict
 
@@ -32,6 +32,8 @@ _IN_PARTS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Files that do so in these parts, and are edited every day in others."""
 _NAMED = 5
+UNREAD = "\0"
+"""Stands for a text that is too large to be looked into: it may say anything."""
 
 
 class Edit(NamedTuple):
@@ -107,7 +109,7 @@ def _table(path: str, text: str | None) -> dict[str, Any] | None:
     if text is None:
         return {}
     try:
-        held = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+        held = json.loads(text) if path.endswith(".json") else toml_text.read(text)
     except (ValueError, RecursionError):
         return None
     return held if isinstance(held, dict) else None

@@ -11,17 +11,17 @@ import configparser
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
+from windlass.core import toml_text
+
 MAX_NAMES = 50_000
 MAX_TEXT = 400_000
 """Characters of a file that is parsed; longer ones are no configuration."""
 _MAX_CODE = 60_000
-_MAX_DOTS = 200
 
 _UNWANTED = frozenset(
     "node_modules vendor third_party third-party site-packages examples example docs doc"
@@ -157,7 +157,7 @@ class Project:
 
     def toml(self, path: str) -> dict[str, Any]:
         """A TOML file, or nothing."""
-        return self._parsed(path, _toml)
+        return self._parsed(path, toml_text.read)
 
     def json(self, path: str) -> dict[str, Any]:
         """A JSON file, or nothing."""
@@ -196,13 +196,6 @@ class Project:
     def _skip(self, path: str, error: Exception) -> None:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         self.skipped.append(f"{self._prefix}{path} was not understood ({reason})")
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if any(line.partition("=")[0].count(".") > _MAX_DOTS for line in text.splitlines()):
-        # The parser takes the square of a key's parts in time.
-        raise ValueError("a key has too many parts")
-    return tomllib.loads(text)
 
 
 def table(value: Any, *keys: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from windlass.core.gate.tally import TestReport
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.sessions import WholeRun
-from windlass.daemon.gate import report_files, rooms
+from windlass.daemon.gate import growth, report_files, rooms
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import HOME, GatePlaces
 from windlass.daemon.gate.rooms import Wanted
@@ -46,8 +46,6 @@ class CheckOrder(NamedTuple):
     check: Check
     layer: str
     versions: str
-    source: str = ""
-    """The tree that the layer is made from, where that is still to be done."""
 
     @property
     def key(self) -> VerdictKey:
@@ -131,6 +129,7 @@ class Checks:
                 mark=mark,
                 prefix=room.prefix,
                 most=LOG_BYTES,
+                look=growth.look(self._context, gate.config, folder),
             )
             in_tree = (check.junit,) if check.junit else asked.files if asked else ()
             written = ((room.written, in_tree), (room.home_written, (f"{_REPORTS}/*",)))
@@ -173,6 +172,8 @@ def _judged(
         failed=report.failed_count if report else 0,
     )
     judged = judging.judged(order.check, run)
+    if done.overgrown:
+        judged = Judged("could-not-run", done.overgrown)
     if done.survivors:
         judged = Judged("could-not-run", f"{done.survivors} of its processes could not be ended")
     return Verdict(

@@ -17,7 +17,8 @@ from windlass import whole_file
 from windlass.core.errors import WindlassError
 from windlass.core.gate import patterns
 from windlass.core.gate import spec as specs
-from windlass.daemon.gate import rooms
+from windlass.core.printable import printable_line
+from windlass.daemon.gate import growth, rooms
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.rooms import Wanted
@@ -25,6 +26,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import gate_trees
 from windlass.git.erasing import erase
+from windlass.git.walk import walk
 
 _READY = "ready"
 _LOG_BYTES = 64 << 20
@@ -67,9 +69,13 @@ def is_ready(context: Context, gate: Gate, key: str) -> bool:
     return not key or (places.layer(key) / _READY).is_file()
 
 
-def make(context: Context, gate: Gate, needed: LayerNeed, *, mark: str) -> dict[str, Any]:
-    """Makes a layer, unless it is there; returns `why` where that cannot be, and its log."""
+def make(
+    context: Context, gate: Gate, needed: LayerNeed, *, tree: str, mark: str
+) -> dict[str, Any]:
+    """Makes a layer, unless it is there; returns `why` where a tree cannot have it, and its log."""
     places = GatePlaces(context.folders.home, gate.repo.id)
+    if needed.key and (why := _masked(gate, tree)):
+        return {"key": needed.key, "why": why, "log": ""}
     if is_ready(context, gate, needed.key):
         return {"key": needed.key, "why": "", "log": ""}
     context.commands.end_run(mark)
@@ -107,9 +113,12 @@ def _set_up(
                 mark=mark,
                 prefix=room.prefix,
                 most=_LOG_BYTES,
+                look=growth.look(context, gate.config, build),
             )
     except WindlassError as error:
         return error.message
+    if done.overgrown:
+        return f"gate.setup was ended: {done.overgrown}"
     if done.timed_out:
         return f"gate.setup took longer than {_SETUP_SECONDS:.0f} s"
     if done.code:
@@ -117,6 +126,15 @@ def _set_up(
             "" if network or not gate.spec.setup_network else f"; it had no network: {_why(needed)}"
         )
         return f"gate.setup ended with {done.code}{waits}"
+    return ""
+
+
+def _masked(gate: Gate, tree: str) -> str:
+    """Says which file of a tree nobody would test, because a layer lies over it."""
+    wanted = gate.spec.deps
+    for name in gate_trees.names(repos.git(gate.repo), tree) if wanted else ():
+        if patterns.matches_below(name, wanted):
+            return f"gate.deps: {printable_line(name)} is part of the tree itself"
     return ""
 
 
@@ -137,9 +155,9 @@ def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
     for path in list(_dependencies(build / "tree", wanted)):
         name = str(path.relative_to(build / "tree"))
         if path.is_symlink():
-            return f"gate.deps: {name} is a link"
+            return f"gate.deps: {printable_line(name)} is a link"
         if name in tracked:
-            return f"gate.deps: {name} is part of the tree itself"
+            return f"gate.deps: {printable_line(name)} is part of the tree itself"
         place = kept / "tree" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         path.rename(place)
@@ -167,9 +185,10 @@ def _with_folders(names: Iterable[str]) -> set[str]:
 
 def _dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
     """What patterns of `deps` name in a tree; of what lies in something named, nothing."""
-    for here, folders, files in os.walk(tree):
-        folder = Path(here)
-        within = "" if folder == tree else f"{folder.relative_to(tree)}/"
-        named = {name for name in (*folders, *files) if patterns.matches(f"{within}{name}", wanted)}
-        yield from (folder / name for name in sorted(named))
-        folders[:] = [name for name in folders if name not in named and f"{within}{name}" != ".git"]
+
+    def is_named(name: bytes) -> bool:
+        return patterns.matches(os.fsdecode(name), wanted)
+
+    for entry in walk(str(tree), enter=lambda folder: not is_named(folder)):
+        if is_named(entry.path):
+            yield tree / os.fsdecode(entry.path)

@@ -6,6 +6,7 @@ What is known already is not run again: a verdict belongs to a tree, not to a co
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -49,7 +50,7 @@ from windlass.store import verdicts
 from windlass.store.store import Event, Writing
 
 _MOST_EDITS = 200
-_LARGEST_EDIT = 1 << 20
+_LARGEST_EDIT = 1 << 18
 
 
 class Proofs:
@@ -145,8 +146,7 @@ class Proofs:
         """What is to be run for a tree, and under which circumstances."""
         versions = self._versions.of(gate).digest
         needed = layers.need(gate, tree, versions)
-        made = needed.key, versions, needed.source
-        return [CheckOrder(gate, tree, check, *made) for check in wanted]
+        return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
     def _begin(self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
@@ -158,7 +158,6 @@ class Proofs:
             tree=tree,
             gate=gate.spec,
             todo=todo,
-            source=order.source,
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
@@ -227,7 +226,9 @@ class Proofs:
         git = repos.git(gate.repo)
         paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
         # One after the other: together they may be more than there is memory for.
-        edits = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
+        read = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
+        unread = (Edit(p, None, marks.UNREAD) for p in paths[_MOST_EDITS:])
+        edits = itertools.chain(read, unread)
         return [*marks.of_edits(edits, gate.spec), *marks.of_counts(green, found)]
 
     def _as_begun(self, job: Job, state: GateState) -> Gate:
@@ -247,12 +248,10 @@ class Proofs:
         if asked.why:
             work.keep(layer={"key": "", "why": asked.why, "log": ""})
             return
-        needed = layers.need(gate, work.data["tree"], asked.digest)
-        began_from = work.data["source"]
-        # Never what all have from the tree of a change, also where the target moved meanwhile.
-        if began_from and not needed.is_own and began_from != work.data["tree"]:
-            needed = needed._replace(source=began_from)
-        work.keep(layer=layers.make(self._context, gate, needed, mark=_mark(work)))
+        tree = work.data["tree"]
+        # Not what it was when the run began: the target may have moved, and with it whose it is.
+        needed = layers.need(gate, tree, asked.digest)
+        work.keep(layer=layers.make(self._context, gate, needed, tree=tree, mark=_mark(work)))
 
     def _run_check(self, work: RunningIntent) -> None:
         gate, data = self._recorded(work), work.data
@@ -272,6 +271,8 @@ class Proofs:
 
 def _text(git: Repository, tree: str, path: str) -> str | None:
     held = gate_trees.read_file(git, tree, path, most=_LARGEST_EDIT)
+    if held is None and gate_trees.blobs(git, tree, [path]):
+        return marks.UNREAD
     return None if held is None else held.decode("utf-8", "replace")
 
 

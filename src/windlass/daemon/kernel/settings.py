@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -17,10 +16,11 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from windlass import whole_file
-from windlass.core import config, config_layers, project_config
+from windlass.core import config, config_layers, project_config, toml_text
 from windlass.core.config import Config
 from windlass.core.config_layers import Layer, Problem, Usable
 from windlass.core.errors import ConfigError, NotFound, UserError
+from windlass.core.toml_text import NotToml, TooDeep
 from windlass.daemon.kernel import accepted_lines, project_file
 
 PROJECT_FILE = project_file.PROJECT_FILE
@@ -245,11 +245,11 @@ def _held(path: Path) -> bytes | None:
 
 def _parsed(path: Path, held: bytes) -> dict[str, Any]:
     try:
-        table = tomllib.loads(held.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
-    except RecursionError:
+        table = toml_text.read(held.decode())
+    except TooDeep:
         table = None
+    except (NotToml, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
     if table is None or _is_deep(table):
         raise ConfigError(f"{path} is nested too deeply", "write it more plainly")
     return table

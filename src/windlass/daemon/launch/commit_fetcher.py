@@ -23,7 +23,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.keyed_locks import KeyedLocks, StillHeld
 from windlass.daemon.launch import boxes, clones, homecomings
-from windlass.git import homecoming
+from windlass.git import homecoming, workspaces
 from windlass.git.arrival import TooLarge
 from windlass.git.repository import Repository
 from windlass.store import rows
@@ -135,6 +135,7 @@ class CommitFetcher:
                 box=boxes.sending(self._context, agent, most=allowed.added),
                 allowed=allowed,
                 admit=partial(homecomings.count, self._context, agent),
+                since=workspaces.base_ref(agent.id),
             )
         except TooLarge as error:
             raise known.explained(agent, error) from error

@@ -12,7 +12,6 @@ what it fills of the store as that is written.
 from __future__ import annotations
 
 import logging
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.events import AgentOvergrown
 from windlass.core.ids import Uid
-from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel import disk_use, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -29,8 +28,6 @@ from windlass.store import rows
 from windlass.store.rows import Session
 
 log = logging.getLogger(__name__)
-
-_PATIENCE = 60.0
 
 
 class _Taken(NamedTuple):
@@ -94,21 +91,11 @@ class Disk:
         try:
             folder = folders.session(agent.uid, session.number)
             nameless = self._context.sessions.nameless(folder, on=places) >> 20
-            taken = _Taken(_count(*map(str, places)) + nameless, nameless)
-        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            taken = _Taken(disk_use.count(*places) + nameless, nameless)
+        except (OSError, ValueError) as error:
             if agent.uid not in self._uncounted:
                 log.warning("not known how much disk %s takes: %s", agent.id, error)
             self._uncounted[agent.uid] = str(error)
             return None
         self._uncounted.pop(agent.uid, None)
         return taken
-
-
-def _count(*folders: str) -> int:
-    done = subprocess.run(
-        ["du", "-sxm", "--", *folders], capture_output=True, timeout=_PATIENCE, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
-    if len(lines) < len(folders):
-        raise ValueError(done.stderr.decode(errors="replace").strip() or "du says nothing")
-    return sum(int(line.split(b"\t")[0]) for line in lines)

@@ -1,0 +1,53 @@
+"""How much a commit takes on a disk when it is checked out, before anybody does so.
+
+A tree may name one file a million times: in the object store it is there once, and in a workspace
+that begins with the commit as often as it is named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from windlass.git.runner import LOOK, MOST, TooMuchSaid, limited, run
+
+if TYPE_CHECKING:
+    from windlass.git.runner import Dirs
+
+_EMPTY = {
+    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""The tree without files, which every git knows; by the length of ids."""
+_FILES = (b"100", b"120")
+
+
+def added(dirs: Dirs, commit: str, *, since: str | None) -> int | None:
+    """Bytes of the files that a commit has otherwise than another one, each as often as named.
+
+    None where that are more files than are counted.
+    """
+    args = ["diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--diff-filter=d"]
+    base = since or _EMPTY[len(commit)]
+    try:
+        said = run([*args, base, commit], dirs=limited(dirs), timeout=LOOK, most=MOST).out
+    except TooMuchSaid:
+        return None
+    named = Counter(_oids(said))
+    if not named:
+        return 0
+    asked = b"".join(oid + b"\n" for oid in named)
+    form = "--batch-check=%(objectname) %(objectsize)"
+    sizes = run(["cat-file", form], dirs=limited(dirs), stdin=asked, timeout=LOOK).out
+    pairs = (line.split(b" ") for line in sizes.splitlines())
+    return sum(named[oid] * int(size) for oid, size in pairs)
+
+
+def _oids(said: bytes) -> list[bytes]:
+    """What each changed file holds: every second field is a path, which is nobody's business."""
+    found = []
+    for about in said.split(b"\0")[::2]:
+        words = about.split(b" ")
+        if len(words) == 5 and words[1].startswith(_FILES):
+            found.append(words[3])
+    return found
