@@ -226,9 +226,9 @@ class Proofs:
         git = repos.git(gate.repo)
         paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
         # One after the other: together they may be more than there is memory for.
-        read = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
+        seen = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
         unread = (Edit(p, None, marks.UNREAD) for p in paths[_MOST_EDITS:])
-        edits = itertools.chain(read, unread)
+        edits = itertools.chain(seen, unread)
         return [*marks.of_edits(edits, gate.spec), *marks.of_counts(green, found)]
 
     def _as_begun(self, job: Job, state: GateState) -> Gate:
