@@ -35,6 +35,7 @@ _RUNNERS = frozenset(
         *("time", "command", "builtin", "exec", "stdbuf", "setsid", "busybox", "watch", "parallel"),
         *("script", "strace", "ltrace", "flock", "chronic", "unbuffer", "npx", "uv"),
         *("poetry", "pipenv", "hatch", "bundle", "nix-shell", "entr", "su", "systemd-run"),
+        *("unshare", "bwrap", "firejail", "direnv"),
     )
 )
 """Programs that start what their words name."""
@@ -52,7 +53,9 @@ _WRITING = frozenset(
 _INTO = frozenset(("cp", "ln", "rsync", "install", "dd"))
 """Programs that write to the last of their words."""
 _OUTPUT = re.compile(r"-o|-O|--out(?:put(?:-\w+)?)?|-d|-P")
-_PRINTING = frozenset(("echo", "printf", ":", "true", "false", "logger", "wl", "windlass", "gh"))
+_PRINTING = frozenset(("echo", "printf", ":", "true", "false", "logger", "wl", "windlass", "gh", "http", "xh"))
+_SEARCHING = frozenset(("git", "grep", "egrep", "fgrep", "rg", "ag", "ack"))
+"""Programs whose texts are only compared, and may say anything but a closed place."""
 _REMOTE = frozenset(("scp", "rsync", "sftp", "ssh-copy-id"))
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "docker-compose", "oc"))
 _LEAVING = {
@@ -68,13 +71,29 @@ _LEAVING = {
     "su": "it acts as another user",
     "runuser": "it acts as another user",
 }
+_SERVICES = frozenset(
+    (
+        *("enable", "disable", "start", "stop", "restart", "reload", "link", "edit", "mask", "kill"),
+        *("load", "bootstrap", "submit", "set-property", "set-environment", "import-environment"),
+    )
+)
+"""What changes services."""
 _HOST = re.compile(r"(?:[\w.-]+@)?(?:localhost|127(?:\.\d+){1,3}|::1|0\.0\.0\.0|\0)")
-_TELLING = ("GIT_", "PAGER", "EDITOR", "LESS", "BASH_ENV", "PROMPT", "CDPATH", "LD_PRELOAD")
+_TELLING = (
+    *("GIT_", "PAGER", "EDITOR", "LESS", "BASH_ENV", "ENV", "PROMPT", "CDPATH", "LD_", "NODE_"),
+    *("PYTHONSTARTUP", "PYTHONPATH", "RUBYOPT", "RUBYLIB", "PERL5", "JAVA_TOOL", "JDK_JAVA"),
+)
 """Settings that make programs open and run what they name."""
 _OURS = re.compile(r"WINDLASS\w*")
 _RENAMED = re.compile(r"(?<![$\w{\"])WINDLASS|\{!WINDLASS")
 _IDENTITY = re.compile(r"\b(?:WINDLASS_\w+|XDG_RUNTIME_DIR|XDG_STATE_HOME)\b")
 _CREW = re.compile(r"windlass|\bwl\b|claude|tmux", re.IGNORECASE)
+_INTERPRETER = re.compile(r"node|bun|python[0-9.]*|(?:ba|da|z)?sh|git")
+"""What agents, and what keeps them, run on."""
+_APART = ("setsid", "daemonize", "start-stop-daemon", "disown")
+_FINDING = ("pgrep", "pidof")
+_ENDING = re.compile(r"\bkill\b|\b(?:gdb|lldb|strace|ltrace|reptyr)\b")
+"""What does something to processes that were found by their names."""
 _PERSONS = frozenset(
     (
         *("exec", "daemon", "model", "demo", "attach", "drivers", "completion", "trust", "allow"),
@@ -82,10 +101,18 @@ _PERSONS = frozenset(
     )
 )
 _CHANGING = frozenset(("set", "add", "remove", "unset", "edit"))
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
 _OTHER_USER = re.compile(r"(?:-\w*[is]|su)(?: |$)|-u ?\S+ .*\b(?:wl|windlass)\b")
+_PARENTS = re.compile(r"getppid|\bppid\b", re.IGNORECASE)
+_CALLING = re.compile(r"['\"](?:wl|windlass)['\" ]")
+_AS_ANOTHER = re.compile(r"\benv\s*[=:]|setsid|start_new_session|detached|fork|environ|unsetenv")
+"""What gives a program that is started another name, or another parent."""
 _PART = re.compile(r"[=:,@{]")
-_MENTION = re.compile(r"(?<![\w.$)\]}*<-])(?:~|\.\.?)?/(?!/)[^\s'\"`()<>|;&,\\\[\]{}!^$#%*?:=]*")
-_PARENT = re.compile(r"(?<![\w./])\.\.(?![\w.])(?:/[\w./@+-]*)?")
+_MENTION = re.compile(r"(?<![\w.$)\]}*<-])(?<!\w/)(?:~|\.\.?)?/(?!/)[^\s'\"`()<>|;&,\\\[\]{}!^$#%*?:=]*")
+_PARENT = re.compile(
+    r"(?<![\w./])\.\./[\w./@+-]*|(?<=['\"])\.\.(?=['\"])|(?<=(?:cd|ls|-C) )\.\.(?![\w.])"
+)
+"""The folder above; alone and without quotes, two dots are an operator of many languages."""
 _ADDRESS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s'\"]*+")
 _FILE = re.compile(r"file:(?://[^/\s'\"]*)?(?=/)", re.IGNORECASE)
 _WILD = re.compile(r"[*?\[\0]")
@@ -108,8 +135,8 @@ _HOMELY = re.compile(
     r"expanduser|Path\.home\(|homedir\(|Dir\.home|(?:environ|getenv|env|ENV)\W{1,6}HOME\b|\$HOME|~/"
 )
 _PRIVATE = re.compile(
-    r"\.(?:ssh|aws|gnupg|netrc|kube|docker|claude|config|bash\w*|zsh\w*|profile|git-credentials"
-    r"|pypirc|mozilla|local\b(?!/(?:bin|lib)))"
+    r"\.(?:ssh|aws|gnupg|kube|docker|claude|config|profile|git-credentials|pgpass|password-store"
+    r"|bash\w*|zsh\w*|\w+rc\b|\w+_history|mozilla|local\b(?!/(?:bin|lib)))"
 )
 _TEXT_BEHIND = {
     **dict.fromkeys(
@@ -298,7 +325,8 @@ class _Guide:
         for sign, word in run.redirects if run.name in ("echo", "printf", "cat", "tee") else ():
             if sign.startswith(">"):
                 said = printing.printed(run, shell)
-                self._written[word.text] = (*self._written.get(word.text, ()), *said)[:16]
+                place = posixpath.normpath(word.text)
+                self._written[place] = (*self._written.get(place, ()), *said)[:16]
         if not run.words:
             # Behind the end of a loop stands what its `read` reads.
             for part in (part for text in run.given for part in text.split()[:64]):
@@ -317,7 +345,7 @@ class _Guide:
             self._document(text, run)
         if run.name in _SHELLS or run.name in ("source", "."):
             self._fed(run, shell)
-        for text in self._written.get(run.words[0].text, ()):
+        for text in self._written.get(posixpath.normpath(run.words[0].text), ()):
             shell.line(text)
 
     def _document(self, text: str, run: Run) -> None:
@@ -328,8 +356,9 @@ class _Guide:
 
     def _fed(self, run: Run, shell: Shell) -> None:
         """What a shell is given to read is run; what it is given by a decoder is not known."""
-        for text in (t for word in run.words[1:2] for t in self._written.get(word.text, ())):
-            shell.line(text)
+        for word in run.words[1:2]:
+            for text in self._written.get(posixpath.normpath(word.text), ()):
+                shell.line(text)
         takes = not any(word.text == "-c" for word in run.words)
         for text in run.given if takes else ():
             shell.line(text)
@@ -342,7 +371,8 @@ class _Guide:
                 raise _identity(name)
             for text in texts:
                 if name.startswith(_TELLING):
-                    self._any(text, run.folders)
+                    for part in text.split()[:64]:
+                        self._any(part, run.folders)
                     self.code(text, run.folders)
                 else:
                     self._closed(text, run.folders)
@@ -352,7 +382,10 @@ class _Guide:
         name, rest = run.name, [word.text for word in run.words[1:]]
         if not spelled:
             _require_staying(name, rest)
-            if name in ("pkill", "killall", "kill"):
+            if self._ours and name in _APART:
+                raise _identity(f"{name} with wl")
+            finds = name in _FINDING and _ENDING.search(self._line) is not None
+            if finds or name in ("pkill", "killall", "kill"):
                 self._killing(name, rest)
         if name == "unset" or name in DECLARING:
             for text in filter(_OURS.match, rest):
@@ -362,13 +395,16 @@ class _Guide:
         elif name == "env":
             self._environment(rest)
         elif name == "git":
-            self._git(run, spelled)
-        elif name == "eval":
+            self._git(run, spelled, shell)
+        if name in _SHELLS or name in _RUNNERS:
+            for setting, texts in run.settings.items():
+                shell.set(setting, texts)
+        if name == "eval":
             for text in _together(run.words[1:]):
                 shell.line(text, run.given)
         if name in ("trap", "alias", *_SHELLS):
             self._lines(run, shell)
-        if name in _RUNNERS:
+        if name in _RUNNERS or (name in _CONTAINERS and rest[:1] == ["unshare"]):
             self._started(run, shell)
 
     def _lines(self, run: Run, shell: Shell) -> None:
@@ -421,7 +457,9 @@ class _Guide:
             or (self._parent and "1" in rest)
             or (name != "kill" and any(text in ("-u", "-U", "-g") for text in rest))
         )
-        if wide or (name != "kill" and any(map(_CREW.search, rest))):
+        named = [text for text in rest if not text.startswith("-")]
+        broad = name in ("pkill", "killall") and any(map(_INTERPRETER.fullmatch, named))
+        if wide or broad or (name != "kill" and any(map(_CREW.search, rest))):
             raise _Refused(
                 f"{name} would end what is not yours; end your own by number or as %1", "others"
             )
@@ -439,7 +477,7 @@ class _Guide:
             if text in ("-S", "--split-string") or text.startswith(("-S", "--split-string=")):
                 self.code(text + " " + " ".join(rest[at + 1 :]), frozenset(("/",)))
 
-    def _git(self, run: Run, spelled: int) -> None:
+    def _git(self, run: Run, spelled: int, shell: Shell) -> None:
         """Shared refs and configuration; other agents' branches."""
         for words in _alternatives(run.words):
             if git_lines.sets_own(words) and run.outermost:
@@ -451,22 +489,30 @@ class _Guide:
                 raise _Refused(change.reason, "shared", change.patterns)
             if spelled < 2:
                 self._other_branch([word.text for word in words])
+        self._git_runs(run, shell)
         messages = _texts_of("git", run.words)
         for at, word in enumerate(run.words):
             if at not in messages and re.search(r"!|\s/|=", word.text):
                 self.code(word.text, run.folders)
 
+    def _git_runs(self, run: Run, shell: Shell) -> None:
+        """What `rebase -x`, `bisect run`, `submodule foreach` and their kin run."""
+        said = [word.text for word in run.words]
+        for at, text in enumerate(said[1:], 1):
+            if text in ("-x", "--exec", "foreach", "--extcmd") or text.endswith("-filter"):
+                for line in run.words[at + 1].texts if at + 1 < len(said) else ():
+                    shell.line(line)
+            elif text.startswith(("--exec=", "--extcmd=")):
+                shell.line(text.partition("=")[2])
+            elif text == "run" and "bisect" in said[:at] and at + 1 < len(said):
+                inner = run._replace(words=run.words[at + 1 :], redirects=(), documents=())
+                self.command(inner._replace(outermost=False), shell)
+
     def _other_branch(self, said: list[str]) -> None:
-        rest = said[1:]
-        forced = any(text in ("-f", "--force") or text.startswith("+") for text in rest)
-        for text in rest:
-            target = text.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/")
-            other = target.startswith("agent/") and target != self._own
-            ours = re.fullmatch(r"main|master|trunk|develop|release\S*", target)
-            if "push" in rest and (other or (forced and ours)):
-                raise _Refused(f"{target} is not yours to push; push your own branch", "shared")
-            if other and rest[:1] in (["checkout"], ["switch"]) and len(rest) == 2:
-                raise _Refused(f"{target} is another agent's; make a branch of your own", "shared")
+        """Refuses to work on the branch of another agent."""
+        target = said[2] if len(said) == 3 and said[1] in ("checkout", "switch") else ""
+        if target.startswith("agent/") and target != self._own:
+            raise _Refused(f"{target} is another agent's; make a branch of your own", "shared")
 
     def _words(self, run: Run, spelled: int) -> None:
         name, folders = run.name, run.folders
@@ -482,14 +528,14 @@ class _Guide:
             for text in dict.fromkeys((*word.texts, *word.parts)):
                 self._steps.take(2)
                 if at in said or name in _PRINTING:
-                    (self.places if name == "git" else self.text)(text)
+                    (self.places if name in _SEARCHING else self.text)(text)
                 elif name in _CONTAINERS:
-                    self._mounted(text, run.words[at - 1].text, folders)
+                    self._mounted(text, at, run)
                 elif _CODE.fullmatch(name) and re.search(r"[\s(;'\"]", text):
                     self.code(text, folders)
                 else:
                     self._argument(text, run, at)
-        if name in ("cd", "pushd") and not [w for w in run.words[1:] if w.text[:1] != "-"]:
+        if name in ("cd", "pushd") and all(re.match("-.", w.text) for w in run.words[1:]):
             self._path(self._reach.home or "/", folders)
         if name in ("cd", "pushd"):
             self._entered(run, folders)
@@ -497,10 +543,11 @@ class _Guide:
     def _argument(self, text: str, run: Run, at: int) -> None:
         """A word that may be a path; of what is written to it is known where."""
         name, folders, before = run.name, run.folders, run.words[at - 1].text
-        if name in DECLARING and "=" in text:
+        if "=" in text and (name in DECLARING or (name == "env" and _SETTING.match(text))):
             self._closed(text, folders)
-        elif name in _REMOTE and re.match(r"(?:[\w.-]+@)?[\w.-]{2,}:", text):
-            return  # of another machine
+        elif name in _REMOTE and (far := re.match(r"((?:[\w.-]+@)?[\w.-]{2,}):", text)):
+            if _HOST.fullmatch(far[1]):
+                self._path(text[far.end() :] or "~", frozenset((self._reach.home or "/",)))
         elif name == "ssh" and at > 1 and not text.startswith(("-", "~", "/")):
             self.text(text)
         elif name == "ln" and at < len(run.words) - 1 and not text.startswith("-"):
@@ -530,11 +577,17 @@ class _Guide:
                 for base in run.settings["CDPATH"]:
                     self._path(posixpath.join(base, text), folders)
 
-    def _mounted(self, text: str, before: str, folders: frozenset[str]) -> None:
+    def _mounted(self, text: str, at: int, run: Run) -> None:
         """Of what a container is given, only what it mounts is of this machine."""
+        before, folders = run.words[at - 1].text, run.folders
         joined = re.match(r"(?:-v|--volume=|--mount=?|--env-file=)(.+)", text)
         volume = joined[1] if joined else text
-        if joined or before in ("-v", "--volume", "--mount", "--env-file", "-f", "--file"):
+        copied = run.words[1].text == "cp" and text != "cp" and text[:1] in "/~."
+        if copied:
+            self._path(text, folders)
+        elif text in ("--privileged", "--pid=host") or (before, text) == ("--pid", "host"):
+            raise _Refused(f"a container with {text} has no limits")
+        elif joined or before in ("-v", "--volume", "--mount", "--env-file", "-f", "--file"):
             source = re.search(r"(?:source|src)=([^,]*)", volume)
             self._path(source[1] if source else volume.partition(":")[0], folders)
         else:
@@ -667,6 +720,10 @@ class _Guide:
         self._steps.take(5 + len(text) // 14)
         if _IDENTITY.search(text):
             raise _Refused("variables of Windlass's own say where others' things are", "others")
+        if _PARENTS.search(text) and "kill" in text:
+            raise _Refused("what started this is not yours to end", "others")
+        if _CALLING.search(text) and _AS_ANOTHER.search(text):
+            raise _identity("the environment of wl")
         said = _CHR.sub(lambda number: f"'{chr(int(number[1]) & 0x7F)}'", text)
         said = re.sub(r"['\"]\s*[+.,]\s*['\"]", "", printing.unescaped(said))
         slashed = re.sub(r"['\"]\s*[,/]\s*['\"]", "/", printing.unescaped(text))
@@ -697,6 +754,9 @@ def _require_staying(name: str, rest: list[str]) -> None:
         raise _Refused(reason, "others", (f"Bash({name}:*)",))
     if name == "sudo" and _OTHER_USER.match(" ".join(rest)):
         raise _Refused("sudo that acts as another user is not for agents", "others")
+    if name in ("systemctl", "launchctl") and not _SERVICES.isdisjoint(rest[:3]):
+        reason = f"{name} is not for agents: what it starts is nobody's any more"
+        raise _Refused(reason, "others", (f"Bash({name}:*)",))
     if name == "ssh" and any(map(_HOST.fullmatch, rest[:6])):
         raise _Refused("ssh to this machine leaves the session", "others", ("Bash(ssh:*)",))
 
@@ -711,7 +771,7 @@ def _require_own_verb(rest: list[str]) -> None:
 
 
 def _in_place(words: tuple[Said, ...]) -> bool:
-    return any(re.match(r"-[a-zA-Z]*i|--in-place", word.text) for word in words[1:])
+    return any(re.match(r"-(?!I)[a-zA-Z]*i|--in-place", word.text) for word in words[1:])
 
 
 def _identity(name: str) -> _Refused:
@@ -754,7 +814,7 @@ def _texts_of(name: str, words: tuple[Said, ...]) -> set[int]:
     if behind is not None:
         places |= {at for at in range(2, len(said)) if behind.fullmatch(said[at - 1])}
     if name == "curl":
-        places = {at for at in places if not said[at].startswith("@")}
+        places = {at for at in places if not said[at].startswith(("@", "~", "/", "../"))}
     if name in ("[", "test", "[["):
         places |= {at for at in range(1, len(said)) if not re.match(r"-[a-zA-Z]$", said[at - 1])}
     if name == "sed":

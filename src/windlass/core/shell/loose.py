@@ -37,6 +37,7 @@ _PARAMETER = re.compile(
     r"(?P<how>[!#])?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9@*?$!-])(?:\[[^]]*\])?(?P<rest>.*)",
     re.DOTALL,
 )
+_REPLACING = re.compile(r"((?:[^/\\]|\\.)*+)(?:/(.*))?", re.DOTALL)
 _SLICE = re.compile(r": *(-?[0-9]+)(?::(-?[0-9]+))?$")
 _KEYWORDS = frozenset(
     (
@@ -171,8 +172,11 @@ class Shell:
             texts = (*texts, UNKNOWN)
         folders: set[str] = set()
         for text in texts:
-            if text == "-":
+            if text in ("-", "~-"):
                 folders |= self.before
+            elif text.startswith("~"):
+                home, rest = self.value("HOME")[0], text[1:].lstrip("+/")
+                folders |= {home} if not rest else {UNKNOWN}
             elif UNKNOWN in text and not text.startswith("/"):
                 folders.add(UNKNOWN)
             else:
@@ -189,6 +193,8 @@ class _Taken:
         self.redirects: list[tuple[str, Said]] = []
         self.documents: list[Said] = []
         self.looping = ""
+        self.testing = False
+        """Whether this is inside of `[[ … ]]`, where signs compare and join."""
 
 
 class _Line:
@@ -252,7 +258,9 @@ class _Line:
         while True:
             self._gap()
             sign = _SIGN.match(self.text, self.at)
-            if sign is not None and sign["redirect"]:
+            if taken.testing and sign is not None and sign[0] not in (";", "\n", "&"):
+                self.at = sign.end()
+            elif sign is not None and sign["redirect"]:
                 self.at = sign.end()
                 self._redirect(sign[0].lstrip("0123456789"), taken)
             elif sign is not None or self.at >= len(self.text):
@@ -298,6 +306,8 @@ class _Line:
         elif not taken.words and (setting := _SETTING.match(bare)) is not None:
             taken.settings[setting[1]] = self._setting(setting[0], bare, word)
         else:
+            first = not (taken.words or taken.settings)
+            taken.testing = bare == "[[" if first else taken.testing and bare != "]]"
             taken.words.append(word)
 
     def _setting(self, head: str, bare: str, word: Said) -> Texts:
@@ -318,6 +328,14 @@ class _Line:
         shell.judge.command(run, shell)
         if not run.words:
             return ()
+        first = run.words[0]
+        for text in first.texts if len(first.parts) > 1 else ():
+            split = tuple(Said((part,), (), first.end) for part in text.split())
+            if len(split) > 1:
+                shell.steps.take(10 + len(split))
+                shell.judge.command(
+                    run._replace(words=(*split, *run.words[1:]), outermost=False), shell
+                )
         builtin = _BUILTINS.get(run.name)
         if builtin is not None:
             builtin(shell, run)
@@ -590,6 +608,9 @@ def _set(shell: Shell, run: Run) -> None:
 
 def _read(shell: Shell, run: Run) -> None:
     lines = tuple(line for text in run.given for line in text.splitlines()[:_MANY])
+    signs = "".join(run.settings.get("IFS", ()))
+    between = re.compile(f"[\\s{re.escape(signs)}]")
+    lines += tuple(part for line in lines for part in between.split(line)[:_MANY] if part != line)
     for word in run.words[1:]:
         if _NAME.fullmatch(word.text):
             shell.set(word.text, lines or (UNKNOWN,))
@@ -629,10 +650,12 @@ def _changed(text: str, how: str) -> str:
         change: Callable[[str], str] = str.upper if how[0] == "^" else str.lower
         return change(text) if how[1:2] == how[0] else change(text[:1]) + text[1:]
     if how[0] == "/":
-        old, _, new = how.lstrip("/#%").partition("/")
+        said = _REPLACING.fullmatch(how.lstrip("/#%"))
+        old, new = said.groups("") if said else ("", "")
         if re.search(r"[*?\[$`]", old + new) or not old:
             return UNKNOWN
-        return text.replace(old.replace("\\", ""), new.strip("'\""), -1 if how[:2] == "//" else 1)
+        new = new.replace("\\", "").strip("'\"")
+        return text.replace(old.replace("\\", ""), new, -1 if how[:2] == "//" else 1)
     if how[0] in "#%" and how.count("*") < 3:
         return _cut_off(text, how)
     return text if how[0] == "@" else UNKNOWN
