@@ -1,4 +1,4 @@
-"""A command that was read loosely as commands that are written out, one for each of its meanings."""
+"""A command that was read loosely, written out once for each of its meanings."""
 
 from __future__ import annotations
 

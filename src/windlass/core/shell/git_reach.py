@@ -1,4 +1,4 @@
-"""Where git reaches beyond what is shared: the branches of other agents, and what it is told to run."""
+"""Where git reaches beyond what is shared: branches of other agents, and what it is told to run."""
 
 from __future__ import annotations
 

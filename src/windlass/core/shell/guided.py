@@ -17,7 +17,7 @@ from windlass.core.shell.alternatives import alternatives, together
 from windlass.core.shell.ground import Folders, Ground
 from windlass.core.shell.loose import Shell
 from windlass.core.shell.mentions import Mentions
-from windlass.core.shell.reach import Reach
+from windlass.core.shell.reach import Reach, known
 from windlass.core.shell.refusals import Refusal, Refused, identity
 from windlass.core.shell.said import Run, Said
 from windlass.core.shell.shell_builtins import DECLARING
@@ -61,31 +61,12 @@ def judge(
     try:
         guide.whole()
         guide.begin(cwd)
-        Shell(guide, (cwd,), _known(reach), steps).line(line)
+        Shell(guide, (cwd,), known(reach), steps).line(line)
     except Refused as refused:
         return Judged(refused.refusal, line)
     except (TooLong, RecursionError):
         return Judged(Refusal(f"this line cannot be judged: {TooLong()}", "unclear"), line)
     return Judged(None, guide.changed())
-
-
-def _known(reach: Reach) -> dict[str, str]:
-    """What a shell of the agent's knows; what begins with # is printed by programs of ours."""
-    user = posixpath.basename(reach.home)
-    repo = reach.variables.get("WINDLASS_REPO", "")
-    return {
-        "HOME": reach.home,
-        "TMPDIR": reach.temp,
-        "USER": user,
-        "LOGNAME": user,
-        "PATH": "/usr/bin",
-        "PPID": "1",
-        "SHELL": "/bin/sh",
-        "#top": reach.workspace,
-        "#git": repo and f"{repo}/.git",
-        "#others": posixpath.dirname(reach.workspace),
-        **reach.variables,
-    }
 
 
 @lru_cache(maxsize=64)
@@ -245,12 +226,12 @@ class _Guide:
     def _lines(self, run: Run, shell: Shell) -> None:
         """Lines that are given to a shell as words."""
         wanted = run.words[1:]
+        for setting, texts in run.settings.items():
+            shell.set(setting, texts)
         if run.name == "eval":
             for text in together(wanted):
                 shell.line(text, run.given)
             return
-        for setting, texts in run.settings.items():
-            shell.set(setting, texts)
         if run.name in programs.SHELLS:
             at = [n for n, w in enumerate(run.words) if re.fullmatch(r"-[a-zA-Z]*c", w.text)]
             wanted = run.words[at[0] + 1 :] if at else ()

@@ -125,7 +125,8 @@ class Mentions:
         self.text(said)
         if _HOMELY.search(text) and _PRIVATE.search(text):
             raise Refused("what lies in a person's home is not for agents")
-        for mention in dict.fromkeys((*_MENTION.findall(bare), *_PARENT.findall(bare))):
+        written = _MENTION.findall(_ADDRESS.sub(" ", text)) if said != text else ()
+        for mention in dict.fromkeys((*_MENTION.findall(bare), *_PARENT.findall(bare), *written)):
             if not re.fullmatch(r"/[^/]*/?", mention) or mention in ("/etc", "/root", "/home"):
                 self._ground.path(mention, folders)
         for mention in dict.fromkeys(_MENTION.findall(slashed) if slashed != text else ()):
