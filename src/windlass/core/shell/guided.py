@@ -24,7 +24,7 @@ from windlass.core.shell.shell_builtins import DECLARING
 from windlass.core.shell.steps import Steps, TooLong
 from windlass.core.shell.values import UNKNOWN
 
-MOST = 8_000
+MOST = 6_000
 """Steps for one line: some 20 ms. A line of a hundred words takes less than a thousand."""
 OWN_CONFIG = "WINDLASS_GIT_CONFIG"
 """The variable that names a file of git's configuration which only the agent's git reads."""
@@ -103,7 +103,7 @@ class _Guide:
         self._hides = bool(_HIDING.search(line) and _INTO_SHELL.search(line))
         self._written: dict[str, tuple[str, ...]] = {}
         """What the line itself writes into files, which it may run."""
-        self._ours = others.CALLS_US.search(line) is not None
+        self._others = others.Others(line)
         self._ground = Ground(reach, steps)
         self._mentions = Mentions(line, self._ground, reach, steps)
 
@@ -187,7 +187,7 @@ class _Guide:
     def _settings(self, run: Run) -> None:
         for name, texts in run.settings.items():
             if others.OURS.match(name) or (
-                self._ours and name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME")
+                self._others.called and name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME")
             ):
                 raise identity(name)
             for text in texts:
@@ -202,7 +202,7 @@ class _Guide:
         """What a program is known to do by its name; and what it starts."""
         name, rest = run.name, [word.text for word in run.words[1:]]
         if not spelled:
-            others.require_staying(name, rest, self._line)
+            self._others.require_staying(name, rest)
         if name == "unset" or name in DECLARING:
             for text in filter(others.OURS.match, rest):
                 raise identity(text.partition("=")[0])
@@ -218,7 +218,7 @@ class _Guide:
             self._started(run, shell)
 
     def _environment(self, rest: list[str]) -> None:
-        others.require_own_name(rest, self._line)
+        self._others.require_own_name(rest)
         for at, text in enumerate(rest):
             if text.startswith(("-S", "--split-string")):
                 self._mentions.code(" ".join(rest[at:]), frozenset(("/",)))
