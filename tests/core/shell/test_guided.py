@@ -249,6 +249,18 @@ def test_a_person_lifts_a_denial_by_spelling_it_out() -> None:
         assert decide(line, rules).verdict == "deny", line
 
 
+def test_what_a_denial_says_would_allow_a_line_allows_it() -> None:
+    denials = [(line, decide(line)) for line in lines("tricks_unseen")]
+    named = [(line, denial) for line, denial in denials if denial.patterns]
+    rules = (
+        tool_policy.with_mandatory(Policy(reading="guided", allow=denial.patterns), level="hooks")
+        for _, denial in named
+    )
+    judged = [decide(line, rule).verdict for (line, _), rule in zip(named, rules, strict=True)]
+    # A few are denied for two reasons, and told of one at a time.
+    assert judged.count("allow") >= 0.98 * len(judged) > 200
+
+
 def test_it_begins_in_the_agents_own_places() -> None:
     assert decide("ls", cwd=KIM).verdict == "deny"
 
@@ -291,6 +303,12 @@ def _calls(line: str) -> int:
 @pytest.mark.parametrize("bit", _BITS)
 def test_no_line_takes_long(bit: str) -> None:
     assert _calls((bit * 100_000)[:100_000]) < _MOST_CALLS
+
+
+@pytest.mark.parametrize("length", [20_000, 100_000])
+def test_no_line_that_is_said_over_and_over_takes_long(length: int) -> None:
+    for line in lines("ordinary_tuned")[::60]:
+        assert _calls((f"{line}\n" * length)[:length]) < _MOST_CALLS, line
 
 
 @settings(max_examples=60, deadline=None)

@@ -15,7 +15,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
 from windlass.core.events import AgentState, PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
-from windlass.core.policy.tool_calls import ToolCall
+from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.states import RESTING, State
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -115,11 +115,18 @@ def _call(agent: Agent, event: Event) -> ToolCall | None:
     return tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
 
 
-def _suggested(agent: Agent, event: Event) -> list[str]:
-    """The lines of configuration that would allow what was denied."""
+def _suggested(agent: Agent, event: Event, judged: Decision | None = None) -> list[str]:
+    """The lines of configuration that would allow what was denied.
+
+    Of a line that is judged by its reach only the judging says so: a list of commands is no help.
+    """
     call = _call(agent, event)
     if call is None:
         return []
+    by_reach = agent.policy.reading == "guided" and agent.isolation != "box"
+    if by_reach and call.tool == "Bash":
+        patterns = judged.patterns if judged is not None else ()
+        return [f"wl config add permissions.{agent.role}.allow '{each}'" for each in patterns]
     return tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines()
 
 
@@ -133,6 +140,6 @@ def _view(context: Context, agent: Agent, event: Event, *, lifting: bool) -> Den
         "tool": data.get("tool_name"),
         "input": data["tool_input"] if "tool_input" in data else data.get("asked"),
         "reason": data.get("reason") or "",
-        "suggest": _suggested(agent, event),
+        "suggest": _suggested(agent, event, judged),
         "allow": list(judged.patterns) if judged is not None else [],
     }
