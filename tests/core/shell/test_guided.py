@@ -305,10 +305,9 @@ def test_no_line_takes_long(bit: str) -> None:
     assert _calls((bit * 100_000)[:100_000]) < _MOST_CALLS
 
 
-@pytest.mark.parametrize("length", [20_000, 100_000])
-def test_no_line_that_is_said_over_and_over_takes_long(length: int) -> None:
-    for line in lines("ordinary_tuned")[::60]:
-        assert _calls((f"{line}\n" * length)[:length]) < _MOST_CALLS, line
+def test_no_line_that_is_said_over_and_over_takes_long() -> None:
+    for line in lines("ordinary_tuned")[::100]:
+        assert _calls((f"{line}\n" * 20_000)[:20_000]) < _MOST_CALLS, line
 
 
 @settings(max_examples=60, deadline=None)
