@@ -69,7 +69,7 @@ def _most_alike(agent: Agent, denials: Iterable[Event]) -> list[Event]:
     """The denials of the kind that there are most of: what would allow them is the same."""
     alike: dict[tuple[str, ...], list[Event]] = {}
     for event in denials:
-        kind = tuple(_suggested(agent, event)) or (str(event.data.get("tool_name")), _reason(event))
+        kind = _commands(agent, event) or (str(event.data.get("tool_name")), _reason(event))
         alike.setdefault(kind, []).append(event)
     return max(alike.values(), key=len, default=[])
 
@@ -115,19 +115,24 @@ def _call(agent: Agent, event: Event) -> ToolCall | None:
     return tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
 
 
-def _suggested(agent: Agent, event: Event, judged: Decision | None = None) -> list[str]:
+def _commands(agent: Agent, event: Event) -> tuple[str, ...]:
+    """The lines that would put the commands of a call on the allow list of a role."""
+    call = _call(agent, event)
+    if call is None:
+        return ()
+    return tuple(tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines())
+
+
+def _suggested(agent: Agent, event: Event, judged: Decision | None) -> list[str]:
     """The lines of configuration that would allow what was denied.
 
     Of a line that is judged by its reach only the judging says so: a list of commands is no help.
     """
-    call = _call(agent, event)
-    if call is None:
-        return []
     by_reach = agent.policy.reading == "guided" and agent.isolation != "box"
-    if by_reach and call.tool == "Bash":
-        patterns = judged.patterns if judged is not None else ()
-        return [f"wl config add permissions.{agent.role}.allow '{each}'" for each in patterns]
-    return tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines()
+    if not by_reach or event.data.get("tool_name") != "Bash":
+        return list(_commands(agent, event))
+    patterns = judged.patterns if judged is not None else ()
+    return [f"wl config add permissions.{agent.role}.allow '{each}'" for each in patterns]
 
 
 def _view(context: Context, agent: Agent, event: Event, *, lifting: bool) -> DenialView:
