@@ -862,7 +862,7 @@ def test_who_gives_up_a_merge_is_told_that_the_branch_stays(
 def agent_info(level: str, allow: list[str], deny: list[str]) -> dict[str, Any]:
     """What the daemon tells of an agent."""
     shown = dict.fromkeys(info._SHOWN)  # noqa: SLF001 - every field that is printed
-    policy = {"allow": allow, "deny": deny, "yolo": False}
+    policy = {"allow": allow, "deny": deny, "yolo": False, "reading": "guided"}
     return {
         **shown,
         "id": "fox",
@@ -884,6 +884,7 @@ def test_info_shows_what_an_agent_has_beyond_the_others(
     told = agent_info(level, list(has.allow), list(has.deny))
     info.run(Told(info, "fox", info=lambda _: told))
     short = capsysbinary.readouterr().out.decode().splitlines()
+    assert any("guided: lines are judged" in line for line in short) == (level == "hooks")
     about = [line.split(maxsplit=1) for line in short if line.split()[0] in ("allow", "deny")]
     assert about == [
         ["allow", "Bash(npm test:*)"],

@@ -88,7 +88,7 @@ def set_up(ask: Asker, ground: Ground) -> None:
 def spawn(ask: Asker, ground: Ground) -> None:
     """A manager, an agent below it that commits, and one that only says something and ends."""
     work = [
-        bash("curl http://nowhere.invalid"),
+        bash("cat /etc/shadow"),
         bash("echo new > new.txt && git add new.txt && git commit -qm new"),
         STAY,
     ]

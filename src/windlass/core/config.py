@@ -87,7 +87,7 @@ class GateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How calls of tools are judged where no box is the limit."""
 
-    shell: ShellReading = "strict"
+    shell: ShellReading = "guided"
 
 
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,16 @@
 """The guided way of judging shell lines: by where they reach.
 
-The sets in `lines/` are what developers type and what leads outside. The judge was tuned on those
-called `tuned`, and has not been changed for anything that those called `unseen` showed.
+The sets in `lines/` are what developers type and what leads outside. Each was written before any
+rule was changed for it. Of all that were written so far, this was seen at first sight:
+
+| set | ordinary lines denied | tricks that pass, guided | strict |
+|---|---|---|---|
+| first | 4 of 337, 1.2 % | 12 of 416, 2.9 % | 4, 1.0 % |
+| second | 7 of 390, 1.8 % | 20 of 578, 3.5 % | 1, 0.2 % |
+| third | 4 of 172, 2.3 % | 9 of 529, 1.7 % | 1, 0.2 % |
+
+The rules were mended by class for the first two, which are `tuned` now with older ones; the third,
+written for the mended rules, is `unseen`. Who mends a rule for it, writes another.
 """
 
 from __future__ import annotations
@@ -71,7 +80,8 @@ def lines(name: str) -> list[str]:
 
 def _most(part: float, found: list[str], among: list[str]) -> None:
     assert len(among) > 150
-    assert len(found) <= part * len(among), "\n".join(found)
+    share = f"{len(found)} of {len(among)}, {len(found) / len(among):.1%}, at most {part:.1%}:\n"
+    assert len(found) <= part * len(among), share + "\n".join(found)
 
 
 @pytest.mark.parametrize("half", ["tuned", "unseen"])
@@ -103,6 +113,19 @@ def test_read_strictly_no_line_reaches_outside(half: str) -> None:
         ),
         *("while [ $i -lt 3 ]; do i=$((i+1)); done", "sed -n '2{p;q}' a.txt"),
         *("GIT_EDITOR=true git rebase --continue", "ln -s ../README.md docs/README.md"),
+        *("cd src && ls && cd - && ls", "[[ -n $CI && $BRANCH =~ ^release/ ]] && echo yes"),
+        *(
+            "perl -ne 'print if /a/ .. /b/' x",
+            "grep -rn /etc/shadow tests",
+            "ruby -Ilib t.rb -n /a/",
+        ),
+        *("env -i HOME=$HOME make", "git push origin HEAD", "git stash pop", "kill $(cat app.pid)"),
+        *(
+            "export P=$PWD/x; make",
+            "docker cp web:/app/x .",
+            "strace -f ./app",
+            "systemctl status x",
+        ),
         *('git push -u origin "$BRANCH"', "rg x", "base64 a.png", "gzip -k a", "kill %1"),
     ],
 )
@@ -122,6 +145,8 @@ def test_no_reason_is_a_false_one_read_strictly_either(line: str) -> None:
         ("cat ../kim/notes.txt", "cat notes.txt"),
         ("cp a.txt ~/b.txt", f"cp a.txt {FOLDER}/tmp/b.txt"),
         ("git stash drop", "git stash pop"),
+        ("git stash pop stash@{2}", "git stash apply stash@{2}"),
+        ("git push origin HEAD:main", "git push origin HEAD"),
         ("git checkout -B main", "git checkout -b main-lin"),
         ("git fetch origin main:main", "git fetch origin main"),
         ("WINDLASS_AGENT=kim wl list", "wl list"),
@@ -170,6 +195,28 @@ def test_no_other_configuration_is_set(line: str) -> None:
     assert decide(line).verdict == "deny"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("P=../kim eval 'cat $P/x'", "F=/etc/shadow sh -c 'cat $F'", "g='git -C ../kim'; $g log"),
+        *("echo 'cat ../kim/x' > a; . ./a", "read -r a b <<< '/etc shadow'; cat $a/$b"),
+        *("[[ a ]] && cat /etc/shadow", "cd ~-; cd ..; ls", "git rebase -x 'cat ../kim/x' HEAD~1"),
+        *("git push origin HEAD:main", "git push origin agent/kim", "git stash pop stash@{2}"),
+        *(
+            "setsid wl list",
+            "kill $(pgrep claude)",
+            "killall node",
+            "rsync a localhost:/home/mara/",
+        ),
+        *("curl -b ~/.cookies x", "docker cp ~/a web:/x", "PYTHONSTARTUP=/etc/shadow python -i"),
+        "python -c \"import subprocess as s; s.run(['git', '-C', '../kim', 'log'])\"",
+        "python -c \"import subprocess as s; s.run('wl approve c1', shell=True, env={})\"",
+    ],
+)
+def test_what_a_line_starts_is_judged_with_what_it_knows(line: str) -> None:
+    assert decide(line).verdict == "deny"
+
+
 def test_what_is_denied_by_name_is_found_however_it_is_written() -> None:
     rules = tool_policy.with_mandatory(
         Policy(reading="guided", deny=("Bash(git push:*)", "Bash(npm publish:*)")), level="hooks"
@@ -200,6 +247,18 @@ def test_a_person_lifts_a_denial_by_spelling_it_out() -> None:
         assert decide(line, rules).verdict == "allow", line
     for line in ("git branch -f x", "cat /etc/passwd /etc/shadow", "ls ../kim ../tom"):
         assert decide(line, rules).verdict == "deny", line
+
+
+def test_what_a_denial_says_would_allow_a_line_allows_it() -> None:
+    denials = [(line, decide(line)) for line in lines("tricks_unseen")]
+    named = [(line, denial) for line, denial in denials if denial.patterns]
+    rules = (
+        tool_policy.with_mandatory(Policy(reading="guided", allow=denial.patterns), level="hooks")
+        for _, denial in named
+    )
+    judged = [decide(line, rule).verdict for (line, _), rule in zip(named, rules, strict=True)]
+    # A few are denied for two reasons, and told of one at a time.
+    assert judged.count("allow") >= 0.98 * len(judged) > 200
 
 
 def test_it_begins_in_the_agents_own_places() -> None:
@@ -244,6 +303,11 @@ def _calls(line: str) -> int:
 @pytest.mark.parametrize("bit", _BITS)
 def test_no_line_takes_long(bit: str) -> None:
     assert _calls((bit * 100_000)[:100_000]) < _MOST_CALLS
+
+
+def test_no_line_that_is_said_over_and_over_takes_long() -> None:
+    for line in lines("ordinary_tuned")[::100]:
+        assert _calls((f"{line}\n" * 20_000)[:20_000]) < _MOST_CALLS, line
 
 
 @settings(max_examples=60, deadline=None)

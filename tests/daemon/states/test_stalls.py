@@ -86,7 +86,7 @@ def test_who_rests_after_a_denial_is_told_of_once(
     assert to_manager(workshop, lead, fox) == [notice]
     assert "git push is not allowed" in notice
     assert 'wl send fox "..."' in notice
-    assert "wl denials fox --suggest" in notice
+    assert "wl denials fox numbers what was denied, and with --allow N" in notice
 
 
 def test_it_is_told_again_after_a_denial_in_later_work(

@@ -68,6 +68,12 @@ def run(call: Call) -> int:
     return 0
 
 
+_READINGS = {
+    "guided": "guided: lines are judged by where they reach",
+    "strict": "strict: every command of a line has to be on the allow list",
+}
+
+
 def _policy(call: Call, policy: dict[str, Any], level: Level) -> Iterator[tuple[str, str]]:
     """What the agent may and may not use; in short, only what not every agent of its level has."""
     from windlass.core import crew  # noqa: PLC0415 - with a reader of shell lines
@@ -75,6 +81,8 @@ def _policy(call: Call, policy: dict[str, Any], level: Level) -> Iterator[tuple[
 
     if policy["yolo"]:
         yield "policy", "yolo: everything that is not denied by name, on every path"
+    elif level != "box":
+        yield "shell", _READINGS[policy["reading"]]
     everyone = mandatory.with_mandatory(crew.Policy(), level=level)
     for kind, usual in (("allow", everyone.allow), ("deny", everyone.deny)):
         folded = (

@@ -34,8 +34,8 @@ def denied(name: str, reason: str, *, count: int) -> Stall:
     return Stall(
         "denied",
         f"was denied what it wanted{times}: {printable_line(reason)[:_LONGEST_WHY]}",
-        f'wl send {name} "..." has it done otherwise; wl denials {name} --suggest says what would'
-        " allow it to agents started from then on",
+        f'wl send {name} "..." has it done otherwise; wl denials {name} numbers what was denied,'
+        " and with --allow N allows it to this agent at once",
     )
 
 

@@ -13,6 +13,7 @@ from windlass.core.shell.reach import Reach
 
 _GIT = (
     (r"\bgit stash (?:drop|clear)\b(?: stash@\{\d+\})?", "git stash pop"),
+    (r"\bgit stash pop (?P<which>stash@\{\d+\}|\d+)", r"git stash apply \g<which>"),
     (r"\bgit checkout -B (?P<name>[\w./-]+)", r"git checkout -b \g<name>-@"),
     (r"\bgit switch -C (?P<name>[\w./-]+)", r"git switch -c \g<name>-@"),
     (r"\bgit branch (?:-f|--force) (?P<name>[\w./-]+)", r"git branch \g<name>-@"),

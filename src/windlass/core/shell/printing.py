@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windlass.core.shell.loose import Run, Shell
+    from windlass.core.shell.loose import Shell
+    from windlass.core.shell.said import Run
 
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|0?([0-7]{1,3})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "", "b": "", "c": "", "v": "\v"}

@@ -110,6 +110,25 @@ class Reach(NamedTuple):
     """Whether a folder at the top of the file system is there: `/api/v1` is no path where not."""
 
 
+def known(reach: Reach) -> dict[str, str]:
+    """What a shell of the agent's knows; what begins with # is printed by programs of ours."""
+    user = posixpath.basename(reach.home)
+    repo = reach.variables.get("WINDLASS_REPO", "")
+    return {
+        "HOME": reach.home,
+        "TMPDIR": reach.temp,
+        "USER": user,
+        "LOGNAME": user,
+        "PATH": "/usr/bin",
+        "PPID": "1",
+        "SHELL": "/bin/sh",
+        "#top": reach.workspace,
+        "#git": repo and f"{repo}/.git",
+        "#others": posixpath.dirname(reach.workspace),
+        **reach.variables,
+    }
+
+
 def legible(path: str, reach: Reach) -> bool:
     """Whether a path is the system's, to read for everybody: headers, libraries, documentation.
 

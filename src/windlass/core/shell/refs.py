@@ -49,7 +49,9 @@ _ANYWHERE = {
     "switch": Options(("--force-create", *_ELSEWHERE), "C", valued="c", others=("--force",)),
     "symbolic-ref": Options(("--delete",), "d", valued="m"),
     "rebase": Options(("--update-refs",)),
-    "push": Options(("--repo", "--delete", "--mirror", "--prune"), "d", valued="o"),
+    "push": Options(
+        ("--repo", "--delete", "--mirror", "--prune", "--all", "--branches"), "d", valued="o"
+    ),
     "worktree": Options(("--force",), "Bf", valued="b"),
     "remote": Options(("--mirror",)),
     **dict.fromkeys(
@@ -65,6 +67,8 @@ _NAMING = {
     "push": re.compile(r"[./~]|file:|\+?:.|(?s:.*)\.\."),
 }
 """Words that do the same."""
+_EVERYBODYS = re.compile(r"main|master|trunk|develop|release(?:[/-].*)?")
+"""What branches are usually called to which changes land."""
 _ADDRESS = re.compile(r"[^/]+:(?!$)")
 _FETCHING = ("fetch", "pull")
 _VALUED = re.compile(
@@ -107,6 +111,11 @@ def shared_change(words: Words, *, own: str) -> SharedChange | None:
         return _change(words, plain[1] if len(plain) > 1 else start, _CONFIGURATION)
     if command in _FETCHING and (at := _fetched(words, plain)):
         return _change(words, at, _REFS, instead="fetch without a target, and use FETCH_HEAD")
+    if command == "stash" and (at := _taken(words, plain)):
+        instead = "git stash apply leaves it there"
+        return _change(words, at, _STASHES, instead=instead)
+    if command == "push" and (at := _pushed(words, plain, own)):
+        return _change(words, at, _REFS, instead="push your own branch: git push origin HEAD")
     return _change(words, at, _REFS) if (at := _telling_word(words, start, own)) else None
 
 
@@ -160,6 +169,22 @@ def _fetched(words: Words, plain: list[int]) -> int | None:
     for at in plain[2:]:
         target = words[at].text.partition(":")[2]
         if target and not target.startswith("refs/remotes/"):
+            return at
+    return None
+
+
+def _taken(words: Words, plain: list[int]) -> int | None:
+    """Where a stash is taken by its number: the last may be one's own, others are anybody's."""
+    pops = len(plain) > 2 and words[plain[1]].text == "pop"
+    return plain[2] if pops and words[plain[2]].text not in ("stash@{0}", "0") else None
+
+
+def _pushed(words: Words, plain: list[int], own: str) -> int | None:
+    """Where a push goes to a branch of everybody's, or of another agent's."""
+    for at in plain[2:]:
+        target = words[at].text.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/")
+        others = target.startswith("agent/") and target != own
+        if others or _EVERYBODYS.fullmatch(target):
             return at
     return None
 

@@ -15,7 +15,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import HookMoment
 from windlass.core.events import AgentState, PolicyDecision
 from windlass.core.policy import tool_calls, tool_policy
-from windlass.core.policy.tool_calls import ToolCall
+from windlass.core.policy.tool_calls import Decision, ToolCall
 from windlass.core.states import RESTING, State
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
@@ -69,7 +69,7 @@ def _most_alike(agent: Agent, denials: Iterable[Event]) -> list[Event]:
     """The denials of the kind that there are most of: what would allow them is the same."""
     alike: dict[tuple[str, ...], list[Event]] = {}
     for event in denials:
-        kind = tuple(_suggested(agent, event)) or (str(event.data.get("tool_name")), _reason(event))
+        kind = _commands(agent, event) or (str(event.data.get("tool_name")), _reason(event))
         alike.setdefault(kind, []).append(event)
     return max(alike.values(), key=len, default=[])
 
@@ -115,12 +115,24 @@ def _call(agent: Agent, event: Event) -> ToolCall | None:
     return tool_calls.read({**asked, "cwd": asked["cwd"] or agent.workspace})
 
 
-def _suggested(agent: Agent, event: Event) -> list[str]:
-    """The lines of configuration that would allow what was denied."""
+def _commands(agent: Agent, event: Event) -> tuple[str, ...]:
+    """The lines that would put the commands of a call on the allow list of a role."""
     call = _call(agent, event)
     if call is None:
-        return []
-    return tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines()
+        return ()
+    return tuple(tool_policy.suggestion(call, agent.policy, role=agent.role).splitlines())
+
+
+def _suggested(agent: Agent, event: Event, judged: Decision | None) -> list[str]:
+    """The lines of configuration that would allow what was denied.
+
+    Of a line that is judged by its reach only the judging says so: a list of commands is no help.
+    """
+    by_reach = agent.policy.reading == "guided" and agent.isolation != "box"
+    if not by_reach or event.data.get("tool_name") != "Bash":
+        return list(_commands(agent, event))
+    patterns = judged.patterns if judged is not None else ()
+    return [f"wl config add permissions.{agent.role}.allow '{each}'" for each in patterns]
 
 
 def _view(context: Context, agent: Agent, event: Event, *, lifting: bool) -> DenialView:
@@ -133,6 +145,6 @@ def _view(context: Context, agent: Agent, event: Event, *, lifting: bool) -> Den
         "tool": data.get("tool_name"),
         "input": data["tool_input"] if "tool_input" in data else data.get("asked"),
         "reason": data.get("reason") or "",
-        "suggest": _suggested(agent, event),
+        "suggest": _suggested(agent, event, judged),
         "allow": list(judged.patterns) if judged is not None else [],
     }
