@@ -337,6 +337,7 @@ MADE: dict[str, Any] = {
     "left_out": [],
     "changes": None,
     "submodules": [],
+    "lacks": "",
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",

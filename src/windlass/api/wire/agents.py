@@ -139,6 +139,8 @@ class SpawnReply(TypedDict):
     """What the person has not committed; None where an agent asked, or none is kept."""
     submodules: list[str]
     """The folders of its workspace that are submodules, and empty."""
+    lacks: str
+    """Why its workspace has not what the gate's checks need; empty where nothing is lacking."""
 
 
 class EndedAgent(TypedDict):

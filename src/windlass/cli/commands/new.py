@@ -144,6 +144,7 @@ def run(call: Call) -> int:
         *_included(made),
         *_changes(made),
         *_submodules(made),
+        *_lacks(made),
         *waiting.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
@@ -205,6 +206,11 @@ def _submodules(made: dict[str, Any]) -> list[str]:
     names = ", ".join(made["submodules"][:3]) + (", ..." if len(made["submodules"]) > 3 else "")
     lacking = f"without its {counted(len(made['submodules']), 'submodule')} ({names})"
     return [f"{lacking}, which your own clone has not: `git submodule update --init` there first"]
+
+
+def _lacks(made: dict[str, Any]) -> list[str]:
+    """Says that the agent cannot run the gate's checks, and why."""
+    return [f"without what the gate's checks need: {made['lacks']}"] if made["lacks"] else []
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from windlass.core.box_spec import HOME
 from windlass.core.gate import judging, junit_option
 from windlass.core.gate import spec as specs
 from windlass.core.gate.job import CheckEnd
@@ -21,7 +22,7 @@ from windlass.core.ids import RepoId
 from windlass.core.sessions import WholeRun
 from windlass.daemon.gate import report_files, rooms
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.places import HOME, GatePlaces
+from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.rooms import Wanted
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context

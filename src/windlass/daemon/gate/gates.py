@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from windlass.core.box_spec import Level
 from windlass.core.config import Config
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.gate import spec as specs
 from windlass.core.gate.spec import GateSpec
 from windlass.core.project_config import Line
@@ -40,6 +40,8 @@ class Gate(NamedTuple):
     config: Config
     waiting: tuple[Line, ...]
     """Lines of the repository's file that are not in force: its gate may be wider with them."""
+    outside: GateSpec
+    """What of it is in force where nothing confines a command: for agents without a box."""
 
     @property
     def level(self) -> Level:
@@ -64,10 +66,24 @@ def read(context: Context, repo: Repo) -> Gate:
     own, usable = settings.at_target(context.folders.home, repo.root, held, origin=origin)
     usable.require("gate", "landing")
     boxed = usable.at("box")
+    outside = specs.spec(usable.config.gate, own.gate)
     spec = specs.spec(boxed.gate, own.gate)
-    if not spec.box:
-        spec = specs.spec(usable.config.gate, own.gate)
-    return Gate(repo, found, spec, boxed, usable.waiting)
+    return Gate(repo, found, spec if spec.box else outside, boxed, usable.waiting, outside)
+
+
+def find(context: Context, repo: Repo) -> Gate | None:
+    """The gate of a repository; None where it has none, or what is written of one is wrong."""
+    try:
+        gate = read(context, repo)
+    except WindlassError:
+        return None
+    return gate if gate.spec.checks else None
+
+
+def lines(context: Context, repo: Repo) -> tuple[str, ...]:
+    """The commands of its checks, for whoever is to know what their work is gated by."""
+    gate = find(context, repo)
+    return tuple(check.run for check in gate.spec.checks) if gate is not None else ()
 
 
 def require(gate: Gate) -> Gate:

@@ -6,6 +6,7 @@ names and the home that the setup had; every run sees them below its own tree, a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -66,11 +67,34 @@ def is_ready(context: Context, gate: Gate, key: str) -> bool:
     return not key or (places.layer(key) / _READY).is_file()
 
 
-def make(context: Context, gate: Gate, needed: LayerNeed, *, mark: str) -> dict[str, Any]:
+@contextlib.contextmanager
+def in_use(context: Context, gate: Gate, key: str) -> Iterator[None]:
+    """Keeps a layer from being made or removed by others, and notes that it was wanted."""
+    with context.locks.holding([f"layer {gate.repo.id} {key}"]):
+        with contextlib.suppress(OSError):
+            os.utime(GatePlaces(context.folders.home, gate.repo.id).layer(key) / _READY)
+        yield
+
+
+def make(
+    context: Context,
+    gate: Gate,
+    needed: LayerNeed,
+    *,
+    mark: str,
+    timeout: float = _SETUP_SECONDS,
+) -> dict[str, Any]:
     """Makes a layer, unless it is there; returns `why` where that cannot be, and its log."""
+    with in_use(context, gate, needed.key):
+        if is_ready(context, gate, needed.key):
+            return {"key": needed.key, "why": "", "log": ""}
+        return _make(context, gate, needed, mark=mark, timeout=timeout)
+
+
+def _make(
+    context: Context, gate: Gate, needed: LayerNeed, *, mark: str, timeout: float
+) -> dict[str, Any]:
     places = GatePlaces(context.folders.home, gate.repo.id)
-    if is_ready(context, gate, needed.key):
-        return {"key": needed.key, "why": "", "log": ""}
     context.commands.end_run(mark)
     build = places.layers / f".{needed.key}"
     erase(str(build))
@@ -78,7 +102,7 @@ def make(context: Context, gate: Gate, needed: LayerNeed, *, mark: str) -> dict[
     log = places.logs / f"setup-{needed.key}.log"
     log.unlink(missing_ok=True)
     try:
-        why = _set_up(context, gate, needed, build=build, log=log, mark=mark)
+        why = _set_up(context, gate, needed, build=build, log=log, mark=mark, timeout=timeout)
         if not why:
             why = _keep(gate, needed, build, places.layer(needed.key))
     finally:
@@ -87,7 +111,14 @@ def make(context: Context, gate: Gate, needed: LayerNeed, *, mark: str) -> dict[
 
 
 def _set_up(
-    context: Context, gate: Gate, needed: LayerNeed, *, build: Path, log: Path, mark: str
+    context: Context,
+    gate: Gate,
+    needed: LayerNeed,
+    *,
+    build: Path,
+    log: Path,
+    mark: str,
+    timeout: float,
 ) -> str:
     """Runs the setup in a fresh tree; says why there is nothing to keep, or nothing."""
     gate_trees.bring(repos.git(gate.repo), build / "tree", needed.source)
@@ -102,7 +133,7 @@ def _set_up(
                 cwd=room.cwd,
                 env=room.env,
                 log=log,
-                timeout=_SETUP_SECONDS,
+                timeout=timeout,
                 mark=mark,
                 prefix=room.prefix,
                 most=_LOG_BYTES,
@@ -110,7 +141,7 @@ def _set_up(
     except WindlassError as error:
         return error.message
     if done.timed_out:
-        return f"gate.setup took longer than {_SETUP_SECONDS:.0f} s"
+        return f"gate.setup took longer than {timeout:.0f} s"
     if done.code:
         waits = (
             "" if network or not gate.spec.setup_network else f"; it had no network: {_why(needed)}"
@@ -133,7 +164,7 @@ def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
     kept = build / "kept"
     (kept / "tree").mkdir(parents=True)
     found = False
-    for path in list(_dependencies(build / "tree", wanted)):
+    for path in list(dependencies(build / "tree", wanted)):
         name = str(path.relative_to(build / "tree"))
         if path.is_symlink():
             return f"gate.deps: {name} is a link"
@@ -164,7 +195,7 @@ def _with_folders(names: Iterable[str]) -> set[str]:
     return paths
 
 
-def _dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
+def dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
     """What patterns of `deps` name in a tree; of what lies in something named, nothing."""
     for here, folders, files in os.walk(tree):
         folder = Path(here)

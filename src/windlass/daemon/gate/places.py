@@ -6,9 +6,6 @@ from pathlib import Path
 
 from windlass.core.ids import RepoId
 
-TREE, HOME = "/windlass/tree", "/windlass/home"
-"""Where every box of a gate shows the work tree and its home: installers write absolute paths."""
-
 
 class GatePlaces:
     """The folders of one repository's gate."""

@@ -17,11 +17,10 @@ from windlass.api import places
 from windlass.api.calls import BOXED
 from windlass.box import overlay, probes, proxy, toolchains, wrapper
 from windlass.box.overlay import Stack
-from windlass.core.box_spec import BoxSpec, Network
+from windlass.core.box_spec import HOME, TREE, BoxSpec, Network
 from windlass.core.config import Config
 from windlass.core.errors import ConfigError
 from windlass.core.gate.spec import digest
-from windlass.daemon.gate.places import HOME, TREE
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, environment
 from windlass.git.erasing import erase
