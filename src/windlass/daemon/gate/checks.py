@@ -172,6 +172,7 @@ def _judged(
         end=report_files.end(log, 4096),
         ran=report.ran if report else None,
         failed=report.failed_count if report else 0,
+        network=order.gate.spec.network or not order.gate.spec.box,
     )
     judged = judging.judged(order.check, run)
     if done.survivors:
