@@ -56,7 +56,7 @@ def run(workshop: Workshop, ground: GateGround, line: str) -> subprocess.Complet
     """Runs a line as `wl exec fox -- sh -c LINE` does."""
     place = workshop.ask("place", cwd=str(ground.root), agent="fox")
     words = [*place["box"], "/bin/sh", "-c", line]
-    env = {} if place["box"] else None
+    env: dict[str, str] | None = {} if place["box"] else None
     cwd = place["path"]
     return subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
 

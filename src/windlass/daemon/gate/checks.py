@@ -20,7 +20,7 @@ from windlass.core.gate.tally import TestReport
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.sessions import WholeRun
-from windlass.daemon.gate import report_files, rooms
+from windlass.daemon.gate import layers, report_files, rooms, run_caches
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.rooms import Wanted
@@ -92,7 +92,7 @@ class Checks:
         """Runs a check, unless it was green under exactly these circumstances, or in any case."""
         known = self._context.store.read(lambda c: verdicts.green(c, order.key))
         if known is None or fresh:
-            self._context.commands.end_run(mark)
+            rooms.end_earlier(self._context, mark)
             with self._slots.taken() as number:
                 known = self._verdict(order, number, mark=mark)
             found = known
@@ -108,6 +108,8 @@ class Checks:
         tree = places.tree(number)
         gate_trees.bring(repos.git(gate.repo), tree, order.tree)
         layer = places.layer(order.layer)
+        layers.wanted(self._context, gate, order.layer)
+        cache = run_caches.of(self._context, gate, order.key.check_key, order.tree)
         has_layer = bool(order.layer)
         folder = places.runs / mark
         asked = _asked(check, HOME if gate.spec.box else str(folder / "home"))
@@ -119,7 +121,7 @@ class Checks:
             gate.config,
             wanted,
             folder=folder,
-            trees=[layer / "tree", tree] if has_layer else [tree],
+            trees=[*run_caches.lowers(cache), *([layer / "tree"] if has_layer else []), tree],
             homes=[layer / "home"] if has_layer else (),
         )
         with lent as room:
@@ -136,7 +138,10 @@ class Checks:
             in_tree = (check.junit,) if check.junit else asked.files if asked else ()
             written = ((room.written, in_tree), (room.home_written, (f"{_REPORTS}/*",)))
             report = report_files.read(log, written)
-        return _judged(order, done, report, log, now=self._context.clock.now())
+            verdict = _judged(order, done, report, log, now=self._context.clock.now())
+            if verdict.outcome == "passed":
+                run_caches.keep(self._context, cache, room, log=log, mark=mark)
+        return verdict
 
     def _timeout(self, repo: RepoId, order: CheckOrder) -> float:
         if order.check.timeout is not None:

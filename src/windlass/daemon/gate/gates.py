@@ -107,8 +107,7 @@ def require(gate: Gate) -> Gate:
 def target(context: Context, repo: Repo, git: Repository) -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual."""
     named = settings.usable(context.folders.home, repo.root).config.landing.target
-    branch = named or _usual(git)
-    tip = repository.read_ref(git, f"refs/heads/{branch}")
+    branch, tip = (named, _tips(git, named).get(named)) if named else _usual(git)
     if tip is None:
         raise ConfigError(
             f"{repo.root} has no branch {branch!r} to land on",
@@ -117,13 +116,16 @@ def target(context: Context, repo: Repo, git: Repository) -> Target:
     return Target(branch, tip, gate_trees.tree_of(git, tip))
 
 
-def _usual(git: Repository) -> str:
-    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD")
-    if remote is not None:
-        branch = remote.removeprefix("refs/remotes/origin/")
-        if repository.branch_exists(git, branch):
-            return branch
-    for branch in _USUAL:
-        if repository.branch_exists(git, branch):
-            return branch
-    return repository.head_branch(git) or _USUAL[0]
+def _usual(git: Repository) -> tuple[str, str | None]:
+    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD") or ""
+    wanted = [remote.removeprefix("refs/remotes/origin/")] if remote else []
+    head = repository.head_branch(git)
+    wanted += [*_USUAL, *([head] if head else [])]
+    tips = _tips(git, *wanted)
+    return next(((branch, tips[branch]) for branch in wanted if branch in tips), (wanted[-1], None))
+
+
+def _tips(git: Repository, *branches: str) -> dict[str, str]:
+    """The commits of those branches that there are."""
+    found = repository.read_refs(git, *(f"refs/heads/{branch}" for branch in branches))
+    return {ref.removeprefix("refs/heads/"): tip for ref, tip in found.items()}

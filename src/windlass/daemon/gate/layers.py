@@ -20,14 +20,13 @@ from windlass.core.gate import patterns
 from windlass.core.gate import spec as specs
 from windlass.daemon.gate import rooms
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.places import GatePlaces
+from windlass.daemon.gate.places import READY, GatePlaces
 from windlass.daemon.gate.rooms import Wanted
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import gate_trees
 from windlass.git.erasing import erase
 
-_READY = "ready"
 _LOG_BYTES = 64 << 20
 _SETUP_SECONDS = 3600.0
 PLATFORM = f"{platform.system()}-{platform.machine()}"
@@ -64,16 +63,22 @@ def need(gate: Gate, tree: str, versions: str) -> LayerNeed:
 def is_ready(context: Context, gate: Gate, key: str) -> bool:
     """Whether a layer is there as a whole."""
     places = GatePlaces(context.folders.home, gate.repo.id)
-    return not key or (places.layer(key) / _READY).is_file()
+    return not key or (places.layer(key) / READY).is_file()
 
 
 @contextlib.contextmanager
 def in_use(context: Context, gate: Gate, key: str) -> Iterator[None]:
     """Keeps a layer from being made or removed by others, and notes that it was wanted."""
     with context.locks.holding([f"layer {gate.repo.id} {key}"]):
-        with contextlib.suppress(OSError):
-            os.utime(GatePlaces(context.folders.home, gate.repo.id).layer(key) / _READY)
+        wanted(context, gate, key)
         yield
+
+
+def wanted(context: Context, gate: Gate, key: str) -> None:
+    """Notes that a layer is wanted: for a day from now on it is not removed."""
+    now = context.clock.now()
+    with contextlib.suppress(OSError):
+        os.utime(GatePlaces(context.folders.home, gate.repo.id).layer(key) / READY, (now, now))
 
 
 def make(
@@ -95,7 +100,7 @@ def _make(
     context: Context, gate: Gate, needed: LayerNeed, *, mark: str, timeout: float
 ) -> dict[str, Any]:
     places = GatePlaces(context.folders.home, gate.repo.id)
-    context.commands.end_run(mark)
+    rooms.end_earlier(context, mark)
     build = places.layers / f".{needed.key}"
     erase(str(build))
     places.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,7 +182,7 @@ def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
     if wanted and not found:
         return f"gate.setup made nothing that gate.deps names: {', '.join(wanted)}"
     (build / "home").rename(kept / "home")
-    whole_file.replace(kept / _READY, b"")
+    whole_file.replace(kept / READY, b"")
     erase(str(layer))
     layer.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(str(kept), layer)

@@ -48,6 +48,12 @@ class Wanted(NamedTuple):
     variables: Mapping[str, str] = MappingProxyType({})
 
 
+def end_earlier(context: Context, mark: str) -> None:
+    """Ends what an earlier try has left running: there hardly ever is one, and a look is cheap."""
+    if context.commands.running(mark):
+        context.commands.end_run(mark)
+
+
 @contextlib.contextmanager
 def writable(
     context: Context, repo: Repo, config: Config, wanted: Wanted, *, folder: Path
