@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 from bench.table import Row, timed
@@ -37,7 +38,7 @@ def measure(ground: Ground) -> list[Row]:
     rows = []
     for name, files, runs in (("small", 50, RUNS), ("large", FILES, 7)):
         repo = _repository(ground, name, files)
-        bare = timed(lambda repo=repo: _bare(ground, repo), runs=runs)
+        bare = timed(partial(_bare, ground, repo), runs=runs)
         _proven(ground, repo, fresh=False)
         fresh = [_proven(ground, repo, fresh=True) for _ in range(runs)]
         least = sorted(bare)[len(bare) // 2]
@@ -48,7 +49,7 @@ def measure(ground: Ground) -> list[Row]:
         else:
             share = [took / least * 100 for took in over]
             rows.append(Row("gate run over it, large", share, 10, f"{files} files", "%"))
-        known = timed(lambda repo=repo: _proven(ground, repo, fresh=False), runs=RUNS)
+        known = timed(partial(_proven, ground, repo, fresh=False), runs=RUNS)
         rows.append(Row(f"a verdict that is known, {name}", known, 50, f"{files} files"))
     return rows
 
