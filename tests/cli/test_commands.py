@@ -338,6 +338,7 @@ MADE: dict[str, Any] = {
     "changes": None,
     "submodules": [],
     "remarks": [],
+    "lacks": "",
     "branch": "agent/a",
     "base_from": "HEAD",
     "base": "0",

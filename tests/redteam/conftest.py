@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.redteam.gate_siege import GateSiege
 from tests.redteam.siege import Siege
 from tests.support.ground import Ground
 
@@ -47,7 +48,8 @@ def _lay(level: str) -> Outcome:
     ground = Ground(folder)
     ground.repository()
     try:
-        return Siege(ground, level).lay()
+        laid = GateSiege if level == "gate" else Siege
+        return laid(ground, level).lay()
     except Exception as error:  # noqa: BLE001 - told by every test that asks
         # The others shall not try again what failed: each would wait as long.
         return {"failed": "".join(traceback.format_exception(error))}

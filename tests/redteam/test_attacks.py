@@ -17,6 +17,8 @@ from windlass.core import redteam
 pytestmark = pytest.mark.slow
 Sieges = Callable[[str], dict[str, Any]]
 BOXES = redteam.LEVELS[1:]
+_NO_WAY_IN_A_GATE = {13, 14, 15, 16, 19, 26, 41, 43, 59, 63, 65}
+"""They take a workspace that is read afterwards, a session, or a terminal."""
 EXTRAS = tuple(number for number in range(45, 70) if number != 66)
 
 _THE_MACHINES = {"8 by user", "23 ptrace", "23 vm_readv", "23 mem", "25 userns", "26 tiocsti"}
@@ -44,6 +46,7 @@ _ELSEWHERE = {
     "41 pipes": "the pipes do stop a plain reader (test_controls.py)",
     "41 unnoticed": "who makes no links is not paused (every stage before)",
     "41 read": "the links do lead to the secret (8 key)",
+    "42 words": "whoever has a socket says them, and the faces are looked at (42 escapes)",
     "44 merge": "moving the branch works with hooks alone (44 move)",
     "44 unmarked": "test_controls.py",
 }
@@ -60,6 +63,9 @@ def level(request: pytest.FixtureRequest) -> str:
 def test_the_attack_ends_as_the_table_says(siege: Sieges, level: str, line: redteam.Attack) -> None:
     laid = _laid(siege, level)
     ways = _ways(laid, line.number)
+    if level == "gate" and line.number in _NO_WAY_IN_A_GATE:
+        assert not ways
+        return
     assert ways, "there is an expectation, but no attack"
     assert _outcome(laid, level, line.number) == line.outcome[level], _told(ways)
 
@@ -70,7 +76,8 @@ def test_attacks_that_are_on_nobodys_list_are_stopped_too(
     siege: Sieges, boxed: str, number: int
 ) -> None:
     ways = _ways(_laid(siege, boxed), number)
-    assert ways or (boxed, number) == ("box-host", 59), "there is no proxy to smuggle through"
+    no_way = (boxed, number) == ("box-host", 59)  # there is no proxy to smuggle through
+    assert ways or no_way or (boxed == "gate" and number in _NO_WAY_IN_A_GATE)
     assert not [name for name, said in ways.items() if said["got"]], _told(ways)
 
 

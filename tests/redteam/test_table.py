@@ -20,9 +20,9 @@ def test_there_are_forty_four_lines_and_each_says_how_it_ends_at_every_level() -
         assert set(line.outcome.values()) <= {"stopped", "partly", "advised", "escapes"}
 
 
-def test_a_box_without_the_hosts_network_stops_every_line() -> None:
+def test_a_box_without_the_hosts_network_and_a_gates_stop_every_line() -> None:
     for line in redteam.table():
-        assert line.outcome["box-proxy"] == line.outcome["box-none"] == "stopped", line
+        assert {line.outcome[name] for name in redteam.LEVELS[2:]} == {"stopped"}, line
 
 
 def test_every_line_that_is_neither_stopped_nor_plain_has_a_note() -> None:

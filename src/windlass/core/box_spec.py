@@ -22,6 +22,13 @@ PID_INSIDE = 2
 """What a program takes for its own number: it is the second process of its box."""
 
 
+TREE, HOME = "/windlass/tree", "/windlass/home"
+"""Where every box of a gate, and of an agent, shows the work tree and its home.
+
+Installers write absolute paths: dependencies that were made for one tree work in another's box.
+"""
+
+
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the machine one box may take; 0 is no limit. Sizes are bytes."""
 

@@ -118,6 +118,8 @@ class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     messages: Size = 180
     notices: Size = 180
     screens_mb: Size = 8
+    gate_logs: Size = 14
+    layers_mb: Size = 20_480
 
 
 Way = Literal["CLAUDE.md", "rules", "skills", "commands", "agents"]
@@ -250,7 +252,7 @@ ABOUT = {
     "gate.inputs": "files that gate.setup depends on, such as lock files",
     "gate.versions": "commands whose output a verdict depends on, such as `python3 --version`",
     "gate.network": "whether checks reach the network",
-    "gate.cache": "paths in the tree that a run may leave for later runs, once it has landed",
+    "gate.cache": "paths in the tree; runs see a copy of what the target's last green run left",
     "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
     "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",
@@ -268,6 +270,8 @@ ABOUT = {
     "retention.messages": "days that messages stay which nothing more happens to; 0: for ever",
     "retention.notices": "days that notices stay; 0: for ever",
     "retention.screens_mb": "MiB of what earlier sessions of a live agent printed; 0: all of it",
+    "retention.gate_logs": "days that logs of gate runs stay; 0: for ever",
+    "retention.layers_mb": "MiB of what gate setups made and caches hold; 0: all of it",
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",

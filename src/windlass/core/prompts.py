@@ -13,6 +13,7 @@ import msgspec
 from windlass.core.crew import Agent
 from windlass.core.errors import Internal
 from windlass.core.ids import with_article
+from windlass.core.printable import printable_line
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
@@ -23,6 +24,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     agent: Agent
     parent: Agent | None = None
     questions: bool = True
+    gate: tuple[str, ...] = ()
+    """The commands that decide whether its work is good."""
 
 
 def assemble(situation: Situation, *, shipped: Iterable[str], added: Iterable[str] = ()) -> str:
@@ -63,6 +66,7 @@ def words(situation: Situation) -> dict[str, str]:
         "REPORT": _report(situation),
         "MERGE": _merge(agent, _branch(situation.parent) or "BRANCH"),
         "RESOLVE": _merge(agent, "agent/NAME"),
+        "GATE": _gate(situation.gate),
     }
 
 
@@ -143,6 +147,17 @@ def _merge(agent: Agent, branch: str) -> str:
     if agent.isolation == "box":
         return f"`git fetch`, then `git merge origin/{branch}`"
     return f"`git merge {branch}`"
+
+
+def _gate(lines: tuple[str, ...]) -> str:
+    if not lines:
+        return "Run the tests that the repository has before you call it done."
+    named = "".join(f"\n  - `{printable_line(line)}`" for line in lines)
+    return (
+        "Your work is put through the gate before it lands: these commands, in a copy of what you"
+        " committed. What they need is in your workspace. Run them yourself, and call it done when"
+        f" they are green:{named}"
+    )
 
 
 def _branch(parent: Agent | None) -> str | None:

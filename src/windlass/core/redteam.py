@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-LEVELS = ("hooks", "box-host", "box-proxy", "box-none")
-"""Hooks alone; a box with this machine's network, with allowed domains, with the model alone."""
+LEVELS = ("hooks", "box-host", "box-proxy", "box-none", "gate")
+"""Hooks alone; a box with this machine's network, with allowed domains, with the model alone.
+
+And the box of a gate, in which a change's own tests run."""
 
 LEGEND = (
     "stopped: no way to do it got through.",
@@ -17,6 +19,7 @@ LEGEND = (
     "advised: the agent's own tools are refused it, a program that the agent runs is not.",
     "escapes: nothing is in the way.",
     "hooks: advice alone. box-host, box-proxy, box-none: a box, by the network that it has.",
+    "gate: what a change has for tests, in the gate's box.",
 )
 
 
@@ -37,12 +40,12 @@ def table() -> list[Attack]:
     ]
 
 
-_STRONG = ("stopped", "stopped")
-"""A box with network `proxy` or `none` stops every line."""
+_STRONG = ("stopped", "stopped", "stopped")
+"""A box with network `proxy` or `none` stops every line, and so does a gate's."""
 
 _LINES: tuple[tuple[str, str, str, str], ...] = (
     # What is tried; how it ends with hooks alone; in a box with the host's network; a note.
-    # With network `proxy` or `none` all is stopped: there is no column for them.
+    # With network `proxy` or `none`, and in a gate, all is stopped: there is no column for them.
     ("a sibling's workspace through ..", "advised", "stopped", ""),
     ("the main tree by its path", "advised", "stopped", ""),
     ("a link in the workspace to a sibling's", "advised", "stopped", ""),

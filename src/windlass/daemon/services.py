@@ -21,6 +21,7 @@ from windlass.daemon.agents.session_life import AgentSockets, SessionLife
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.trash import EmptyTrash
 from windlass.daemon.agents.undo import Undos
+from windlass.daemon.gate.agent_layers import AgentLayers
 from windlass.daemon.gate.checks import Checks, Slots
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.jobs.ledger import Jobs
@@ -89,7 +90,8 @@ class Services:
         self.watcher = AgentWatcher(context, sources)
         life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
         self.endings = Endings(context, sockets, self.fetcher, life, Removals(context))
-        self.spawns = Spawns(context, self.fetcher, life, self.endings)
+        agent_layers = AgentLayers(context, self.proofs.versions)
+        self.spawns = Spawns(context, self.fetcher, life, self.endings, agent_layers)
         self.merges = Merges(context, self.fetcher, self.endings)
         self.restores = Restores(context, sockets)
         self.undos = Undos(context, self.restores)

@@ -8,6 +8,8 @@ in a view of it. Files are made of the tree's names, which git checks.
 from __future__ import annotations
 
 import os
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from windlass import whole_file
@@ -19,11 +21,12 @@ from windlass.git.repository import object_format
 from windlass.git.runner import LONG, Dirs, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from windlass.git.repository import Repository
 
+_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = "refs/heads/main"
 _WHO = {"NAME": "Windlass", "EMAIL": "gate@windlass.invalid", "DATE": "@946684800 +0000"}
 _ALWAYS = {
@@ -65,6 +68,10 @@ def bring(repo: Repository, place: Path, tree: str) -> None:
 
 def tree_of(repo: Repository, rev: str) -> str:
     """The tree of a commit, or a tree itself; refuses what is neither."""
+    return _tree_of_id(repo, rev) if _ID.fullmatch(rev) else _tree_of(repo, rev)
+
+
+def _tree_of(repo: Repository, rev: str) -> str:
     said = repo.git(
         "rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{tree}}", ok=(0, 1, 128)
     )
@@ -73,10 +80,17 @@ def tree_of(repo: Repository, rev: str) -> str:
     return said.out.decode().strip()
 
 
-def blobs(repo: Repository, tree: str, wanted: Sequence[str]) -> dict[str, str]:
+_tree_of_id = lru_cache(maxsize=256)(_tree_of)
+"""What an id names does not change; asking git again is most of what a known verdict costs."""
+
+
+def blobs(repo: Repository, tree: str, wanted: Sequence[str]) -> Mapping[str, str]:
     """What a tree has at these paths or patterns, and below folders: each blob by its path."""
-    if not wanted:
-        return {}
+    return _blobs(repo, tree, tuple(wanted)) if wanted else {}
+
+
+@lru_cache(maxsize=64)
+def _blobs(repo: Repository, tree: str, wanted: tuple[str, ...]) -> Mapping[str, str]:
     plain = not any(set(pattern) & set("*?") for pattern in wanted)
     args = ["ls-tree", "-r", "-z", "--full-tree", tree, *(("--", *wanted) if plain else ())]
     said = run(args, dirs=repo.dirs, extra={"GIT_LITERAL_PATHSPECS": "1"}, timeout=LONG)
@@ -104,6 +118,11 @@ def edited(repo: Repository, base: str, tree: str) -> list[str]:
 
 def read_file(repo: Repository, tree: str, path: str, *, most: int) -> bytes | None:
     """What a plain file of a tree holds; None where there is none, or it is larger than `most`."""
+    return _read_file(repo, tree, path, most)
+
+
+@lru_cache(maxsize=32)
+def _read_file(repo: Repository, tree: str, path: str, most: int) -> bytes | None:
     (entry, *_) = (*blobs(repo, tree, [path]).items(), None)
     if entry is None or entry[0] != path or not entry[1].startswith("100"):
         return None

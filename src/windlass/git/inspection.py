@@ -28,6 +28,7 @@ from windlass.git import (
 from windlass.git.blobs import kinds
 from windlass.git.manifest import Dropped
 from windlass.git.path_count import TooManyPaths
+from windlass.git.provided import NOTHING, Provided
 from windlass.git.repository import read_ref
 from windlass.git.runner import Patience, limited, run
 from windlass.git.survey import Survey, survey
@@ -76,6 +77,7 @@ def inspect(
     branch: str | None,
     known: dict[str, str],
     caps: tuple[int, int],
+    provided: Provided = NOTHING,
 ) -> Work:
     """Looks at all of a workspace; `known` holds the refs of its agent, and of `branch`."""
     refs = roots.private_refs(repo, place)
@@ -111,7 +113,7 @@ def inspect(
             dropped=[],
         )
         if folder:
-            seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1])
+            seen = survey(repo, place, dirs, size_cap=caps[0], count_cap=caps[1], provided=provided)
         if view.head is None and view.ref == f"refs/heads/{name}":
             seen.dropped.append(_UNBORN)
         before = _files_of(repo, place, dirs, start)

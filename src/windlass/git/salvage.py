@@ -36,6 +36,7 @@ from windlass.git.arrival import EVERYTHING
 from windlass.git.inspection import inspect
 from windlass.git.manifest import Dropped, Manifest, Summary
 from windlass.git.properties import Properties
+from windlass.git.provided import NOTHING, Provided
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, read_refs, set_ref
 from windlass.git.runner import LONG, run
@@ -76,6 +77,7 @@ def salvage(
     ignored_files_cap: int = 10_000,
     allowed: Allowed = EVERYTHING,
     box: ReadBox | None = None,
+    provided: Provided = NOTHING,
 ) -> Salvaged:
     """Keeps the workspace at `path` under `refs/windlass/trash/<agent>/<stamp>`.
 
@@ -84,7 +86,8 @@ def salvage(
     read through `box`, where there is one; what git cannot read of it, and what is more than is
     `allowed`, is kept as raw bytes. One that was moved out of its agent's reach is `known_as`
     what it was before. What is kept `after` other salvages of the same work is what there is by
-    then, and not what is missing; where these hold all of it, the first of them is given.
+    then, and not what is missing; where these hold all of it, the first of them is given. What was
+    `provided` and is as it was is none of the agent's work.
     """
     ref = manifest.ref_of(agent, stamp)
     if not names.is_ref(os.fsencode(ref)):
@@ -99,7 +102,9 @@ def salvage(
         if known_as is not None:
             place = msgspec.structs.replace(place, known_as=workspace_state.canonical(known_as))
         caps = (ignored_cap, ignored_files_cap)
-        work = inspect(repo, place, agent=agent, branch=branch, known=known, caps=caps)
+        work = inspect(
+            repo, place, agent=agent, branch=branch, known=known, caps=caps, provided=provided
+        )
         if after:
             earlier = manifest.read(repo, after[0])
             work = msgspec.structs.replace(

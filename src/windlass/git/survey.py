@@ -20,6 +20,7 @@ import msgspec
 from windlass.core.errors import GitError
 from windlass.git import views
 from windlass.git.manifest import Dropped
+from windlass.git.provided import NOTHING, Provided
 from windlass.git.runner import Dirs, Patience, run
 from windlass.git.status import nested_place
 from windlass.git.walk import WalkEntry, walk
@@ -77,10 +78,19 @@ class _Unit(msgspec.Struct, frozen=True):
 
 
 def survey(
-    repo: Repository, place: WorkspacePlace, dirs: Dirs, *, size_cap: int, count_cap: int
+    repo: Repository,
+    place: WorkspacePlace,
+    dirs: Dirs,
+    *,
+    size_cap: int,
+    count_cap: int,
+    provided: Provided = NOTHING,
 ) -> Survey:
-    """Walks the folder once, asks git what is ignored, and chooses."""
-    entries = list(walk(place.path))
+    """Walks the folder once, asks git what is ignored, and chooses.
+
+    What was provided and is as it was is as if it were not there.
+    """
+    entries = [e for e in walk(place.path) if e.kind == "folder" or not provided.has(e)]
     nested = [os.path.dirname(entry.path) for entry in entries if entry.kind == "dotgit"]
     rules, unsaid = _rules(repo, place, dirs, nested[:_NESTED])
     ignored = _under(entries, rules)
@@ -110,6 +120,7 @@ def survey(
         for entry in entries
         if entry.kind == "folder"
         and (entry.path not in ignored or entry.empty or entry.path in holding)
+        and (entry.path in holding or not provided.has(entry))
     ]
     return Survey(
         files=files,

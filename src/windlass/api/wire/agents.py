@@ -148,6 +148,8 @@ class SpawnReply(TypedDict):
     """The folders of its workspace that are submodules, and empty."""
     remarks: list[RemarkView]
     """What it has of the person's own, and what not; told once in a repository unless it fails."""
+    lacks: str
+    """Why its workspace has not what the gate's checks need; empty where nothing is lacking."""
 
 
 class EndedAgent(TypedDict):

@@ -7,7 +7,17 @@ from typing import Literal, NotRequired, TypedDict
 from windlass.api.wire.request import AnyRequest
 
 Kind = Literal[
-    "trash", "archive", "events", "intents", "jobs", "messages", "notices", "screens", "packs"
+    "trash",
+    "archive",
+    "events",
+    "intents",
+    "jobs",
+    "messages",
+    "notices",
+    "screens",
+    "packs",
+    "gate_logs",
+    "layers",
 ]
 
 
@@ -22,7 +32,7 @@ class SweptView(TypedDict):
 
     kind: Kind
     limit: int
-    """Days, MiB of screens, or packs of salvages in a repository; 0: kept for ever."""
+    """Days, MiB of screens or layers, or packs of salvages in a repository; 0: kept for ever."""
     removed: int
     bytes: int
     """About how much room that made, or would make."""

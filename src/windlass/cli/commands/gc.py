@@ -48,4 +48,4 @@ def _limit(kind: str, limit: int) -> str:
         return "ever"
     if kind == "packs":
         return f"{limit} packs"
-    return f"{limit} MiB" if kind == "screens" else render.counted(limit, "day")
+    return f"{limit} MiB" if kind in ("screens", "layers") else render.counted(limit, "day")

@@ -146,6 +146,7 @@ def run(call: Call) -> int:
         *_changes(made),
         *_submodules(made),
         *_remarks(made),
+        *_lacks(made),
         *waiting.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
@@ -228,6 +229,11 @@ def _remarks(made: dict[str, Any]) -> list[str]:
         printable_line(one["text"]) + (f": {printable_line(one['fix'])}" if one["fix"] else "")
         for one in made["remarks"]
     ]
+
+
+def _lacks(made: dict[str, Any]) -> list[str]:
+    """Says that the agent cannot run the gate's checks, and why."""
+    return [f"without what the gate's checks need: {made['lacks']}"] if made["lacks"] else []
 
 
 def _confinement(made: dict[str, Any]) -> list[str]:

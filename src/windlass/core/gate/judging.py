@@ -10,6 +10,10 @@ from windlass.core.gate.verdicts import Outcome
 _MISSING = (126, 127)
 _KILLED = 137
 _NO_ROOM = ("No space left on device", "Disk quota exceeded", "ENOSPC")
+_NO_NETWORK = (
+    *("Temporary failure in name resolution", "Name or service not known", "getaddrinfo"),
+    *("Could not resolve host", "Network is unreachable", "EAI_AGAIN", "ENOTFOUND", "ENETUNREACH"),
+)
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "out of memory", "ENOMEM")
 
 
@@ -24,6 +28,8 @@ class CheckRun(NamedTuple):
     ran: int | None = None
     """How many tests it ran; None where nothing says so."""
     failed: int = 0
+    network: bool = True
+    """Whether it had one."""
 
 
 class Judged(NamedTuple):
@@ -61,4 +67,6 @@ def _unsuccessful(run: CheckRun) -> Judged:
             return Judged("could-not-run", f"ended with {run.code}: {what}")
     if run.ran == 0 and not run.failed:
         return Judged("ran-nothing", f"ran no test, and ended with {run.code}")
-    return Judged("failed", f"ended with {run.code}")
+    lacking = not run.network and any(sign in run.end for sign in _NO_NETWORK)
+    hint = "; it has no network: gate.network" if lacking else ""
+    return Judged("failed", f"ended with {run.code}{hint}")

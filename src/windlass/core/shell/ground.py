@@ -41,6 +41,8 @@ _TOOLS = re.compile(
     r"|go(?:/|$)|miniconda3?(?:/|$)|anaconda3?(?:/|$)|\.nvmrc$"
 )
 """What toolchains keep in a home: to read and to run."""
+_STREAMS = re.compile(r"/dev/(?:fd/\d+|std(?:in|out|err)|tty)")
+"""What a program has open itself: where these links lead is another matter in each process."""
 _TEMPORARY = re.compile(r"/(?:private/)?(?:tmp|var/tmp|var/folders)(?:/|$)")
 
 Folders = frozenset[str]
@@ -101,7 +103,7 @@ class Ground:
         self._require(folder, folder, writes=False, wild=False)
 
     def _require(self, path: str, shown: str, *, writes: bool, wild: bool) -> None:
-        if (path, writes) in self._fine:
+        if (path, writes) in self._fine or _STREAMS.fullmatch(path):
             return
         self._steps.take(LOOK)
         real = self._reach.real(path)

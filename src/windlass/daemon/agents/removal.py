@@ -24,7 +24,7 @@ from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, homecomings
+from windlass.daemon.launch import boxes, homecomings, setup_files
 from windlass.git import removal, repository, salvage, workspaces
 from windlass.git.removal import Look
 from windlass.git.repository import Repository
@@ -152,6 +152,7 @@ class Removals:
             ignored_files_cap=trash.ignored_files,
             allowed=homecomings.at_an_end(configured.box),
             box=boxes.keeping(self._context, agent, place),
+            provided=setup_files.provided(self._context, agent),
         )
         summary: dict[str, Any] = msgspec.to_builtins(kept.summary)
         if kept.commit not in after:

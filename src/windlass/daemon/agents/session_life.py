@@ -26,7 +26,8 @@ from windlass.core.reasons import Reason
 from windlass.core.session_launch import Remark
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.kernel import untrusted_files
+from windlass.daemon.gate import gates
+from windlass.daemon.kernel import repos, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import boxes, instructions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -101,7 +102,8 @@ class SessionLife:
         # The files of a session that runs already are its own: they hold the port of its receiver.
         if not self._context.sessions.begun(folder, session_name(agent)):
             decisions.write_policy_file(self._context, agent)
-            instructions.write(self._context, agent)
+            gate = gates.lines(self._context, repos.by_id(self._context, agent.repo))
+            instructions.write(self._context, agent, gate=gate)
             request = msgspec.structs.replace(
                 session_request(self._context, agent, session),
                 was_cut_off=self._context.store.read(lambda c: _was_cut_off(c, agent, session)),

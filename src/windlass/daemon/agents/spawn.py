@@ -27,6 +27,9 @@ from windlass.daemon.agents import limits as agent_limits
 from windlass.daemon.agents import person_changes
 from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
+from windlass.daemon.gate import gates
+from windlass.daemon.gate.agent_layers import AgentLayers
+from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import lookup, repos, role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, of_one_agent
@@ -67,12 +70,18 @@ class Spawns:
     """The operation `spawn` and the request that begins it."""
 
     def __init__(
-        self, context: Context, fetcher: CommitFetcher, life: SessionLife, endings: Endings
+        self,
+        context: Context,
+        fetcher: CommitFetcher,
+        life: SessionLife,
+        endings: Endings,
+        agent_layers: AgentLayers,
     ) -> None:
         self._context = context
         self._fetcher = fetcher
         self._life = life
         self._endings = endings
+        self._agent_layers = agent_layers
 
     def operation(self) -> Operation:
         """The steps of a spawn."""
@@ -92,6 +101,7 @@ class Spawns:
                 "changes": None,
                 "submodules": [],
                 "remarks": [],
+                "lacks": "",
             },
         )
 
@@ -124,9 +134,12 @@ class Spawns:
         )
         pinned = _pinned(config, driver)
         budgets.refuse_spent(context, repo.id)
-        most = config.budget.window
-        windows.refuse_full(context, driver, request, most=most, by=scope.caller)
-        configured = grants.configured_policy(known.at(choice.level), role.name, choice.level)
+        windows.refuse_full(context, driver, request, most=config.budget.window, by=scope.caller)
+        gate = gates.find(context, repo)
+        in_force = known.at(choice.level)
+        configured = grants.configured_policy(
+            in_force, role.name, choice.level, gate.outside.checks if gate is not None else ()
+        )
         policy = grants.granted_policy(request, configured, caller=scope.caller, parent=parent)
         givers = crew.givers(scope.caller, parent)
         limits = agent_limits.of_new(context, request, driver=driver, mode=mode, givers=givers)
@@ -200,7 +213,8 @@ class Spawns:
             return {
                 "uid": agent.uid,
                 "withheld": withheld,
-                "workspace": msgspec.to_builtins(known.at(choice.level).workspace),
+                "workspace": msgspec.to_builtins(_commands(in_force.workspace, gate, choice.level)),
+                "gated": gate is not None,
                 "unboxed": choice.why,
                 "to_box": choice.fix,
                 "out_of_box": fork.out_of_box,
@@ -337,8 +351,14 @@ class Spawns:
         commands = _settings(work, agent, repo)
         if agent.branch is None:
             return
+        gated, boxed = work.data.get("gated", False), agent.isolation == "box"
+        if gated and boxed:
+            why = self._agent_layers.lend(agent, repo, timeout=commands.timeout)
+            work.keep(lacks=printable_line(why))
         if commands.setup:
             project_commands.run(work, agent, "setup", commands.setup, commands.timeout)
+            if gated and not boxed:
+                self._agent_layers.note(agent, repo)
         if commands.setup or "carried" in work.data:
             setup_files.remember(self._context, agent)
 
@@ -379,6 +399,7 @@ class Spawns:
             "changes": work.data.get("changes"),
             "submodules": work.data.get("submodules", []),
             "remarks": work.data.get("remarks", []),
+            "lacks": work.data.get("lacks", ""),
         }
 
 
@@ -396,6 +417,13 @@ def _settings(work: RunningIntent, agent: Agent, repo: Repo) -> WorkspaceSetting
     if "workspace" in work.data:
         return shapes.convert(work.data["workspace"], WorkspaceSettings)
     return settings.usable(work.context.folders.home, repo.root).at(agent.isolation).workspace
+
+
+def _commands(said: WorkspaceSettings, gate: Gate | None, level: Level) -> WorkspaceSettings:
+    """What is run in a workspace: without a box, where nothing is said of it, the gate's setup."""
+    if said.setup or gate is None or level == "box":
+        return said
+    return msgspec.structs.replace(said, setup=gate.outside.setup)
 
 
 def _created(agent: Agent, parent: Agent | None) -> AgentCreated:

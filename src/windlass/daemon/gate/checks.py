@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from windlass.core.box_spec import HOME
 from windlass.core.gate import judging, junit_option
 from windlass.core.gate import spec as specs
 from windlass.core.gate.job import CheckEnd
@@ -19,9 +20,9 @@ from windlass.core.gate.tally import TestReport
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.sessions import WholeRun
-from windlass.daemon.gate import growth, report_files, rooms
+from windlass.daemon.gate import growth, layers, report_files, rooms, run_caches
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.places import HOME, GatePlaces
+from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.rooms import Wanted
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
@@ -89,7 +90,7 @@ class Checks:
         """Runs a check, unless it was green under exactly these circumstances, or in any case."""
         known = self._context.store.read(lambda c: verdicts.green(c, order.key))
         if known is None or fresh:
-            self._context.commands.end_run(mark)
+            rooms.end_earlier(self._context, mark)
             with self._slots.taken() as number:
                 known = self._verdict(order, number, mark=mark)
             found = known
@@ -105,6 +106,8 @@ class Checks:
         tree = places.tree(number)
         gate_trees.bring(repos.git(gate.repo), tree, order.tree)
         layer = places.layer(order.layer)
+        layers.wanted(self._context, gate, order.layer)
+        cache = run_caches.of(self._context, gate, order.key.check_key, order.tree)
         has_layer = bool(order.layer)
         folder = places.runs / mark
         asked = _asked(check, HOME if gate.spec.box else str(folder / "home"))
@@ -116,7 +119,7 @@ class Checks:
             gate.config,
             wanted,
             folder=folder,
-            trees=[layer / "tree", tree] if has_layer else [tree],
+            trees=[*run_caches.lowers(cache), *([layer / "tree"] if has_layer else []), tree],
             homes=[layer / "home"] if has_layer else (),
         )
         with lent as room:
@@ -134,7 +137,10 @@ class Checks:
             in_tree = (check.junit,) if check.junit else asked.files if asked else ()
             written = ((room.written, in_tree), (room.home_written, (f"{_REPORTS}/*",)))
             report = report_files.read(log, written)
-        return _judged(order, done, report, log, now=self._context.clock.now())
+            verdict = _judged(order, done, report, log, now=self._context.clock.now())
+            if verdict.outcome == "passed":
+                run_caches.keep(self._context, cache, room, log=log, mark=mark)
+        return verdict
 
     def _timeout(self, repo: RepoId, order: CheckOrder) -> float:
         if order.check.timeout is not None:
@@ -170,6 +176,7 @@ def _judged(
         end=report_files.end(log, 4096),
         ran=report.ran if report else None,
         failed=report.failed_count if report else 0,
+        network=order.gate.spec.network or not order.gate.spec.box,
     )
     judged = judging.judged(order.check, run)
     if done.overgrown:

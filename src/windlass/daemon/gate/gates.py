@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from windlass.core.box_spec import Level
 from windlass.core.config import Config
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.gate import spec as specs
 from windlass.core.gate.spec import GateSpec
 from windlass.core.project_config import Line
@@ -40,6 +40,8 @@ class Gate(NamedTuple):
     config: Config
     waiting: tuple[Line, ...]
     """Lines of the repository's file that are not in force: its gate may be wider with them."""
+    outside: GateSpec
+    """What of it is in force where nothing confines a command: for agents without a box."""
 
     @property
     def level(self) -> Level:
@@ -64,10 +66,24 @@ def read(context: Context, repo: Repo) -> Gate:
     own, usable = settings.at_target(context.folders.home, repo.root, held, origin=origin)
     usable.require("gate", "landing")
     boxed = usable.at("box")
+    outside = specs.spec(usable.config.gate, own.gate)
     spec = specs.spec(boxed.gate, own.gate)
-    if not spec.box:
-        spec = specs.spec(usable.config.gate, own.gate)
-    return Gate(repo, found, spec, boxed, usable.waiting)
+    return Gate(repo, found, spec if spec.box else outside, boxed, usable.waiting, outside)
+
+
+def find(context: Context, repo: Repo) -> Gate | None:
+    """The gate of a repository; None where it has none, or what is written of one is wrong."""
+    try:
+        gate = read(context, repo)
+    except WindlassError:
+        return None
+    return gate if gate.spec.checks else None
+
+
+def lines(context: Context, repo: Repo) -> tuple[str, ...]:
+    """The commands of its checks, for whoever is to know what their work is gated by."""
+    gate = find(context, repo)
+    return tuple(check.run for check in gate.spec.checks) if gate is not None else ()
 
 
 def require(gate: Gate) -> Gate:
@@ -91,8 +107,7 @@ def require(gate: Gate) -> Gate:
 def target(context: Context, repo: Repo, git: Repository) -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual."""
     named = settings.usable(context.folders.home, repo.root).config.landing.target
-    branch = named or _usual(git)
-    tip = repository.read_ref(git, f"refs/heads/{branch}")
+    branch, tip = (named, _tips(git, named).get(named)) if named else _usual(git)
     if tip is None:
         raise ConfigError(
             f"{repo.root} has no branch {branch!r} to land on",
@@ -101,13 +116,16 @@ def target(context: Context, repo: Repo, git: Repository) -> Target:
     return Target(branch, tip, gate_trees.tree_of(git, tip))
 
 
-def _usual(git: Repository) -> str:
-    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD")
-    if remote is not None:
-        branch = remote.removeprefix("refs/remotes/origin/")
-        if repository.branch_exists(git, branch):
-            return branch
-    for branch in _USUAL:
-        if repository.branch_exists(git, branch):
-            return branch
-    return repository.head_branch(git) or _USUAL[0]
+def _usual(git: Repository) -> tuple[str, str | None]:
+    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD") or ""
+    wanted = [remote.removeprefix("refs/remotes/origin/")] if remote else []
+    head = repository.head_branch(git)
+    wanted += [*_USUAL, *([head] if head else [])]
+    tips = _tips(git, *wanted)
+    return next(((branch, tips[branch]) for branch in wanted if branch in tips), (wanted[-1], None))
+
+
+def _tips(git: Repository, *branches: str) -> dict[str, str]:
+    """The commits of those branches that there are."""
+    found = repository.read_refs(git, *(f"refs/heads/{branch}" for branch in branches))
+    return {ref.removeprefix("refs/heads/"): tip for ref, tip in found.items()}

@@ -6,6 +6,7 @@ names and the home that the setup had; every run sees them below its own tree, a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -20,7 +21,7 @@ from windlass.core.gate import spec as specs
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import growth, rooms
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.gate.places import GatePlaces
+from windlass.daemon.gate.places import READY, GatePlaces
 from windlass.daemon.gate.rooms import Wanted
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
@@ -28,7 +29,6 @@ from windlass.git import gate_trees
 from windlass.git.erasing import erase
 from windlass.git.walk import walk
 
-_READY = "ready"
 _LOG_BYTES = 64 << 20
 _SETUP_SECONDS = 3600.0
 PLATFORM = f"{platform.system()}-{platform.machine()}"
@@ -66,26 +66,54 @@ def need(gate: Gate, tree: str, versions: str) -> LayerNeed:
 def is_ready(context: Context, gate: Gate, key: str) -> bool:
     """Whether a layer is there as a whole."""
     places = GatePlaces(context.folders.home, gate.repo.id)
-    return not key or (places.layer(key) / _READY).is_file()
+    return not key or (places.layer(key) / READY).is_file()
+
+
+@contextlib.contextmanager
+def in_use(context: Context, gate: Gate, key: str) -> Iterator[None]:
+    """Keeps a layer from being made or removed by others, and notes that it was wanted."""
+    with context.locks.holding([f"layer {gate.repo.id} {key}"]):
+        wanted(context, gate, key)
+        yield
+
+
+def wanted(context: Context, gate: Gate, key: str) -> None:
+    """Notes that a layer is wanted: for a day from now on it is not removed."""
+    now = context.clock.now()
+    with contextlib.suppress(OSError):
+        os.utime(GatePlaces(context.folders.home, gate.repo.id).layer(key) / READY, (now, now))
 
 
 def make(
-    context: Context, gate: Gate, needed: LayerNeed, *, tree: str, mark: str
+    context: Context,
+    gate: Gate,
+    needed: LayerNeed,
+    *,
+    tree: str,
+    mark: str,
+    timeout: float = _SETUP_SECONDS,
 ) -> dict[str, Any]:
     """Makes a layer, unless it is there; returns `why` where a tree cannot have it, and its log."""
-    places = GatePlaces(context.folders.home, gate.repo.id)
     if needed.key and (why := _masked(gate, tree)):
         return {"key": needed.key, "why": why, "log": ""}
-    if is_ready(context, gate, needed.key):
-        return {"key": needed.key, "why": "", "log": ""}
-    context.commands.end_run(mark)
+    with in_use(context, gate, needed.key):
+        if is_ready(context, gate, needed.key):
+            return {"key": needed.key, "why": "", "log": ""}
+        return _make(context, gate, needed, mark=mark, timeout=timeout)
+
+
+def _make(
+    context: Context, gate: Gate, needed: LayerNeed, *, mark: str, timeout: float
+) -> dict[str, Any]:
+    places = GatePlaces(context.folders.home, gate.repo.id)
+    rooms.end_earlier(context, mark)
     build = places.layers / f".{needed.key}"
     erase(str(build))
     places.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = places.logs / f"setup-{needed.key}.log"
     log.unlink(missing_ok=True)
     try:
-        why = _set_up(context, gate, needed, build=build, log=log, mark=mark)
+        why = _set_up(context, gate, needed, build=build, log=log, mark=mark, timeout=timeout)
         if not why:
             why = _keep(gate, needed, build, places.layer(needed.key))
     finally:
@@ -94,7 +122,14 @@ def make(
 
 
 def _set_up(
-    context: Context, gate: Gate, needed: LayerNeed, *, build: Path, log: Path, mark: str
+    context: Context,
+    gate: Gate,
+    needed: LayerNeed,
+    *,
+    build: Path,
+    log: Path,
+    mark: str,
+    timeout: float,
 ) -> str:
     """Runs the setup in a fresh tree; says why there is nothing to keep, or nothing."""
     gate_trees.bring(repos.git(gate.repo), build / "tree", needed.source)
@@ -109,7 +144,7 @@ def _set_up(
                 cwd=room.cwd,
                 env=room.env,
                 log=log,
-                timeout=_SETUP_SECONDS,
+                timeout=timeout,
                 mark=mark,
                 prefix=room.prefix,
                 most=_LOG_BYTES,
@@ -120,7 +155,7 @@ def _set_up(
     if done.overgrown:
         return f"gate.setup was ended: {done.overgrown}"
     if done.timed_out:
-        return f"gate.setup took longer than {_SETUP_SECONDS:.0f} s"
+        return f"gate.setup took longer than {timeout:.0f} s"
     if done.code:
         waits = (
             "" if network or not gate.spec.setup_network else f"; it had no network: {_why(needed)}"
@@ -152,7 +187,7 @@ def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
     kept = build / "kept"
     (kept / "tree").mkdir(parents=True)
     found = False
-    for path in list(_dependencies(build / "tree", wanted)):
+    for path in list(dependencies(build / "tree", wanted)):
         name = str(path.relative_to(build / "tree"))
         if path.is_symlink():
             return f"gate.deps: {printable_line(name)} is a link"
@@ -165,7 +200,7 @@ def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:
     if wanted and not found:
         return f"gate.setup made nothing that gate.deps names: {', '.join(wanted)}"
     (build / "home").rename(kept / "home")
-    whole_file.replace(kept / _READY, b"")
+    whole_file.replace(kept / READY, b"")
     erase(str(layer))
     layer.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(str(kept), layer)
@@ -183,7 +218,7 @@ def _with_folders(names: Iterable[str]) -> set[str]:
     return paths
 
 
-def _dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
+def dependencies(tree: Path, wanted: tuple[str, ...]) -> Iterator[Path]:
     """What patterns of `deps` name in a tree; of what lies in something named, nothing."""
 
     def is_named(name: bytes) -> bool:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from windlass.core.ids import RepoId
 
-TREE, HOME = "/windlass/tree", "/windlass/home"
-"""Where every box of a gate shows the work tree and its home: installers write absolute paths."""
+READY = "ready"
+"""In a layer that is there as a whole; its time is when somebody wanted it last."""
 
 
 class GatePlaces:
@@ -28,6 +28,11 @@ class GatePlaces:
     def layer(self, key: str) -> Path:
         """The folder of a layer."""
         return self.layers / key
+
+    @property
+    def caches(self) -> Path:
+        """What green runs of the target left for later ones, a folder for each check."""
+        return self.folder / "caches"
 
     @property
     def runs(self) -> Path:

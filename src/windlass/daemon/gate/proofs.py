@@ -60,7 +60,7 @@ class Proofs:
         self._context = context
         self._jobs = jobs
         self._checks = checks
-        self._versions = KnownVersions(context)
+        self.versions = KnownVersions(context)
 
     def operations(self) -> tuple[Operation, ...]:
         """What the effects of a run are."""
@@ -144,7 +144,7 @@ class Proofs:
 
     def _orders(self, gate: Gate, tree: str, wanted: Iterable[Check]) -> list[CheckOrder]:
         """What is to be run for a tree, and under which circumstances."""
-        versions = self._versions.of(gate).digest
+        versions = self.versions.of(gate).digest
         needed = layers.need(gate, tree, versions)
         return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
@@ -244,7 +244,7 @@ class Proofs:
 
     def _make_layer(self, work: RunningIntent) -> None:
         gate = self._recorded(work)
-        asked = self._versions.of(gate)
+        asked = self.versions.of(gate)
         if asked.why:
             work.keep(layer={"key": "", "why": asked.why, "log": ""})
             return

@@ -17,11 +17,10 @@ from windlass.api import places
 from windlass.api.calls import BOXED
 from windlass.box import overlay, probes, proxy, toolchains, wrapper
 from windlass.box.overlay import Stack
-from windlass.core.box_spec import BoxSpec, Network
+from windlass.core.box_spec import HOME, TREE, BoxSpec, Network
 from windlass.core.config import Config
 from windlass.core.errors import ConfigError
 from windlass.core.gate.spec import digest
-from windlass.daemon.gate.places import HOME, TREE
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, environment
 from windlass.git.erasing import erase
@@ -47,6 +46,12 @@ class Wanted(NamedTuple):
     network: bool
     domains: tuple[str, ...] = ()
     variables: Mapping[str, str] = MappingProxyType({})
+
+
+def end_earlier(context: Context, mark: str) -> None:
+    """Ends what an earlier try has left running: there hardly ever is one, and a look is cheap."""
+    if context.commands.running(mark):
+        context.commands.end_run(mark)
 
 
 @contextlib.contextmanager

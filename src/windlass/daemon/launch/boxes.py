@@ -18,7 +18,16 @@ from windlass import drivers, whole_file
 from windlass.api import places
 from windlass.box import bwrap, groups, probes, proxy, toolchains, wrapper
 from windlass.box import reading as reading_box
-from windlass.core.box_spec import BoxSpec, BoxView, Isolation, Level, Network, Quota
+from windlass.core.box_spec import (
+    HOME,
+    TREE,
+    BoxSpec,
+    BoxView,
+    Isolation,
+    Level,
+    Network,
+    Quota,
+)
 from windlass.core.config import Config, confinement
 from windlass.core.config_layers import Usable
 from windlass.core.crew import Agent
@@ -341,6 +350,8 @@ def _box_spec(
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
         covers=(_cover(folder), *_ways(folder)),
+        # What a gate's setup made for its checks serves agents as well.
+        placed=((agent.workspace, TREE), (str(folder / "home"), HOME)),
         network=agent.network,
         domains=tuple(config.box.domains) if agent.network == "proxy" else (),
         addresses=drivers.get(agent.driver).reaches(request),

@@ -18,8 +18,8 @@ from windlass.drivers import files
 from windlass.store import rows
 
 
-def write(context: Context, agent: Agent) -> None:
-    """Writes what an agent is told about itself and its crew.
+def write(context: Context, agent: Agent, *, gate: tuple[str, ...] = ()) -> None:
+    """Writes what an agent is told about itself, its crew, and the gate's commands.
 
     What a person added and cannot be read is an error at an agent's first start, and recorded at
     later ones: a resume that fails would be worse than an agent that was told less. A file that no
@@ -32,7 +32,7 @@ def write(context: Context, agent: Agent) -> None:
     for why in (*(problem.message for problem in problems), *role_files.told_to_nobody(root)):
         _record(context, agent, why)
     text = prompts.assemble(
-        _situation(context, agent, root),
+        _situation(context, agent, root, gate),
         shipped=_shipped(agent.role, added),
         added=[file.prompt for file in added],
     )
@@ -60,13 +60,14 @@ def kept(context: Context, agent: Agent) -> str:
         ) from None
 
 
-def _situation(context: Context, agent: Agent, root: str) -> Situation:
+def _situation(context: Context, agent: Agent, root: str, gate: tuple[str, ...]) -> Situation:
     above = agent.parent
     parent = context.store.read(lambda c: rows.agent(c, above)) if above else None
     return Situation(
         agent=agent,
         parent=parent if parent and parent.ended_at is None else None,
         questions=settings.usable(context.folders.home, root).config.allow_agent_questions,
+        gate=gate,
     )
 
 

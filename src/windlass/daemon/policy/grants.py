@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from windlass.api.wire.agents import SpawnRequest
 from windlass.core import crew
 from windlass.core.box_spec import Level
 from windlass.core.config import Config, role_tools
 from windlass.core.crew import Agent, Policy
+from windlass.core.gate.spec import Check
 from windlass.core.ids import RoleName
 from windlass.core.policy import tool_policy
 
 
-def configured_policy(config: Config, role: RoleName, level: Level) -> Policy:
-    """What agents of a role may use by configuration, and what everybody may."""
+def configured_policy(
+    config: Config, role: RoleName, level: Level, gate: Iterable[Check] = ()
+) -> Policy:
+    """What agents of a role may use by configuration, and what everybody may.
+
+    `gate` are the checks of the target's gate, which may be others than those in the checkout.
+    """
     tools = role_tools(config, role)
     servers = map(_tools_of, config.claude.mcp if level == "box" else ())
     lists = Policy(
         allow=(*tools.allow, *servers), deny=tuple(tools.deny), reading=config.policy.shell
     )
     checks = (*config.gate.commands, *(check.run for check in config.gate.check))
-    commands = (config.workspace.setup, config.workspace.teardown, *checks)
+    commands = dict.fromkeys(
+        (config.workspace.setup, config.workspace.teardown, *checks, *(check.run for check in gate))
+    )
     return tool_policy.with_mandatory(
         lists, level=level, commands=[command for command in commands if command]
     )

@@ -22,7 +22,7 @@ from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.retention import needs
+from windlass.daemon.retention import gate_files, needs
 from windlass.daemon.retention.ended_agents import EndedAgents, Over
 from windlass.daemon.retention.needs import Needs
 from windlass.daemon.retention.screen_logs import old_screens
@@ -108,6 +108,13 @@ class Retention:
             self._finished(kept.intents, needed, removes=removes),
             self._over_jobs(kept.intents, needed, removes=removes),
             _screens(self._context, kept.screens_mb, removes=removes),
+            _named(
+                "gate_logs",
+                kept.gate_logs,
+                before(kept.gate_logs),
+                partial(gate_files.old_logs, self._context, removes=removes),
+            ),
+            _layers(self._context, kept.layers_mb, removes=removes),
         ]
 
     def _before(self, days: int, needed: Needs) -> float | None:
@@ -161,6 +168,11 @@ def _last(file: Path) -> float:
 def _screens(context: Context, mib: int, *, removes: bool) -> SweptView:
     over = list(old_screens(context, most=mib << 20, removes=removes)) if mib else []
     return _listed("screens", mib, over)
+
+
+def _layers(context: Context, mib: int, *, removes: bool) -> SweptView:
+    found = gate_files.old_layers(context, most=mib << 20, removes=removes) if mib else ()
+    return _listed("layers", mib, list(found))
 
 
 def _named(

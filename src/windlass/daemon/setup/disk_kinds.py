@@ -35,6 +35,7 @@ def taken(context: Context) -> list[DiskView]:
     of_screens = _counted("screens", agents, screens, in_time)
     of_agents = _counted("agents", agents, [agents], in_time)
     of_agents["bytes"] = max(0, of_agents["bytes"] - of_screens["bytes"])
+    gates = folders.home / "gates"
     copies, kept = backups.folder_of(database), folders.archive
     return [
         _counted("store", database, beside, in_time),
@@ -44,7 +45,14 @@ def taken(context: Context) -> list[DiskView]:
         _counted("archive", kept, [kept], in_time),
         _counted("mirrors", folders.mirrors, [folders.mirrors], in_time),
         _counted("workspaces", folders.workspaces, [folders.workspaces], in_time),
+        _counted("layers of gates", gates, _of(gates, "layers", "caches"), in_time),
+        _counted("logs of gates", gates, _of(gates, "logs"), in_time),
+        _counted("trees of gates", gates, _of(gates, "trees", "runs"), in_time),
     ]
+
+
+def _of(gates: Path, *names: str) -> list[Path]:
+    return [path for name in names for path in gates.glob(f"*/{name}")]
 
 
 def _counted(
