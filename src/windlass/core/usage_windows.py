@@ -32,11 +32,12 @@ _LONGEST_NAME = 40
 
 
 class UsageWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a window is used, in percent, and when it begins anew."""
+    """How much of a window is used, in percent, when it begins anew, and whose CLI said so."""
 
     name: str
     percent: float
     resets_at: float
+    by: str = ""
 
     @property
     def title(self) -> str:
@@ -73,4 +74,5 @@ def too_full(windows: Iterable[UsageWindow], *, most: float, now: float) -> Usag
 
 def sentence(window: UsageWindow, *, resets: datetime) -> str:
     """How full a window is, for people."""
-    return f"the {window.title} is used to {window.percent:.0f} %, until {resets:%a %H:%M}"
+    by = f" (as {window.by} was shown)" if window.by else ""
+    return f"the {window.title} is used to {window.percent:.0f} %, until {resets:%a %H:%M}{by}"

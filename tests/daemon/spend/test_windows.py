@@ -109,6 +109,22 @@ def test_a_window_that_is_less_used_again_holds_nobody(workshop: Workshop) -> No
     spawned(workshop, "owl")
 
 
+def test_what_one_agent_says_holds_for_an_hour_unless_it_is_shown_again(
+    workshop: Workshop, clock: Turned
+) -> None:
+    """It may have made it up: whoever is refused is told who says it, and it does not last."""
+    fox = spawned(workshop, "fox")
+    shows(workshop, fox, 0.95)
+    for _ in range(3):
+        clock.time += 0.6 * HOUR
+        shows(workshop, fox, 0.95)
+    with pytest.raises(Unavailable, match="as fox was shown") as refused:
+        spawned(workshop, "owl")
+    assert "wl kill fox if" in refused.value.hint
+    clock.time += HOUR
+    spawned(workshop, "owl")
+
+
 def test_what_stands_below_a_prompt_counts_too(workshop: Workshop, clock: Turned) -> None:
     fox = spawned(workshop, "fox", mode="live")
     said = "You've used 92% of your weekly limit · resets Nov 20, 12pm (UTC)"

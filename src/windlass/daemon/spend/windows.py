@@ -1,14 +1,17 @@
 """Usage windows of subscriptions, and that no agent is started above a part of one.
 
-What a CLI showed of a window is an event, the newest of which counts until the window begins anew;
+What a CLI showed of a window is an event, the newest of which counts, until the window begins anew;
 so does a limit that has stopped an agent, which is all of one. One account pays for all agents of a
-driver, whatever their repository: what one of them was shown holds for all.
+driver, whatever their repository: what one of them was shown holds for all. An agent may have made
+that up: so it holds for an hour, unless it is shown again, and whoever is refused is told who says
+it.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
 import sqlalchemy as sa
 
 from windlass.api.wire.agents import SpawnRequest
@@ -24,11 +27,14 @@ from windlass.store import rows
 from windlass.store.store import Writing
 
 _BACK = 50
+_HOLDS = 3600.0
+"""Seconds for which what was shown counts; it is noted again before they are over."""
 
 
 def note(writing: Writing, agent: Agent, window: UsageWindow) -> None:
     """Keeps what an agent's CLI showed of a window, unless that is known."""
-    known = _seen(writing.connection, agent.driver).get(window.name)
+    fresh = writing.now - _HOLDS / 2
+    known = _seen(writing.connection, agent.driver, since=fresh).get(window.name)
     if known is not None and _shown(known) == _shown(window):
         return
     event = UsageWindowSeen(
@@ -55,23 +61,27 @@ def refuse_full(
     windows = context.store.read(lambda c: _known(c, driver, now))
     if full := usage_windows.too_full(windows, most=most, now=now):
         resets = datetime.fromtimestamp(full.resets_at).astimezone()
+        lifted = f"start it then, or now: wl new --anyway ...; wl kill {full.by} if it made that up"
         raise Unavailable(
             f"no further agent is started above {most} % of a usage window (budget.window), and"
             f" {usage_windows.sentence(full, resets=resets)}",
-            "start it then" if by is not None else "start it then, or now: wl new --anyway ...",
+            "start it then" if by is not None else lifted,
         )
 
 
 def _known(connection: sa.Connection, driver: str, now: float) -> list[UsageWindow]:
-    return [*_seen(connection, driver).values(), *_hit(connection, driver, now)]
+    seen = _seen(connection, driver, since=now - _HOLDS)
+    return [*seen.values(), *_hit(connection, driver, now)]
 
 
-def _seen(connection: sa.Connection, driver: str) -> dict[str, UsageWindow]:
-    """The newest of what was shown of each window."""
+def _seen(connection: sa.Connection, driver: str, *, since: float) -> dict[str, UsageWindow]:
+    """The newest of what was shown of each window since a moment."""
     shown = rows.events(connection, subject=USAGE_WINDOW, last=_BACK)
-    known = [events.read(UsageWindowSeen, event) for event in shown]
+    known = [events.read(UsageWindowSeen, event) for event in shown if event.at >= since]
     return {
-        one.window: UsageWindow(name=one.window, percent=one.percent, resets_at=one.resets_at)
+        one.window: UsageWindow(
+            name=one.window, percent=one.percent, resets_at=one.resets_at, by=one.by
+        )
         for one in known
         if one.driver == driver
     }
@@ -92,8 +102,10 @@ def _hit(connection: sa.Connection, driver: str, now: float) -> list[UsageWindow
         winner = states.fold(said.get(agent.uid, ()), now=now).winner
         if winner is not None and limit_reset.is_parked(winner):
             text = winner.reason.text
-            found.append(usage_windows.from_words(text, seen_at=winner.at, zones=clock.zone))
-    return [window for window in found if window is not None]
+            window = usage_windows.from_words(text, seen_at=winner.at, zones=clock.zone)
+            if window is not None:
+                found.append(msgspec.structs.replace(window, by=agent.id))
+    return found
 
 
 def _shown(window: UsageWindow) -> tuple[int, int]:
