@@ -39,6 +39,7 @@ from windlass.daemon.mail.send import Sends
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.repositories import Repositories
 from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.spend.budgets import Budgets
@@ -108,6 +109,7 @@ class Services:
         self.sleep_inhibitor = SleepInhibitor(context)
         self.agent_views = AgentViews(context, self.fetcher, self.stalls.denied)
         self.configuration = Configuration(context)
+        self.inits = Inits(context, self.proofs)
         self.repositories = Repositories(context)
         self.trust = ProjectTrust(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
@@ -126,6 +128,7 @@ class Services:
                 self.notes.operation(),
                 self.empty_trash.operation(),
                 self.configuration.operation(),
+                self.inits.operation(),
                 *self.repositories.operations(),
                 self.trust.operation(),
                 self.sends.operation(),

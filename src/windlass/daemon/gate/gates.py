@@ -60,6 +60,11 @@ def read(context: Context, repo: Repo) -> Gate:
     held = gate_trees.read_file(
         git, found.tree, project_file.PROJECT_FILE, most=project_file.LARGEST
     )
+    return read_held(context, repo, found, held)
+
+
+def read_held(context: Context, repo: Repo, found: Target, held: bytes | None) -> Gate:
+    """The gate that would count if this were the configuration on the target."""
     origin = f"{found.branch}:{project_file.PROJECT_FILE}"
     own, usable = settings.at_target(context.folders.home, repo.root, held, origin=origin)
     usable.require("gate", "landing")
@@ -91,7 +96,7 @@ def require(gate: Gate) -> Gate:
 def target(context: Context, repo: Repo, git: Repository) -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual."""
     named = settings.usable(context.folders.home, repo.root).config.landing.target
-    branch = named or _usual(git)
+    branch = named or lasting(git) or repository.head_branch(git) or _USUAL[0]
     tip = repository.read_ref(git, f"refs/heads/{branch}")
     if tip is None:
         raise ConfigError(
@@ -101,13 +106,11 @@ def target(context: Context, repo: Repo, git: Repository) -> Target:
     return Target(branch, tip, gate_trees.tree_of(git, tip))
 
 
-def _usual(git: Repository) -> str:
+def lasting(git: Repository) -> str | None:
+    """The branch that is meant where none is configured, whichever is checked out."""
     remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD")
     if remote is not None:
         branch = remote.removeprefix("refs/remotes/origin/")
         if repository.branch_exists(git, branch):
             return branch
-    for branch in _USUAL:
-        if repository.branch_exists(git, branch):
-            return branch
-    return repository.head_branch(git) or _USUAL[0]
+    return next((branch for branch in _USUAL if repository.branch_exists(git, branch)), None)

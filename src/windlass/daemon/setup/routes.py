@@ -6,6 +6,7 @@ from functools import partial
 
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import setup as wire
+from windlass.api.wire.gate import GateRunReply
 from windlass.api.wire.request import AnyRequest
 from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
@@ -13,12 +14,14 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.setup import init
 from windlass.daemon.setup.configuration import KIND, Configuration
+from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.machine import Machine
 from windlass.daemon.setup.repositories import FORGET, Repositories
 from windlass.daemon.setup.trust import KIND as CONSENT
 from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
+_SET_UP = Refusal("agents do not set up repositories")
 _TRUST = Refusal("agents do not accept what people are asked")
 
 
@@ -26,6 +29,8 @@ def routes(
     context: Context,
     intents: Intents,
     configuration: Configuration,
+    *,
+    inits: Inits,
     repositories: Repositories,
     trust: ProjectTrust,
 ) -> dict[str, Verb | Wait]:
@@ -55,9 +60,11 @@ def routes(
         "init": Verb(
             wire.InitRequest,
             wire.InitReply,
-            IntentVerb(intents, init.OPERATION.kind, repositories.init),
-            refusal=Refusal("agents do not set up repositories"),
+            IntentVerb(intents, init.KIND, inits.begin),
+            refusal=_SET_UP,
         ),
+        "init.look": Verb(wire.InitRequest, wire.InitLook, inits.look, refusal=_SET_UP),
+        "init.prove": Verb(wire.InitRequest, GateRunReply, inits.prove, refusal=_SET_UP),
         "repo.add": Verb(
             wire.RepoRequest,
             wire.RepoReply,
