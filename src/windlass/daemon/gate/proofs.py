@@ -77,14 +77,17 @@ class Proofs:
         orders = self._orders(gate, gate.target.tree, gate.spec.checks)
         known = [self._context.store.read(partial(verdicts.newest, key=o.key)) for o in orders]
         views = [_check_view(o.check, v, cached=True) for o, v in zip(orders, known, strict=True)]
-        found = [verdict.outcome for verdict in known if verdict is not None]
+        last = self._last(gate)
+        for view in views:
+            _take_end(view, last)
+        found = [view["outcome"] for view in views if view["outcome"] is not None]
         return {
             "target": gate.target.branch,
             "tip": gate.target.tip,
             "tree": gate.target.tree,
             "box": gate.level,
             "setup": gate.spec.setup,
-            "outcome": outcomes.worst(found) if len(found) == len(orders) else None,
+            "outcome": outcomes.worst(found) if len(found) == len(views) else None,
             "checks": views,
             "waiting": [line.key for line in gate.waiting if line.key.startswith("gate.")],
             "job": self._under_way(gate.repo.id, gate.target.tree),
@@ -202,6 +205,20 @@ class Proofs:
 
         return self._context.store.write(change)
 
+    def _last(self, gate: Gate) -> GateState | None:
+        """The last run that proved the target's tip by this gate, if it is over."""
+        about = partial(
+            job_rows.last_about,
+            repo=gate.repo.id,
+            kind=gate_job.KIND.name,
+            subject=gate.target.tree,
+        )
+        found = self._context.store.read(about)
+        if found is None or found.result is None:
+            return None
+        state = shapes.convert(found.state, GateState)
+        return state if (state.tree, state.gate) == (gate.target.tree, gate.spec) else None
+
     def _under_way(self, repo: RepoId, tree: str) -> str | None:
         about = partial(job_rows.about, repo=repo, kind=gate_job.KIND.name, subject=tree)
         found = self._context.store.read(about)
@@ -309,6 +326,14 @@ class Proofs:
         if found is not None:
             keys = (effect_key(job, number + 1) for number in range(found.sequence))
             self._context.commands.end_run(*map(_mark_of, keys))
+
+
+def _take_end(view: CheckView, last: GateState | None) -> None:
+    """Says of a check without a verdict why the last run had none for it."""
+    for end in last.ends if last else ():
+        if (end.name, end.verdict, view["outcome"]) == (view["name"], None, None):
+            view["outcome"], view["why"] = end.outcome, end.why
+            view["log"] = ((last.layer if last else None) or {}).get("log", "")
 
 
 def _text(git: Repository, tree: str, path: str) -> str | None:

@@ -68,10 +68,14 @@ def at_target(home: Path, root: str, held: bytes | None, *, origin: str) -> tupl
 
     For what is read from a commit, and not from the files in the checkout.
     """
-    users = _users_layers(home, root)
+    own = config_layers.merged(layer.table for layer, _ in _users_layers(home, root))
+    return own, sourced_with(home, root, held, origin=origin).usable
+
+
+def sourced_with(home: Path, root: str, held: bytes | None, *, origin: str) -> Sourced:
+    """The configuration as it would be if a repository's file held this."""
     projects = _layer(Path(origin), lambda _: held)
-    own = config_layers.merged(layer.table for layer, _ in users)
-    return own, _judged(home, root, users=users, projects=projects).usable
+    return _judged(home, root, users=_users_layers(home, root), projects=projects)
 
 
 def _users_layers(home: Path, root: str | None) -> list[Checked]:

@@ -85,12 +85,12 @@ class Inits:
         data = {
             "root": plan.repo.root,
             "accept": True,
-            "made": plan.kind != "private" and plan.held is None and bool(keys),
+            "made": plan.kind != "private" and plan.there is None and bool(keys),
             "toolchains": plan.toolchains,
             "proposed": plan.allow,
             "kind": plan.kind,
             "path": plan.path,
-            "held": None if plan.held is None else plan.held.decode(),
+            "held": None if plan.there is None else plan.there.decode(),
             "keys": keys,
             "words": dict(plan.words),
             "include": list(plan.include),
@@ -230,14 +230,10 @@ def _put(data: Mapping[str, Any], name: str, text: str) -> None:
     was = data["held"] if name == data.get("path") else None
     if now == text.encode():
         return
-    if (None if now is None else now.decode()) != was and not (was is None and _is_ours(now)):
+    if (None if now is None else now.decode()) != was:
         raise Conflict(f"{path} was changed meanwhile; it is as it was", "look again: wl init")
     path.parent.mkdir(parents=True, exist_ok=True)
     whole_file.replace_durably(path, text.encode(), mode=0o644)
-
-
-def _is_ours(now: bytes | None) -> bool:
-    return now is not None and plans.is_ours(now)
 
 
 def _made(work: RunningIntent) -> InitReply:

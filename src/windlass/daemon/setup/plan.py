@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,7 +28,6 @@ from windlass.daemon.setup import config_text
 from windlass.daemon.setup.tracked_files import TrackedFiles
 from windlass.git import gate_trees, own_commits, repository
 from windlass.git.blobs import Blobs
-from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
 Kind = Literal["commit", "leave", "private"]
@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     path: str
     """The configuration file: in the repository by its path there, else by its whole path."""
     held: bytes | None
+    """What is added to: what it holds, as it is committed where that is possible."""
+    there: bytes | None
     """What it holds now."""
     values: Mapping[str, Any]
     """The keys that it is given."""
@@ -64,7 +66,7 @@ class Plan(NamedTuple):
     allow: list[str]
     words: Mapping[str, list[str]]
     """Of lists that are added to: what was in force of them, or is proposed."""
-    held_back: str
+    held_back: str = ""
     """Why the files are not to be committed, where they should be."""
 
     @property
@@ -139,16 +141,48 @@ def make(context: Context, repo: Repo, kind: Kind) -> Plan:
     commit = repository.require_commit(git)
     home = context.folders.home
     settings.load(home, repo.root)
-    found = gates.target(context, repo, git)
-    names = gate_trees.sizes(git, commit)
-    path, held, held_back = _place(context, git, kind, commit)
-    known = settings.at_target(home, repo.root, held, origin=path)[1]
-    in_force, filed = known.at("box"), config_text.values(held)
-    said = {*settings.sourced(home, repo.root).origins, *filed}
-    has_gate = any(key in said for key in _OWN_GATE)
     with Blobs(git.dirs) as blobs:
         files = TrackedFiles(git, commit, blobs, path=context.env.get("PATH", os.defpath))
         findings = proposals.examine(files)
+        names = frozenset(files.names())
+    planned = partial(_planned, context, repo, kind, commit=commit, findings=findings, names=names)
+    if kind == "private":
+        own = settings.private_file(home, git.root)
+        held = own.read_bytes() if own.is_file() else None
+        return planned(str(own), held, there=held)
+    name = project_file.PROJECT_FILE
+    there = project_file.read(git.root)
+    committed = gate_trees.read_file(git, commit, name, most=project_file.LARGEST)
+    plan = planned(name, committed, there=there)
+    written = [plan.files(network=network).get(name) for network in (False, True)]
+    if there not in (committed, *written) and not (committed is None and is_ours(there)):
+        edits = f"{name} has edits that are not committed"
+        return planned(name, there, there=there)._replace(held_back=edits)
+    if committed is None and own_commits.is_ignored(git, name):
+        return plan._replace(held_back=f"git ignores {name} here; --private needs no file")
+    return plan
+
+
+def _planned(
+    context: Context,
+    repo: Repo,
+    kind: Kind,
+    path: str,
+    held: bytes | None,
+    *,
+    there: bytes | None,
+    commit: str,
+    findings: proposals.Findings,
+    names: frozenset[str],
+) -> Plan:
+    """The plan that adds to a file that holds this."""
+    home, git = context.folders.home, repos.git(repo)
+    known = settings.sourced_with(home, repo.root, held, origin=path)
+    if kind == "private":
+        known = settings.sourced(home, repo.root)
+    in_force, filed = known.usable.at("box"), config_text.values(held)
+    said = {*known.origins, *filed}
+    has_gate = any(key in said for key in _OWN_GATE)
     values: dict[str, Any] = {}
     branch = repository.head_branch(git)
     if not has_gate and findings.proposal is not None:
@@ -166,41 +200,25 @@ def make(context: Context, repo: Repo, kind: Kind) -> Plan:
         kind=kind,
         commit=commit,
         branch=branch,
-        target=found.branch,
+        target=gates.target(context, repo, git).branch,
         path=path,
         held=held,
+        there=there,
         values={**values, **lists},
         include=include,
         findings=findings,
         has_gate=has_gate,
-        may_add_network=NETWORK not in said and not in_force.gate.network,
+        may_add_network=NETWORK not in said,
         toolchains=tools.files,
         allow=allow,
         words={key: [*config.value(in_force, key), *allow] for key in lists},
-        held_back=held_back,
     )
 
 
-def _place(
-    context: Context, git: Repository, kind: Kind, commit: str
-) -> tuple[str, bytes | None, str]:
-    """The configuration file, what it holds, and why it must not be committed as it will be."""
-    if kind == "private":
-        own = settings.private_file(context.folders.home, git.root)
-        return str(own), own.read_bytes() if own.is_file() else None, ""
-    name = project_file.PROJECT_FILE
-    there = project_file.read(git.root)
-    committed = gate_trees.read_file(git, commit, name, most=project_file.LARGEST)
-    if there == committed:
-        ignored = committed is None and own_commits.is_ignored(git, name)
-        return name, there, "git ignores it here" if ignored else ""
-    if committed is None and there is not None and is_ours(there):
-        return name, None, "git ignores it here" if own_commits.is_ignored(git, name) else ""
-    return name, there, f"{name} has edits that are not committed"
-
-
-def is_ours(held: bytes) -> bool:
+def is_ours(held: bytes | None) -> bool:
     """Whether a file says nothing: it is the one that `wl init` wrote to start from."""
+    if held is None:
+        return False
     lines = held.decode("utf-8", "replace").splitlines()
     return all(not line or line.startswith(("#", "[")) for line in lines)
 
@@ -226,7 +244,7 @@ def _check(check: CheckProposal) -> dict[str, Any]:
 
 
 def _include(
-    findings: proposals.Findings, names: Mapping[str, Any], in_force: config.Config, repo: Repo
+    findings: proposals.Findings, names: frozenset[str], in_force: config.Config, repo: Repo
 ) -> tuple[str, ...]:
     there = project_file.INCLUDE_FILE
     if there in names or os.path.lexists(Path(repo.root) / there) or findings.proposal is None:
