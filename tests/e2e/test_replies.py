@@ -55,6 +55,11 @@ def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Gro
 def set_up(ask: Asker, ground: Ground) -> None:
     """Repository, configuration, drivers, hooks."""
     settings = {"config_folder": str(ground.home / ".claude")}
+    (ground.folder / "repo" / "Makefile").write_text("test:\n\ttrue\n")
+    ground.git("add", "Makefile")
+    ground.git("commit", "-q", "-m", "tests")
+    assert ask("init.look")["proves"]
+    assert ask("gate.wait", job=ask("init.prove")["job"])["outcome"] == "passed"
     assert ask("init", accept=True)["made"]
     assert ask("repo.add", repo=".")["root"] == ask("repos")[0]["root"]
     assert ask("whoami")["role"] == "person"

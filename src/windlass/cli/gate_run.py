@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from contextlib import suppress
@@ -15,8 +16,13 @@ from windlass.core.printable import printable_line
 COLOURS = {"passed": "green", "failed": "red", "could-not-run": "yellow", "ran-nothing": "yellow"}
 _NAMED = 10
 _LOOK = 1.0
-_END_BYTES = 8192
+_END_BYTES = 32 << 10
 _END_LINES = 15
+_MOST_LACKED = 3
+_LACKED = re.compile(
+    r"No module named|Cannot find (?:module|package)|command not found|: not found$"
+    r"|CERTIFICATE_VERIFY_FAILED|self.signed certificate"
+)
 _CLEAR_LINE = "\r\x1b[K"
 
 
@@ -87,11 +93,13 @@ def counts(checks: list[dict[str, Any]]) -> str:
 
 
 def end_of_log(check: dict[str, Any]) -> list[str]:
-    """The last lines that a check, or the setup before it, said."""
+    """The last lines that a check, or the setup before it, said; first what it lacked."""
     held = b""
     with suppress(OSError), open(check["log"], "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _END_BYTES))
         held = file.read(_END_BYTES)
-    lines = [line for line in held.decode(errors="replace").splitlines() if line.strip()]
-    return [printable_line(line) for line in lines[-_END_LINES:]]
+    lines = [line.rstrip() for line in held.decode(errors="replace").splitlines() if line.strip()]
+    end = lines[-_END_LINES:]
+    lacked = dict.fromkeys(line for line in lines if _LACKED.search(line) and line not in end)
+    return [printable_line(line) for line in (*list(lacked)[:_MOST_LACKED], *end)]

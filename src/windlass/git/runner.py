@@ -473,13 +473,18 @@ def user_settings(*, cwd: str) -> dict[str, str]:
     return settings
 
 
+_OF_THE_USER = (
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
+    *(f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
+)
+
+
 def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) -> GitResult:
     """Runs git as the user would in their own checkout: with their settings, hooks and signature.
 
     Nobody can be asked anything. Never for what an agent wrote.
     """
-    kept = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"}
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in kept}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _OF_THE_USER}
     env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
     process = _started(
         args,

@@ -9,6 +9,8 @@ minute goes on in the background: `wl gate` shows it.
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
 from argparse import ArgumentParser
@@ -22,6 +24,10 @@ from windlass.core.printable import printable_line
 EXAMPLES = ("wl init", "wl init --accept", "wl init --accept --no-commit", "wl init --private")
 _FOREGROUND = 60.0
 _NOT_COMMITTED = 4
+_REGISTRY = re.compile(
+    r"PIP_(?:CERT|\w*INDEX_URL|PROXY|TRUSTED_HOST)|UV_\w*INDEX\w*|(?i:npm_config)_(?:registry|cafile)"
+    r"|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|\w+_CA_BUNDLE|GOPROXY|(?i:https?_proxy)"
+)
 _NO_GATE = (
     "say yourself how it is tested, in .windlass/config.toml:",
     "  [gate]",
@@ -78,10 +84,14 @@ def _show(call: Call, look: dict[str, Any]) -> None:
         for line in file["patch"] or file["text"].splitlines():
             call.tell(f"    {printable_line(line)}")
     if proposals["allow"]:
-        listed = printable_line(", ".join(proposals["toolchains"]))
+        listed = _toolchains(proposals)
         call.tell(f"  proposed to allow, to agents without a box, for {listed}:")
         for pattern in proposals["allow"]:
             call.tell(f"    {pattern}")
+
+
+def _toolchains(found: dict[str, Any]) -> str:
+    return printable_line(", ".join(found["toolchains"]))
 
 
 def _leave(call: Call, look: dict[str, Any]) -> int:
@@ -168,6 +178,8 @@ def _say_written(call: Call, done: dict[str, Any]) -> None:
         )
     elif done["written"]:
         call.tell(f"  written: {printable_line(', '.join(done['written']))}")
+    if done["proposed"] and done["written"]:
+        call.tell(f"  agents without a box may now run what is for {_toolchains(done)}")
     if done["uncommitted"]:
         call.say("  not committed:")
         for line in done["uncommitted"].splitlines():
@@ -195,7 +207,16 @@ def _say_outcome(call: Call, look: dict[str, Any], run: dict[str, Any]) -> None:
     first = next(check for check in run["checks"] if check["outcome"] != "passed")
     for line in gate_run.end_of_log(first):
         call.say(f"      {line}")
+    if first["code"] is None and (unseen := _unseen(call)):
+        call.say(f"  the gate's box has none of your {', '.join(unseen)}: if registries need that,")
+        call.say(f"    wl config add --global box.env {unseen[0]}")
     call.say("  mend what it says, or the gate in .windlass/config.toml; then: wl gate run")
+
+
+def _unseen(call: Call) -> list[str]:
+    """The person's settings for package registries that a box is not given."""
+    given = call.ask("config", config_key="box.env")["settings"]["box.env"]["value"]
+    return [name for name in sorted(os.environ) if _REGISTRY.fullmatch(name) and name not in given]
 
 
 def _close(call: Call, done: dict[str, Any]) -> None:
