@@ -57,9 +57,14 @@ def run(call: Call) -> int:
     call.tell(f"{printable_line(look['root'])} is known as {look['id']}")
     _show(call, look)
     anything = bool(proposals["files"]) or look["proves"]
-    if not (call.args.accept or (anything and _may_ask(call) and call.agrees(_question(look)))):
+    if call.args.accept:
+        return _set_up(call, look, where)
+    if not (anything and _may_ask(call)):
         return _leave(call, look)
-    return _set_up(call, look, where)
+    if call.agrees(_question(look)):
+        return _set_up(call, look, where)
+    call.tell("  nothing was written")
+    return 0
 
 
 def _may_ask(call: Call) -> bool:
@@ -158,6 +163,11 @@ def _as_decided(call: Call, tried: dict[str, Any]) -> dict[str, Any]:
     call.tell("  proposed: network = true, in [gate]")
     if call.args.accept or call.agrees("let its checks reach the network?"):
         return tried
+    return _without_network(tried)
+
+
+def _without_network(tried: dict[str, Any]) -> dict[str, Any]:
+    """How it was without, of a run that only the network has made green."""
     checks = tried["tried"]
     red = worst(check["outcome"] for check in checks)
     return {**tried, "tree": "", "outcome": red, "checks": checks, "network": False}
@@ -165,10 +175,14 @@ def _as_decided(call: Call, tried: dict[str, Any]) -> dict[str, Any]:
 
 def _proven(call: Call, tried: dict[str, Any], until: float | None) -> dict[str, Any]:
     """How the target fares, now that the files are committed: as was tried, if that is its tree."""
-    if tried["outcome"] is not None and call.ask("gate")["tree"] == tried["tree"]:
+    tree = call.ask("gate")["tree"]
+    if tried["outcome"] is not None and tree == tried["tree"]:
         return tried
     done: dict[str, Any] = call.ask("gate.run")
-    return gate_run.wait(call, done["job"], seconds=_left(until)) if done["job"] else done
+    if done["job"]:
+        done = gate_run.wait(call, done["job"], seconds=_left(until))
+    is_another = done["outcome"] == "passed" and done["tree"] != tree
+    return _without_network(done) if is_another else done
 
 
 def _say_written(call: Call, done: dict[str, Any]) -> None:
