@@ -23,7 +23,6 @@ _LACKED = re.compile(
     r"No module named|Cannot find (?:module|package)|command not found|: not found$"
     r"|CERTIFICATE_VERIFY_FAILED|self.signed certificate"
 )
-_CLEAR_LINE = "\r\x1b[K"
 
 
 def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any]:
@@ -41,20 +40,14 @@ def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any
         if shows:
             _show_progress(run, time.monotonic() - began)
     if shows:
-        _write_over("")
+        output.write_progress("")
     return run
 
 
 def _show_progress(run: dict[str, Any], seconds: float) -> None:
     doing = printable_line(", ".join(run["doing"]))
     network = " with the network" if run["network"] and run["tried"] else ""
-    _write_over(render.fit(f"{doing}{network} … {seconds:.0f} s", render.columns() - 1))
-
-
-def _write_over(text: str) -> None:
-    # The line is ours alone; what others said in it is made harmless above.
-    sys.stderr.write(_CLEAR_LINE)
-    output.write_error(text)
+    output.write_progress(render.fit(f"{doing}{network} … {seconds:.0f} s", render.columns() - 1))
 
 
 def say_check(call: Call, check: dict[str, Any]) -> None:
