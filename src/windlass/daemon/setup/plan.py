@@ -258,13 +258,16 @@ def _allow(
 ) -> tuple[list[str], dict[str, list[str]]]:
     """The patterns that some role lacks, and the list of each role with them.
 
-    What stands in the file stays there, and what is in force without it stays in force.
+    What stands in the file stays there. A role that the person has an own list for gets none: a
+    repository's would narrow it, or tell others what theirs is.
     """
     lists: dict[str, list[str]] = {}
     missing: list[str] = []
     for role in SHIPPED:
         key = f"permissions.{role}.allow"
         allowed = config.role_tools(in_force, role).allow
+        if allowed and key not in filed:
+            continue
         lacks = [pattern for pattern in wanted if pattern not in allowed]
         listed = filed.get(key, allowed)
         if more := [pattern for pattern in lacks if pattern not in listed]:
