@@ -116,6 +116,8 @@ def test_init_proposes_what_it_finds_and_writes_only_what_was_accepted(ground: G
     assert "Bash(make:*)" in said
     assert "wl init --accept" in said
     assert ground.wl("config", "get", "permissions.worker.allow", "--json").ok().json() == []
+    ground.git("config", "user.name", "Ann")
+    ground.git("config", "user.email", "ann@example.org")
     assert "may now run" in ground.wl("init", "--accept").ok().out
     for role in ("worker", "manager"):
         allowed = ground.wl("config", "get", f"permissions.{role}.allow", "--json").ok().json()

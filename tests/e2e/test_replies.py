@@ -48,6 +48,7 @@ def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Gro
     look(ask, ground)
     talk(ask)
     steer(ask, ground)
+    propose(ask, ground)
     end(ask, ground)
     assert set(ROUTES) - ask.answered == set()
 
@@ -55,7 +56,7 @@ def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Gro
 def set_up(ask: Asker, ground: Ground) -> None:
     """Repository, configuration, drivers, hooks."""
     settings = {"config_folder": str(ground.home / ".claude")}
-    assert ask("init", accept=True)["made"]
+    assert ask("init", accept=True)["accepted"]
     assert ask("repo.add", repo=".")["root"] == ask("repos")[0]["root"]
     assert ask("whoami")["role"] == "person"
     assert "driver" in ask("config")["settings"]
@@ -151,6 +152,17 @@ def steer(ask: Asker, ground: Ground) -> None:
     ask("resume", agent="fox")
     ask("reassign", agent="fox", parent=None)
     assert ask("undo")["undoes"] == "reassign"
+
+
+def propose(ask: Asker, ground: Ground) -> None:
+    """A gate that is found, tried and written."""
+    ask("config.remove", config_key="gate.commands", user=True)
+    (ground.folder / "repo" / "Makefile").write_text("test:\n\ttrue\n")
+    ground.git("add", "Makefile")
+    ground.git("commit", "-q", "-m", "tests")
+    assert ask("init.look")["proves"]
+    assert ask("gate.wait", job=ask("init.prove")["job"])["outcome"] == "passed"
+    assert ask("init", accept=True, commit=False)["written"]
 
 
 def end(ask: Asker, ground: Ground) -> None:

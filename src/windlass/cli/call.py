@@ -124,6 +124,11 @@ class Call:
         """Asks the person before something ends."""
         if not sys.stdin.isatty():
             raise UserError(f"{question} (no terminal to ask on)", "add -y if you mean it")
+        if not self.agrees(question):
+            raise UserError("nothing was done", "answer y, or add -y")
+
+    def agrees(self, question: str) -> bool:
+        """Asks the person, on the terminal that there is."""
         output.write_error(f"{question} [y/N] ")
         typed = ""
         try:
@@ -131,8 +136,7 @@ class Call:
         finally:
             if not typed.endswith("\n"):  # Ctrl-C and Ctrl-D leave the line as it is
                 output.write_error("\n")
-        if typed.strip().lower() not in ("y", "yes"):
-            raise UserError("nothing was done", "answer y, or add -y")
+        return typed.strip().lower() in ("y", "yes")
 
 
 _MEBIBYTES = 1

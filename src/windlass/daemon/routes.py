@@ -57,7 +57,12 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             armed=services.listeners.armed,
         ),
         setup.routes(
-            context, intents, services.configuration, services.repositories, services.trust
+            context,
+            intents,
+            services.configuration,
+            inits=services.inits,
+            repositories=services.repositories,
+            trust=services.trust,
         ),
         repair.routes(services.repairs),
         retention.routes(services.retention),

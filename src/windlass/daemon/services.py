@@ -42,6 +42,7 @@ from windlass.daemon.relay.relay import Relay
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.repositories import Repositories
 from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.spend.budgets import Budgets
@@ -113,6 +114,7 @@ class Services:
         self.sleep_inhibitor = SleepInhibitor(context)
         self.agent_views = AgentViews(context, self.fetcher, self.stalls.denied)
         self.configuration = Configuration(context)
+        self.inits = Inits(context, self.proofs)
         self.repositories = Repositories(context)
         self.trust = ProjectTrust(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
@@ -131,6 +133,7 @@ class Services:
                 self.notes.operation(),
                 self.empty_trash.operation(),
                 self.configuration.operation(),
+                self.inits.operation(),
                 *self.repositories.operations(),
                 self.trust.operation(),
                 self.sends.operation(),

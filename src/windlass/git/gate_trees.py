@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from windlass import whole_file
 from windlass.core.errors import GitError
@@ -37,6 +37,13 @@ _MARK = "windlass-tree"
 _MOST_TREES = 200
 """After so many a gate tree is made anew, without the objects of all before."""
 _CONFIG = {"checkout.workers": "0"}
+
+
+class Sized(NamedTuple):
+    """A blob, and how large it is."""
+
+    oid: str
+    size: int
 
 
 def bring(repo: Repository, place: Path, tree: str) -> None:
@@ -107,6 +114,19 @@ def names(repo: Repository, tree: str) -> list[str]:
     """Every path that a tree has a file at."""
     said = run(["ls-tree", "-r", "-z", "--full-tree", "--name-only", tree], dirs=repo.dirs)
     return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+
+
+def sizes(repo: Repository, tree: str) -> dict[str, Sized]:
+    """Every plain file of a tree by its path."""
+    args = ["ls-tree", "-r", "-z", "-l", "--full-tree", tree]
+    said = run(args, dirs=repo.dirs, timeout=LONG)
+    found = {}
+    for line in filter(None, said.out.split(b"\0")):
+        head, _, name = line.partition(b"\t")
+        mode, _, oid, size = head.decode().split()
+        if mode.startswith("100"):
+            found[os.fsdecode(name)] = Sized(oid, int(size) if size.isdigit() else 0)
+    return found
 
 
 def edited(repo: Repository, base: str, tree: str) -> list[str]:

@@ -473,6 +473,41 @@ def user_settings(*, cwd: str) -> dict[str, str]:
     return settings
 
 
+_OF_THE_USER = (
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
+    *(f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
+)
+
+
+def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) -> GitResult:
+    """Runs git as the user would in their own checkout: with their settings, hooks and signature.
+
+    Nobody can be asked anything. Never for what an agent wrote.
+    """
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _OF_THE_USER}
+    env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
+    process = _started(
+        args,
+        dirs=None,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with process:
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise TookTooLong(
+                f"`{spell(args)}` did not finish within {timeout:.0f} s",
+                "a hook of the repository's may be waiting; run it yourself to see",
+            ) from error
+        finally:
+            end(process)
+    return GitResult(process.returncode, said, b"")
+
+
 def _as_the_user(args: Sequence[str], *, cwd: str) -> str:
     home = {k: os.environ[k] for k in ("HOME", "XDG_CONFIG_HOME") if k in os.environ}
     overrides = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT", "HOME"}

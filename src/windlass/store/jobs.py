@@ -50,6 +50,14 @@ def about(connection: sa.Connection, *, repo: RepoId, kind: str, subject: str) -
     return found[0] if found else None
 
 
+def last_about(connection: sa.Connection, *, repo: RepoId, kind: str, subject: str) -> Job | None:
+    """The newest job of a kind that is or was for this."""
+    this = (_J.repo == repo, _J.kind == kind, _J.subject == subject)
+    newest = sa.select(t.jobs).where(*this).order_by(_J.created_at.desc()).limit(1)
+    found = records.every(Job, connection, newest)
+    return found[0] if found else None
+
+
 def claim(writing: Writing, *, host: str) -> list[Job]:
     """Claims every open job for a driver that begins; the one before can write no more.
 

@@ -14,12 +14,16 @@ from windlass.api.verbs import Caller
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName, Uid
 from windlass.core.roles import Role
+from windlass.daemon.gate.checks import Checks, Slots
+from windlass.daemon.gate.proofs import Proofs
+from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import instructions
 from windlass.daemon.setup import routes as setup
 from windlass.daemon.setup.configuration import Configuration
+from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.repositories import Repositories
 from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.views import roles as views
@@ -145,8 +149,14 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_hides_no_other(
 def test_keys_of_any_role_are_set_added_to_listed_and_removed(context: Context, shop: Path) -> None:
     configuration = Configuration(context)
     intents = Intents(context, [configuration.operation()])
+    jobs = Jobs(context, intents)
     verbs = setup.routes(
-        context, intents, configuration, Repositories(context), ProjectTrust(context)
+        context,
+        intents,
+        configuration,
+        inits=Inits(context, Proofs(context, jobs, Checks(context, Slots(1)))),
+        repositories=Repositories(context),
+        trust=ProjectTrust(context),
     )
 
     def ask(

@@ -101,6 +101,7 @@ def test_a_daemon_that_dies_with_it_is_followed_by_one_that_says_what_was_done(
         workshop.ask("trust.accept", digests=waits(workshop))
     if verb == "init":
         widening.unlink()
+        (workshop.repo / "Makefile").touch()
     kind = verb.partition(".")[0]
     workshop.context.failpoints = Deadly(f"{kind}.write.after")
     with pytest.raises(Died):

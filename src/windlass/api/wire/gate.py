@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
 
 from windlass.api.wire.request import AnyRequest, Word
 
@@ -23,9 +25,10 @@ class GateRunRequest(AnyRequest):
 
 
 class GateWaitRequest(AnyRequest):
-    """Waits until a run is over."""
+    """Waits until a run is over, or so many seconds."""
 
     job: Word
+    seconds: NotRequired[Annotated[float, msgspec.Meta(ge=0)]]
 
 
 class CheckView(TypedDict):
@@ -56,6 +59,8 @@ class GateView(TypedDict):
     checks: list[CheckView]
     waiting: list[str]
     """Keys of the repository's file that are not in force."""
+    job: str | None
+    """The run that is proving the target's tip."""
 
 
 class GateRunReply(TypedDict):
@@ -69,3 +74,9 @@ class GateRunReply(TypedDict):
     marks: list[str]
     checks: list[CheckView]
     job: str | None
+    doing: list[str]
+    """What is being done while it is not over: `setup`, or the checks that have not ended."""
+    network: bool
+    """Whether its checks reached the network."""
+    tried: list[CheckView]
+    """How they ended the other way, where a run was tried without the network and with it."""

@@ -9,9 +9,17 @@ from windlass.core.box_spec import Network
 
 
 class InitRequest(AnyRequest):
-    """Sets up a repository; `accept` writes the allow lines that are proposed."""
+    """Sets up a repository; `accept` writes what is proposed."""
 
     accept: NotRequired[bool]
+    commit: NotRequired[bool]
+    """Whether what is written is committed; it is, unless this says otherwise."""
+    private: NotRequired[bool]
+    """Writes it to the person's own configuration for this repository, and nothing into that."""
+    network: NotRequired[bool]
+    """Whether the checks turned out to need the network."""
+    digest: NotRequired[Word]
+    """Of the proposals that were shown; others are not written."""
 
 
 class DriversRequest(AnyRequest):
@@ -155,6 +163,48 @@ class RepoReply(TypedDict):
     root: str
 
 
+class GateProposalView(TypedDict):
+    """A gate that is proposed, by its keys."""
+
+    setup: str
+    deps: list[str]
+    inputs: list[str]
+    versions: list[str]
+    check: list[dict[str, str]]
+
+
+class InitFile(TypedDict):
+    """A file as it would be; `patch` shows what changes in one that is there already."""
+
+    path: str
+    text: str
+    patch: list[str]
+
+
+class ProposalsView(TypedDict):
+    """What is proposed for a repository, and what would be written."""
+
+    gate: GateProposalView | None
+    allow: list[str]
+    toolchains: list[str]
+    include: list[str]
+    why: list[str]
+    """How the gate was found, or why none was."""
+    files: list[InitFile]
+
+
+class InitLook(RepoReply):
+    """What `init` would do."""
+
+    proposals: ProposalsView
+    digest: str
+    target: str
+    proves: bool
+    """Whether there is a gate, or will be."""
+    has_gate: bool
+    may_add_network: bool
+
+
 class InitReply(RepoReply):
     """A repository that was set up, and what is proposed for it."""
 
@@ -165,6 +215,10 @@ class InitReply(RepoReply):
     accepted: bool
     waiting: list[str]
     """The keys of its configuration that are not in force until the person accepts them."""
+    written: list[str]
+    commit: str | None
+    uncommitted: str
+    """Why what was written is not committed, where it should be."""
 
 
 class DriverView(TypedDict):

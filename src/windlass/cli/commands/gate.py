@@ -12,9 +12,8 @@ Exit codes: 0 passed, 10 a check failed, 11 nothing was tested, 13 a check could
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from windlass.cli import render
+from windlass.cli import gate_run
 from windlass.cli.call import Call
 from windlass.core.gate.verdicts import EXIT_CODES
 from windlass.core.printable import printable_line
@@ -25,8 +24,8 @@ EXAMPLES = (
     "wl gate run my-branch",
     "wl gate run HEAD~1 --check 'make test' --fresh --json",
 )
-_COLOURS = {"passed": "green", "failed": "red", "could-not-run": "yellow", "ran-nothing": "yellow"}
-_NAMED = 10
+_OF_THE_RUN = ("job", "doing", "network", "tried")
+"""What is said of a run while it goes on, and not of how it ended."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -47,14 +46,18 @@ def _show(call: Call) -> int:
     gate = call.ask("gate")
     call.data(gate)
     outcome = gate["outcome"]
-    how = call.paint(outcome, _COLOURS[outcome]) if outcome else "not proven yet: wl gate run"
+    how = "not proven yet: wl gate run"
+    if outcome:
+        how = call.paint(outcome, gate_run.COLOURS[outcome])
+    elif gate["job"]:
+        how = f"being proven, as {gate['job']}"
     call.say(f"{printable_line(gate['target'])} at {gate['tip'][:10]}: {how}")
     if gate["setup"]:
         call.say(f"  setup: {printable_line(gate['setup'])}")
     if gate["box"] != "box":
         call.say("  without a box: what is tested can reach what you can")
     for check in gate["checks"]:
-        _say_check(call, check)
+        gate_run.say_check(call, check)
     for key in gate["waiting"]:
         call.say(f"  {key} of .windlass/config.toml is not in force: wl trust {key}")
     return 0
@@ -69,40 +72,15 @@ def _run(call: Call) -> int:
         known = [check for check in done["checks"] if check["cached"]]
         left = [check["name"] for check in done["checks"] if not check["cached"]]
         call.tell(f"proving {done['tree'][:10]}: {printable_line(', '.join(left))} …")
-        done = call.ask("gate.wait", job=done["job"])
+        done = gate_run.wait(call, done["job"])
         done["checks"] = [*known, *done["checks"]]
-    call.data({name: value for name, value in done.items() if name != "job"})
+    call.data({name: value for name, value in done.items() if name not in _OF_THE_RUN})
     for check in done["checks"]:
-        _say_check(call, check)
+        gate_run.say_check(call, check)
     outcome = done["outcome"]
-    word = call.paint(outcome, _COLOURS[outcome])
+    word = call.paint(outcome, gate_run.COLOURS[outcome])
     known_word = ", as is known" if done["cached"] else ""
     call.say(f"tree {done['tree'][:10]}: {word}{known_word}")
     for mark in done["marks"]:
         call.say(f"  {printable_line(mark)}")
     return EXIT_CODES[outcome]
-
-
-def _say_check(call: Call, check: dict[str, Any]) -> None:
-    outcome = check["outcome"]
-    if outcome is None:
-        call.say(f"  {printable_line(check['name'])}  not run")
-        return
-    counted = []
-    if check["tests"] is not None:
-        counted.append(render.counted(check["tests"], "test"))
-    if check["skipped"]:
-        counted.append(f"{check['skipped']} skipped")
-    if check["seconds"] is not None:
-        counted.append(f"{check['seconds']:.1f} s")
-    more = f" ({', '.join(counted)})" if counted else ""
-    name = printable_line(check["name"])
-    call.say(f"  {name}  {call.paint(outcome, _COLOURS[outcome])}{more}")
-    if check["why"]:
-        call.say(f"    {printable_line(check['why'])}")
-    for failed in check["failed"][:_NAMED]:
-        call.say(f"    {printable_line(failed)}")
-    if len(check["failed"]) > _NAMED:
-        call.say(f"    and {len(check['failed']) - _NAMED} more")
-    if outcome != "passed" and check["log"]:
-        call.say(f"    log: {printable_line(check['log'])}")

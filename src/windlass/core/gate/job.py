@@ -1,5 +1,7 @@
 """The job of proving one tree: first its dependencies, then every check, then one outcome.
 
+A tree that is not green without the network may be tried once more with it.
+
 Pure. Effects are `gate.layer`, `gate.check` and, for one that is cancelled, `gate.stop`.
 """
 
@@ -30,6 +32,14 @@ class CheckEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The number of its verdict, where there is one."""
 
 
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two ways in which a tree was tried."""
+
+    tree: str
+    network: bool
+    ends: tuple[CheckEnd, ...]
+
+
 class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run stands."""
 
@@ -46,6 +56,10 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """The target's tip then."""
     fresh: bool = False
     """Whether checks are run whatever is known of them."""
+    network_tree: str = ""
+    """The tree to be tried with the network, if this one is not green without; none: no try."""
+    before: Attempt | None = None
+    """How it ended without the network, while it is tried with it; afterwards the worse of both."""
 
 
 def begun(state: GateState) -> dict[str, Any]:
@@ -82,22 +96,54 @@ def _layer_made(state: GateState, effect: dict[str, Any]) -> Decision:
     if why:
         ends = tuple(CheckEnd(name=name, outcome="could-not-run", why=why) for name in state.todo)
         return _over(msgspec.structs.replace(state, ends=ends, layer=made))
-    state = msgspec.structs.replace(state, layer=made)
+    return _begin_checks(msgspec.structs.replace(state, layer=made))
+
+
+def _begin_checks(state: GateState) -> Decision:
     data = begun(state)
-    common = {name: data[name] for name in ("tree", "gate", "versions", "fresh")}
-    effects = tuple(Effect(CHECK, {**common, "check": name, "layer": made}) for name in state.todo)
+    common = {name: data[name] for name in ("tree", "gate", "versions", "fresh", "layer")}
+    effects = tuple(Effect(CHECK, {**common, "check": name}) for name in state.todo)
     return Decision(data, effects)
 
 
 def _check_ended(state: GateState, effect: dict[str, Any]) -> Decision:
     why = _failure(effect)
     if why:
-        name = state.todo[effect["number"] - _FIRST_CHECK]
+        # A second try has the same checks in the same order.
+        name = state.todo[(effect["number"] - _FIRST_CHECK) % len(state.todo)]
         end = CheckEnd(name=name, outcome="could-not-run", why=why)
     else:
         end = shapes.convert(effect["result"], CheckEnd)
     state = msgspec.structs.replace(state, ends=(*state.ends, end))
-    return Decision(begun(state)) if _open(state) else _over(state)
+    if _open(state):
+        return Decision(begun(state))
+    if state.network_tree and not state.gate.network and _outcome(state) != "passed":
+        return _checks_with_network(state)
+    return _over(_better(state))
+
+
+def _checks_with_network(state: GateState) -> Decision:
+    """Begins the second try; one that is cancelled is no third."""
+    before = Attempt(tree=state.tree, network=False, ends=state.ends)
+    again = _as(state, Attempt(tree=state.network_tree, network=True, ends=()))
+    return _begin_checks(msgspec.structs.replace(again, network_tree="", before=before))
+
+
+def _better(state: GateState) -> GateState:
+    """What counts of two tries: that without the network, unless only the other one is green."""
+    if state.before is None or _outcome(state) == "passed":
+        return state
+    other = Attempt(tree=state.tree, network=state.gate.network, ends=state.ends)
+    return msgspec.structs.replace(_as(state, state.before), before=other)
+
+
+def _as(state: GateState, attempt: Attempt) -> GateState:
+    gate = msgspec.structs.replace(state.gate, network=attempt.network)
+    return msgspec.structs.replace(state, tree=attempt.tree, gate=gate, ends=attempt.ends)
+
+
+def _outcome(state: GateState) -> Outcome:
+    return verdicts.worst(end.outcome for end in state.ends)
 
 
 def _open(state: GateState) -> list[str]:
@@ -116,7 +162,7 @@ def _failure(effect: dict[str, Any]) -> str:
 def _over(state: GateState, effects: tuple[Effect, ...] = ()) -> Decision:
     data = begun(state)
     result = {
-        "outcome": verdicts.worst(end.outcome for end in state.ends),
+        "outcome": _outcome(state),
         "ends": data["ends"],
         "layer": data["layer"],
     }

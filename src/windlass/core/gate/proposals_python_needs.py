@@ -44,6 +44,7 @@ _KNOWN_IMPORTS = {
     "psutil": "psutil",
     "ddt": "ddt",
     "testfixtures": "testfixtures",
+    "testpath": "testpath",
     "pyfakefs": "pyfakefs",
     "syrupy": "syrupy",
     "inline_snapshot": "inline-snapshot",

@@ -62,6 +62,11 @@ def read(context: Context, repo: Repo) -> Gate:
     held = gate_trees.read_file(
         git, found.tree, project_file.PROJECT_FILE, most=project_file.LARGEST
     )
+    return read_held(context, repo, found, held)
+
+
+def read_held(context: Context, repo: Repo, found: Target, held: bytes | None) -> Gate:
+    """The gate that would count if this were the configuration on the target."""
     origin = f"{found.branch}:{project_file.PROJECT_FILE}"
     own, usable = settings.at_target(context.folders.home, repo.root, held, origin=origin)
     usable.require("gate", "landing")
@@ -116,13 +121,23 @@ def target(context: Context, repo: Repo, git: Repository) -> Target:
     return Target(branch, tip, gate_trees.tree_of(git, tip))
 
 
+def lasting(git: Repository) -> str | None:
+    """The branch that is meant where none is configured, whichever is checked out."""
+    wanted = _lasting(git)
+    tips = _tips(git, *wanted)
+    return next((branch for branch in wanted if branch in tips), None)
+
+
 def _usual(git: Repository) -> tuple[str, str | None]:
-    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD") or ""
-    wanted = [remote.removeprefix("refs/remotes/origin/")] if remote else []
     head = repository.head_branch(git)
-    wanted += [*_USUAL, *([head] if head else [])]
+    wanted = [*_lasting(git), *([head] if head else [])]
     tips = _tips(git, *wanted)
     return next(((branch, tips[branch]) for branch in wanted if branch in tips), (wanted[-1], None))
+
+
+def _lasting(git: Repository) -> list[str]:
+    remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD") or ""
+    return [*([remote.removeprefix("refs/remotes/origin/")] if remote else []), *_USUAL]
 
 
 def _tips(git: Repository, *branches: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ What is known already is not run again: a verdict belongs to a tree, not to a co
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -28,7 +29,7 @@ from windlass.core.events import JobDone, JobSetAside
 from windlass.core.gate import job as gate_job
 from windlass.core.gate import marks
 from windlass.core.gate import verdicts as outcomes
-from windlass.core.gate.job import GateState
+from windlass.core.gate.job import CheckEnd, GateState
 from windlass.core.gate.marks import Edit
 from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Verdict
@@ -76,16 +77,20 @@ class Proofs:
         orders = self._orders(gate, gate.target.tree, gate.spec.checks)
         known = [self._context.store.read(partial(verdicts.newest, key=o.key)) for o in orders]
         views = [_check_view(o.check, v, cached=True) for o, v in zip(orders, known, strict=True)]
-        found = [verdict.outcome for verdict in known if verdict is not None]
+        last = self._last(gate)
+        for view in views:
+            _take_end(view, last)
+        found = [view["outcome"] for view in views if view["outcome"] is not None]
         return {
             "target": gate.target.branch,
             "tip": gate.target.tip,
             "tree": gate.target.tree,
             "box": gate.level,
             "setup": gate.spec.setup,
-            "outcome": outcomes.worst(found) if len(found) == len(orders) else None,
+            "outcome": outcomes.worst(found) if len(found) == len(views) else None,
             "checks": views,
             "waiting": [line.key for line in gate.waiting if line.key.startswith("gate.")],
+            "job": self._under_way(gate.repo.id, gate.target.tree),
         }
 
     def run(self, caller: Caller, request: GateRunRequest) -> GateRunReply:
@@ -113,6 +118,9 @@ class Proofs:
             "marks": [],
             "checks": views,
             "job": None,
+            "doing": [],
+            "network": gate.spec.network,
+            "tried": [],
         }
         if not todo:
             reply["marks"] = self._marks(gate, tree, known)
@@ -121,9 +129,23 @@ class Proofs:
             reply["job"] = job.id
         return reply
 
+    def begin(self, gate: Gate, tree: str, *, network_tree: str = "") -> JobId:
+        """Begins to prove a tree by a gate that need not be the target's yet.
+
+        With a tree to try with the network, if this one is not green without it.
+        """
+        order = self._orders(gate, tree, gate.spec.checks)[0]
+        todo = tuple(check.name for check in gate.spec.checks)
+        return self._begin(order, todo, fresh=False, network_tree=network_tree).id
+
+    def told(self, job: JobId) -> GateRunReply:
+        """How a run stands."""
+        return self._ended(self._find(job))
+
     async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
-        """Tells how a run ended, as soon as it has."""
+        """Tells how a run ended, as soon as it has, or how it stands when the time is over."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
+        until = loop.time() + request["seconds"] if "seconds" in request else None
         ends = (JobDone.kind, JobSetAside.kind)
 
         def committed(events: list[Event]) -> None:
@@ -134,9 +156,12 @@ class Proofs:
             while True:
                 news.clear()
                 job = await self._context.pools.look(caller, self._find, request["job"])
-                if job.status != "open":
+                late = until is not None and loop.time() >= until
+                if late or job.status != "open":
                     return await self._context.pools.look(caller, self._ended, job)
-                await news.wait()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(until):
+                        await news.wait()
 
     def _gate(self, caller: Caller, request: Mapping[str, Any]) -> Gate:
         repo = lookup.scope(self._context, caller, request).require_repo()
@@ -148,7 +173,9 @@ class Proofs:
         needed = layers.need(gate, tree, versions)
         return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
-    def _begin(self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool) -> Job:
+    def _begin(
+        self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool, network_tree: str = ""
+    ) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
 
         All checks of a run have the tree and the circumstances of this one.
@@ -161,6 +188,7 @@ class Proofs:
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
+            network_tree=network_tree,
         )
 
         def change(writing: Writing) -> Job:
@@ -175,6 +203,25 @@ class Proofs:
 
         return self._context.store.write(change)
 
+    def _last(self, gate: Gate) -> GateState | None:
+        """The last run that proved the target's tip by this gate, if it is over."""
+        about = partial(
+            job_rows.last_about,
+            repo=gate.repo.id,
+            kind=gate_job.KIND.name,
+            subject=gate.target.tree,
+        )
+        found = self._context.store.read(about)
+        if found is None or found.result is None:
+            return None
+        state = shapes.convert(found.state, GateState)
+        return state if (state.tree, state.gate) == (gate.target.tree, gate.spec) else None
+
+    def _under_way(self, repo: RepoId, tree: str) -> str | None:
+        about = partial(job_rows.about, repo=repo, kind=gate_job.KIND.name, subject=tree)
+        found = self._context.store.read(about)
+        return None if found is None else found.id
+
     def _find(self, job: str) -> Job:
         found = self._context.store.read(partial(job_rows.find, job=JobId(job)))
         if found is None or found.kind != gate_job.KIND.name:
@@ -182,15 +229,38 @@ class Proofs:
         return found
 
     def _ended(self, job: Job) -> GateRunReply:
+        """How a run ended, or how it stands."""
         state = shapes.convert(job.state, GateState)
-        if job.result is None:
+        is_open = job.status == "open"
+        if job.result is None and not is_open:
             message = (job.error or {}).get("message", "it was set aside")
             raise Internal(f"the run of {state.tree} did not end: {message}", "wl dev jobs")
-        ends = {end.name: end for end in state.ends}
         found: dict[str, Verdict] = {}
+        views = self._end_views(state, state.ends, found)
+        named = {view["name"] for view in views}
+        doing = [name for name in state.todo if name not in named] if is_open else []
+        return {
+            "tree": state.tree,
+            "layer": (state.layer or {}).get("key", ""),
+            "box": "box" if state.gate.box else "hooks",
+            "outcome": job.result["outcome"] if job.result else None,
+            "cached": False,
+            "marks": [] if is_open else self._marks(self._as_begun(job, state), state.tree, found),
+            "checks": views,
+            "job": job.id,
+            "doing": ["setup"] if doing and state.layer is None else doing,
+            "network": state.gate.network,
+            "tried": self._end_views(state, state.before.ends, {}) if state.before else [],
+        }
+
+    def _end_views(
+        self, state: GateState, ends: Iterable[CheckEnd], found: dict[str, Verdict]
+    ) -> list[CheckView]:
+        """How checks of a run ended; the verdicts that there are go into `found`."""
+        by_name = {end.name: end for end in ends}
         views = []
         for check in state.gate.checks:
-            end = ends.get(check.name)
+            end = by_name.get(check.name)
             if end is None:
                 continue
             verdict = None
@@ -203,16 +273,7 @@ class Proofs:
             else:
                 view["log"] = (state.layer or {}).get("log", "")
             views.append(view)
-        return {
-            "tree": state.tree,
-            "layer": (state.layer or {}).get("key", ""),
-            "box": "box" if state.gate.box else "hooks",
-            "outcome": job.result["outcome"],
-            "cached": False,
-            "marks": self._marks(self._as_begun(job, state), state.tree, found),
-            "checks": views,
-            "job": job.id,
-        }
+        return views
 
     def _marks(self, gate: Gate, tree: str, found: Mapping[str, Verdict]) -> list[str]:
         """What a tree does to its own tests, compared with the target."""
@@ -267,6 +328,14 @@ class Proofs:
         if found is not None:
             keys = (effect_key(job, number + 1) for number in range(found.sequence))
             self._context.commands.end_run(*map(_mark_of, keys))
+
+
+def _take_end(view: CheckView, last: GateState | None) -> None:
+    """Says of a check without a verdict why the last run had none for it."""
+    for end in last.ends if last else ():
+        if (end.name, end.verdict, view["outcome"]) == (view["name"], None, None):
+            view["outcome"], view["why"] = end.outcome, end.why
+            view["log"] = ((last.layer if last else None) or {}).get("log", "")
 
 
 def _text(git: Repository, tree: str, path: str) -> str | None:

@@ -89,7 +89,8 @@ class KnownVersions:
         said = log.read_bytes().decode("utf-8", "replace")
         log.unlink(missing_ok=True)
         if done.code or done.timed_out:
-            return Versions("", f"gate.versions: {said.strip()[-200:] or f'ended {done.code}'}")
+            first = said.strip().partition("\n")[0][:200]
+            return Versions("", f"gate.versions: {first or f'ended with {done.code}'}")
         return Versions(digest([said]))
 
 

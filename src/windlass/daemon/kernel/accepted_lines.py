@@ -7,6 +7,9 @@ folder: what is cloned into the same folder later is another. What cannot be rea
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 import threading
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -22,6 +25,7 @@ FILE = "accepted.json"
 REPO_ID_FILE = "windlass-id"
 """Kept in the git folder of a repository that became known: its id."""
 _LARGEST = 16 << 20
+_ID = re.compile(r"id ([0-9a-f]{8})")
 _changing = threading.Lock()
 
 
@@ -68,6 +72,13 @@ def revoke(home: Path, root: str, keys: Collection[str]) -> list[str]:
         if gone:
             _write(home, _without(_read(home), root, gone))
     return gone
+
+
+def short_name(root: str) -> str:
+    """What a repository is known by, as the name of a file."""
+    name = _names(root)[0]
+    known = _ID.fullmatch(name)
+    return known[1] if known else hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
 
 
 def _names(root: str) -> tuple[str, ...]:

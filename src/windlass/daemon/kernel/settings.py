@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -56,12 +56,11 @@ def usable(home: Path, root: str | None) -> Usable:
 
 def sourced(home: Path, root: str | None) -> Sourced:
     """The configuration as far as it can be used, and which file each set key comes from."""
-    users, wrong = _layer(home / USER_FILE, _held)
-    own = config_layers.merged([users.table])
+    users = _users_layers(home, root)
     if root is None:
-        return Sourced(Usable(own, wrong), _origins(users))
-    projects, more = _projects_layer(root)
-    return _judged(home, root, users=(users, wrong), projects=(projects, more))
+        ((layer, wrong),) = users
+        return Sourced(Usable(config_layers.merged([layer.table]), wrong), _origins(layer))
+    return _judged(home, root, users=users, projects=_projects_layer(root))
 
 
 def at_target(home: Path, root: str, held: bytes | None, *, origin: str) -> tuple[Config, Usable]:
@@ -69,27 +68,42 @@ def at_target(home: Path, root: str, held: bytes | None, *, origin: str) -> tupl
 
     For what is read from a commit, and not from the files in the checkout.
     """
-    users = _layer(home / USER_FILE, _held)
+    own = config_layers.merged(layer.table for layer, _ in _users_layers(home, root))
+    return own, sourced_with(home, root, held, origin=origin).usable
+
+
+def sourced_with(home: Path, root: str, held: bytes | None, *, origin: str) -> Sourced:
+    """The configuration as it would be if a repository's file held this."""
     projects = _layer(Path(origin), lambda _: held)
-    own = config_layers.merged([users[0].table])
-    return own, _judged(home, root, users=users, projects=projects).usable
+    return _judged(home, root, users=_users_layers(home, root), projects=projects)
 
 
-def _judged(home: Path, root: str, *, users: Checked, projects: Checked) -> Sourced:
-    """What is in force of the two files, and where each key is from."""
-    (own_layer, wrong), (layer, more) = users, projects
-    own = config_layers.merged([own_layer.table])
+def _users_layers(home: Path, root: str | None) -> list[Checked]:
+    """The person's own configuration: for everywhere, then for one repository alone."""
+    layers = [_layer(home / USER_FILE, _held)]
+    return layers if root is None else [*layers, _layer(private_file(home, root), _held)]
+
+
+def _judged(home: Path, root: str, *, users: Sequence[Checked], projects: Checked) -> Sourced:
+    """What is in force of the person's files and a repository's, and where each key is from."""
+    own_tables = [own_layer.table for own_layer, _ in users]
+    wrong = [problem for _, problems in users for problem in problems]
+    layer, more = projects
+    own = config_layers.merged(own_tables)
     lines = project_config.widening(layer.table, own)
     accepted = accepted_lines.digests(home, root) if lines else frozenset()
     judged = project_config.judge(layer.table, own, lines, accepted=accepted)
     in_force = Layer(layer.origin, judged.layer)
     known = Usable(
-        config_layers.merged([own_layer.table, judged.layer]),
+        config_layers.merged([*own_tables, judged.layer]),
         [*wrong, *more],
-        in_box=config_layers.merged([own_layer.table, judged.boxed]),
+        in_box=config_layers.merged([*own_tables, judged.boxed]),
         waiting=tuple(judged.waiting),
     )
-    return Sourced(known, {**_origins(own_layer), **_origins(in_force)})
+    origins: dict[str, str] = {}
+    for read in (*(own_layer for own_layer, _ in users), in_force):
+        origins |= _origins(read)
+    return Sourced(known, origins)
 
 
 def _projects_layer(root: str) -> tuple[Layer, list[Problem]]:
@@ -111,9 +125,15 @@ def _origins(layer: Layer) -> dict[str, str]:
     return dict.fromkeys(config.flatten(layer.table), layer.origin)
 
 
-def own_files(home: Path) -> tuple[Path, ...]:
+def own_files(home: Path, root: str) -> tuple[Path, ...]:
     """The files of the person's that a configuration depends on, where they really lie."""
-    return Path(os.path.realpath(home / USER_FILE)), home / accepted_lines.FILE
+    users = Path(os.path.realpath(home / USER_FILE))
+    return users, private_file(home, root), home / accepted_lines.FILE
+
+
+def private_file(home: Path, root: str) -> Path:
+    """The person's own configuration for one repository, wherever that is moved to."""
+    return home / "own" / f"{accepted_lines.short_name(root)}.toml"
 
 
 def file(home: Path, root: str | None, *, user: bool) -> Path:

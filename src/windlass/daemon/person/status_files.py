@@ -75,7 +75,7 @@ class StatusFiles:
     def _config(self, repo: Repo) -> Config | None:
         """The configuration, if it wants any of this; read again only when a file has changed."""
         home = self._context.folders.home
-        paths = (*settings.own_files(home), Path(repo.root) / settings.PROJECT_FILE)
+        paths = (*settings.own_files(home, repo.root), Path(repo.root) / settings.PROJECT_FILE)
         files = tuple(_signature(path) for path in paths)
         loaded = self._configs.get(repo.id)
         if loaded is None or loaded.files != files:

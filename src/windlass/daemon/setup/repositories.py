@@ -1,8 +1,7 @@
-"""`wl init` and `wl repo`: which repositories Windlass knows.
+"""`wl repo`: which repositories Windlass knows.
 
-Setting one up and forgetting one are intents: asked for twice under one key, what was made or
-forgotten the first time is told, and not that it is there, or gone, already. Who adds a known one
-is told the same as the first time.
+Forgetting one is an intent: asked for twice under one key, what was forgotten the first time is
+told, and not that it is gone already. Who adds a known one is told the same as the first time.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.request import AnyRequest
-from windlass.api.wire.setup import InitRequest, RepoReply, RepoRequest
+from windlass.api.wire.setup import RepoReply, RepoRequest
 from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.setup import init
 from windlass.store import rows
 from windlass.store.store import Writing
 
@@ -33,15 +31,7 @@ class Repositories:
 
     def operations(self) -> tuple[Operation, ...]:
         """Forgetting is done as soon as it is recorded."""
-        return (
-            init.OPERATION,
-            Operation(FORGET, (), lambda _: [], _forgotten),
-        )
-
-    def init(self, _caller: Caller, request: InitRequest) -> IntentDraft:
-        """Makes the repository of the caller's folder known, and gives it a configuration."""
-        accept = request.get("accept", False)
-        return init.begin(self._context, request.get("cwd", ""), accept=accept)
+        return (Operation(FORGET, (), lambda _: [], _forgotten),)
 
     def add(self, _caller: Caller, request: RepoRequest) -> RepoReply:
         """Makes a repository known, by its path."""

@@ -6,6 +6,7 @@ from functools import partial
 
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import setup as wire
+from windlass.api.wire.gate import GateRunReply
 from windlass.api.wire.request import AnyRequest
 from windlass.api.wire.views import RepoView
 from windlass.daemon.kernel.context import Context
@@ -13,6 +14,7 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.setup import init
 from windlass.daemon.setup.configuration import KIND, Configuration
+from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.logins import Logins
 from windlass.daemon.setup.machine import Machine
 from windlass.daemon.setup.repositories import FORGET, Repositories
@@ -21,6 +23,7 @@ from windlass.daemon.setup.trust import ProjectTrust
 
 _CONFIGURE = Refusal("agents do not change configuration")
 _LOGIN = Refusal("agents have nothing to do with what they are logged in with")
+_SET_UP = Refusal("agents do not set up repositories")
 _TRUST = Refusal("agents do not accept what people are asked")
 
 
@@ -28,6 +31,8 @@ def routes(
     context: Context,
     intents: Intents,
     configuration: Configuration,
+    *,
+    inits: Inits,
     repositories: Repositories,
     trust: ProjectTrust,
 ) -> dict[str, Verb | Wait]:
@@ -57,9 +62,11 @@ def routes(
         "init": Verb(
             wire.InitRequest,
             wire.InitReply,
-            IntentVerb(intents, init.OPERATION.kind, repositories.init),
-            refusal=Refusal("agents do not set up repositories"),
+            IntentVerb(intents, init.KIND, inits.begin),
+            refusal=_SET_UP,
         ),
+        "init.look": Verb(wire.InitRequest, wire.InitLook, inits.look, refusal=_SET_UP),
+        "init.prove": Verb(wire.InitRequest, GateRunReply, inits.prove, refusal=_SET_UP),
         "login.forget": Verb(wire.LoginRequest, wire.LoginView, logins.forget, refusal=_LOGIN),
         "login.keep": Verb(wire.LoginRequest, wire.LoginView, logins.keep, refusal=_LOGIN),
         "login.offer": Verb(wire.LoginRequest, wire.LoginOffer, logins.offer, refusal=_LOGIN),

@@ -1,0 +1,98 @@
+"""A run of the gate as a terminal shows it: while it goes on, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from windlass.cli import output, render
+from windlass.cli.call import Call
+from windlass.core.printable import printable_line
+
+COLOURS = {"passed": "green", "failed": "red", "could-not-run": "yellow", "ran-nothing": "yellow"}
+_NAMED = 10
+_LOOK = 1.0
+_END_BYTES = 32 << 10
+_END_LINES = 15
+_MOST_LACKED = 3
+_LACKED = re.compile(
+    r"No module named|Cannot find (?:module|package)|command not found|: not found$"
+    r"|CERTIFICATE_VERIFY_FAILED|self.signed certificate"
+)
+
+
+def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any]:
+    """Waits until a run is over, or so long; a terminal shows what is being done."""
+    shows = sys.stderr.isatty() and not call.quiet and not call.json
+    began = time.monotonic()
+    until = None if seconds is None else began + seconds
+    while True:
+        left = None if until is None else max(0.0, until - time.monotonic())
+        patience = [left, _LOOK if shows else None]
+        limit = min((value for value in patience if value is not None), default=None)
+        run: dict[str, Any] = call.ask("gate.wait", job=job, seconds=limit)
+        if run["outcome"] is not None or (until is not None and time.monotonic() >= until):
+            break
+        if shows:
+            _show_progress(run, time.monotonic() - began)
+    if shows:
+        output.write_progress("")
+    return run
+
+
+def _show_progress(run: dict[str, Any], seconds: float) -> None:
+    doing = printable_line(", ".join(run["doing"]))
+    network = " with the network" if run["network"] and run["tried"] else ""
+    output.write_progress(render.fit(f"{doing}{network} … {seconds:.0f} s", render.columns() - 1))
+
+
+def say_check(call: Call, check: dict[str, Any]) -> None:
+    """Says how one check ended."""
+    outcome = check["outcome"]
+    if outcome is None:
+        call.say(f"  {printable_line(check['name'])}  not run")
+        return
+    counted = []
+    if check["tests"] is not None:
+        counted.append(render.counted(check["tests"], "test"))
+    if check["skipped"]:
+        counted.append(f"{check['skipped']} skipped")
+    if check["seconds"] is not None:
+        counted.append(f"{check['seconds']:.1f} s")
+    more = f" ({', '.join(counted)})" if counted else ""
+    name = printable_line(check["name"])
+    call.say(f"  {name}  {call.paint(outcome, COLOURS[outcome])}{more}")
+    if check["why"]:
+        call.say(f"    {printable_line(check['why'])}")
+    for failed in check["failed"][:_NAMED]:
+        call.say(f"    {printable_line(failed)}")
+    if len(check["failed"]) > _NAMED:
+        call.say(f"    and {len(check['failed']) - _NAMED} more")
+    if outcome != "passed" and check["log"]:
+        call.say(f"    log: {printable_line(check['log'])}")
+
+
+def counts(checks: list[dict[str, Any]]) -> str:
+    """What was tested, in how long: `214 tests in 31 s`."""
+    tests = sum(check["tests"] or 0 for check in checks)
+    seconds = sum(check["seconds"] or 0.0 for check in checks)
+    took = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    what = render.counted(tests, "test") if tests else render.counted(len(checks), "check")
+    return f"{what} in {took}"
+
+
+def end_of_log(check: dict[str, Any]) -> list[str]:
+    """The last lines that a check, or the setup before it, said; first what it lacked."""
+    held = b""
+    with suppress(OSError), open(check["log"], "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END_BYTES))
+        held = file.read(_END_BYTES)
+    lines = [line.rstrip() for line in held.decode(errors="replace").splitlines() if line.strip()]
+    end = lines[-_END_LINES:]
+    lacked = dict.fromkeys(line for line in lines if _LACKED.search(line) and line not in end)
+    return [printable_line(line) for line in (*list(lacked)[:_MOST_LACKED], *end)]
