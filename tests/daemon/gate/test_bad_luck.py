@@ -6,11 +6,11 @@ Nor does anything outlive a run or reach what is outside of it. One ground for a
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from tests.daemon.gate import gate_ground
 from tests.daemon.gate.gate_ground import CODE, GateGround
@@ -22,7 +22,8 @@ from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.kernel.clock import SystemClock
 
 LONG = f"sleep {100_000 + os.getpid()}"
-"""No other process of this machine says that."""
+"""No other process of this machine says that. Stands for @LONG below: every worker of the tests has
+to know them by the same names."""
 LIMITS = "[box]\nmemory_mb = 128\nprocesses = 200\n"
 NEEDS = 'import socket; socket.getaddrinfo("pypi.invalid", 443)'
 EATS = "held = [bytearray(b'x' * (8 << 20)) for _ in range(64)]; print(len(held))"
@@ -59,9 +60,11 @@ def prove(
 
 
 def left_running(mark: str) -> list[str]:
-    """Processes with a word among their arguments."""
-    done = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    return [line for line in done.stdout.splitlines() if mark in line]
+    """Processes with these words among their arguments."""
+    lines = (
+        " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
+    )
+    return [line for line in lines if mark in line]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def left_running(mark: str) -> list[str]:
             "could-not-run",
             "longer",
         ),
-        (f"exec 2>&1; setsid sh -c '{LONG}' & exit 0", "", "ran-nothing", "nothing says"),
+        ("exec 2>&1; setsid sh -c '@LONG' & exit 0", "", "ran-nothing", "nothing says"),
         ("kill -9 $PPID; exit 0", "", "could-not-run", "killed"),
         ("kill -9 -1; exit 0", "", "could-not-run", "killed"),
         ("kill -9 0", "", "could-not-run", "killed"),
@@ -87,7 +90,7 @@ def test_what_a_gate_does_to_itself_is_never_green(
     shared: GateGround, script: str, more: str, outcome: str, why: str
 ) -> None:
     """Each in one line with its reason, and nothing of it runs on or stays."""
-    done = prove(shared, script, more)
+    done = prove(shared, script.replace("@LONG", LONG), more)
     assert (done["outcome"], why in done["why"]) == (outcome, True), done
     assert left_running(LONG) == []
     places = GatePlaces(shared.context.folders.home, shared.proofs_repo)
@@ -153,13 +156,14 @@ def test_the_parts_of_a_tree_that_git_fills_elsewhere_are_as_the_tree_has_them(
     [
         ("mkdir deps; echo half >deps/half; exit 3", "gate.setup ended with 3"),
         ("mkdir deps; kill -9 $$", "gate.setup ended with 137"),
-        (f"mkdir deps; (setsid {LONG} &) ; exit 1", "gate.setup ended with 1"),
+        ("mkdir deps; (setsid @LONG &) ; exit 1", "gate.setup ended with 1"),
     ],
 )
 def test_a_setup_that_fails_half_way_leaves_nothing_and_is_run_again(
     shared: GateGround, setup: str, why: str
 ) -> None:
     """What it had made by then is no layer."""
+    setup = setup.replace("@LONG", LONG)
     config = f'[gate]\nsetup = "{setup}"\nsetup_network = false\ndeps = ["deps"]\n'
     config += '[[gate.check]]\nname = "c"\nrun = "true"\ntests = "none"\n'
     shared.commit({".windlass/config.toml": config})
