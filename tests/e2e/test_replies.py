@@ -71,6 +71,9 @@ def set_up(ask: Asker, ground: Ground) -> None:
     assert ask("drivers")
     ask("drivers.trusted", driver="standin")
     ask("drivers.trust", driver="standin")
+    ask("login.keep", driver="claude", token="sk-ant-oat01-of-nobody")  # noqa: S106
+    assert not ask("login.offer", driver="claude")["offer"]
+    assert ask("login.forget", driver="claude")["kept_at"] is None
     assert ask("doctor")["needed"]
     assert ask("set-aside") == []
     ask("config.add", config_key="gate.commands", value="true", user=True)
