@@ -22,6 +22,7 @@ DONE = {"text": "It is done.\n\nI HAVE COMPLETED THE GOAL"}
 MEMORY = "Always speak of foxes in the plural."
 LATER = "Never speak of foxes at all."
 LOOK = """
+until [ -e ~/listed ]; do sleep 0.1; done  # the server's tools are known by then
 cd $CLAUDE_CONFIG_DIR
 skills/digging/dig.sh
 ls settings.json .credentials.json rules skills/keys 2>&1 | grep -c 'No such file'
@@ -48,6 +49,7 @@ for line in sys.stdin:
     if asked["method"] == "tools/list":
         schema = {"type": "object", "properties": {}}
         answer = {"tools": [{"name": "hens", "description": "hens", "inputSchema": schema}]}
+        open(os.path.expanduser("~/listed"), "w").close()
     if asked["method"] == "tools/call":
         seen = f"{os.environ['FARM']} {os.uname().nodename} {os.path.exists('/etc/shadow')}"
         answer = {"content": [{"type": "text", "text": seen}]}
@@ -165,8 +167,8 @@ def test_a_boxed_agent_has_the_ways_of_its_person_and_a_server_of_theirs(
     on.wl("kill", "vole", "--force").ok()
     on.wl("config", "add", "box.toolchains", str(tools), "--global").ok()
     turns = (
-        {"tool": "mcp__farm__hens", "input": {}},
         bash(LOOK),
+        {"tool": "mcp__farm__hens", "input": {}},
         {"text": "I listen.\n\nWAITING"},
         {"await": "message"},
         {"tool": "Skill", "input": {"skill": "digging"}},
@@ -176,7 +178,7 @@ def test_a_boxed_agent_has_the_ways_of_its_person_and_a_server_of_theirs(
     told = "the MCP server farm has FARM in the box, where the agent can read it"
     assert spawn(on, "fox", *turns, flags=[]) == [told]
     on.wait("fox", "waiting")
-    answer, looked = (one.text for asked in on.model.requests for one in asked.results)
+    looked, answer = (one.text for asked in on.model.requests for one in asked.results)
     assert answer == "a farm windlass-box False"
     assert looked.startswith("dug\n4\n"), looked
     assert "as it was\n" in looked, looked

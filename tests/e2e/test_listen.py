@@ -90,7 +90,7 @@ def test_a_waiting_listener_prints_what_a_root_and_its_worker_come_to(shop: Shop
     assert (code, err) == (0, "")
     assert told(out) == [("lead", "waiting", "Manager lead is waiting for input")]
     shop.new("hand", STAY, flags=("--parent", "lead"))
-    shop.new("lone", {"tool": "Bash", "input": {"command": "kill -9 $PPID"}})
+    shop.new("lone", {"crash": 9})
     heard: dict[str, tuple[str, str]] = {}
     while "lone" not in heard:
         found = told(shop.wl("listen", "--timeout", "20").ok().out)

@@ -31,6 +31,7 @@ _TAKEN_BACK = {
     "login.forget": "`wl doctor` says whether one is kept",
     "login.keep": "`wl doctor` says whether one is kept",
     "init": "`wl repo remove` takes it back",
+    "init.prove": "`wl gate` shows what comes of it",
     "interrupt": _ON_ITS_WAY,
     "merge": "`wl undo` brings the agent back, and `git revert` takes back the merge",
     "note": _ON_ITS_WAY,

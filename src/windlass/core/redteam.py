@@ -85,7 +85,7 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         ),
     ),
     ("a sibling's token in /proc/PID/environ", "advised", "stopped", ""),
-    ("signals to a sibling and to the daemon", "advised", "stopped", ""),
+    ("signals to a sibling and to the daemon", "escapes", "stopped", ""),
     ("ptrace and memory of a sibling's process", "escapes", "stopped", ""),
     (
         "a process that outlives its agent",
@@ -96,7 +96,7 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
             " holder first."
         ),
     ),
-    ("a user namespace and a mount in it", "advised", "stopped", ""),
+    ("a user namespace and a mount in it", "escapes", "stopped", ""),
     (
         "keys typed into your terminal, escape sequences",
         "partly",
@@ -143,13 +143,13 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "abstract sockets, D-Bus, ssh-agent, docker.sock",
-        "advised",
+        "escapes",
         "partly",
         "With the host's network abstract sockets are in reach; those with a path are not.",
     ),
     (
         "TCP and UDP services on this machine's loopback",
-        "advised",
+        "escapes",
         "escapes",
         (
             "The host's network includes it. Windlass itself listens on no port but those of hook"
@@ -158,7 +158,7 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "inner addresses, directly or through the proxy",
-        "advised",
+        "escapes",
         "escapes",
         (
             "With the host's network there is no proxy in between. That TLS for another name is cut"

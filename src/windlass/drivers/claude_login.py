@@ -90,8 +90,11 @@ def environment(request: SessionRequest, env: dict[str, str]) -> dict[str, str]:
 
 
 def approved_key(request: SessionRequest) -> str | None:
-    """The key that the program is to take without asking about it."""
-    return request.relay_token if is_relayed(request) else api_key(request)
+    """The key that the program is to take without asking about it.
+
+    Refuses a session that the daemon would have to ask the model for without one.
+    """
+    return request.relay_token if access(request) else api_key(request)
 
 
 def api_key(request: SessionRequest) -> str | None:

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 from windlass import whole_file
@@ -66,8 +67,15 @@ def first_index(path: str) -> str:
 def note_index(repo: Repository, path: str, index: str) -> None:
     """Keeps the index that a clone was made with, with its age, before its agent can write it."""
     target = os.path.join(repo.private, first_index(path))
-    shutil.copy2(index, f"{target}.new")
-    os.replace(f"{target}.new", target)
+    # Of each maker its own: two may make the same clone at once.
+    new = f"{target}.{uuid.uuid4().hex[:8]}.new"
+    try:
+        shutil.copy2(index, new)
+        os.replace(new, target)
+    except OSError:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+        raise
 
 
 def branch_of(repo: Repository, path: str) -> str | None:

@@ -30,6 +30,8 @@ EMPTIED_ELSEWHERE = {
     "spend/limit_pauses.py _under_way": "of pauses under way",
     "launch/commit_fetcher.py _under_way": "of fetches under way",
     "kernel/pools.py _of_agents": "of requests under way",
+    "relay/answers.py _under_way": "of answers under way",
+    "relay/answers.py _room": "of answers under way",
 }
 
 

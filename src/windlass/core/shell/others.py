@@ -55,7 +55,7 @@ _ENDING = re.compile(r"\bkill\b|\b(?:gdb|lldb|strace|ltrace|reptyr)\b")
 _PERSONS = frozenset(
     (
         *("exec", "daemon", "model", "demo", "attach", "drivers", "completion", "trust", "allow"),
-        *("estop", "nuke", "gc", "repair", "hooks", "notify", "init"),
+        *("estop", "gc", "repair", "hooks", "init"),
     )
 )
 _CHANGING = frozenset(("set", "add", "remove", "unset", "edit"))

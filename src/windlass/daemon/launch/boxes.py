@@ -103,7 +103,10 @@ def _require_box(network: Network, draft: SessionRequest, repo: Repo | None) -> 
             "leave --no-worktree out",
         )
     _require_usable(network)
-    owner = Path(repo.git_dir).stat().st_uid if repo is not None else os.geteuid()
+    try:
+        owner = Path(repo.git_dir).stat().st_uid if repo is not None else os.geteuid()
+    except FileNotFoundError as error:
+        raise ConfigError(f"{error.filename} is not there", "`wl doctor` says what helps") from None
     if repo is not None and owner != os.geteuid():
         raise ConfigError(
             f"{repo.root} belongs to user {owner}, and a box shows only what is yours",
