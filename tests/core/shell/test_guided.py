@@ -217,6 +217,28 @@ def test_what_a_line_starts_is_judged_with_what_it_knows(line: str) -> None:
     assert decide(line).verdict == "deny"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "diff <(git show HEAD:a) a",
+        "diff -u a <(git show HEAD:a) >/dev/stdout 2>/dev/tty && echo same",
+        "timeout 60 .venv/bin/python -m pytest -q",
+        "nice -n 5 .venv/bin/python run.py",
+    ],
+)
+def test_where_streams_and_the_programs_of_runners_lead_is_no_reach(line: str) -> None:
+    """A stream leads elsewhere in each process; interpreters of environments are the system's."""
+    leads = {
+        "/dev/fd/63": "/proc/77/fd/pipe",
+        "/dev/stdout": "/data/log",
+        "/dev/tty": "/data/tty",
+        f"{WS}/.venv/bin/python": "/data/pythons/python3",
+    }
+    places = REACH._replace(real=lambda path: leads.get(_normal(path), _normal(path)))
+    call = ToolCall(tool="Bash", input={"command": line}, cwd=WS)
+    assert tool_policy.decide(call, GUIDED, inside=places).verdict == "allow"
+
+
 def test_what_is_denied_by_name_is_found_however_it_is_written() -> None:
     rules = tool_policy.with_mandatory(
         Policy(reading="guided", deny=("Bash(git push:*)", "Bash(npm publish:*)")), level="hooks"

@@ -260,13 +260,7 @@ class _Guide:
             if run.name == "env" and (equals := re.match(r"(\w+)=", word.text)):
                 settings[equals[1]] = tuple(text.partition("=")[2] for text in word.texts)
                 shell.set(equals[1], settings[equals[1]])
-            known = (
-                name in programs.SHELLS
-                or name in others.LEAVING
-                or name in programs.RUNNERS
-                or programs.CODE.fullmatch(name)
-            )
-            if known or name in ("git", "wl", "windlass", "cat", *programs.WRITING, *programs.INTO):
+            if _is_known(name):
                 words = (*run.words[at:], *more)
                 inner = run._replace(words=words, settings=settings, redirects=(), documents=())
                 self.command(inner._replace(outermost=False), shell)
@@ -312,10 +306,15 @@ class _Guide:
             return
         said = programs.text_positions(name, run.words)
         start = max(spelled, 1)
+        started = _started_at(run) if name in programs.RUNNERS else 0
         for at, word in enumerate(run.words[start:], start):
             for text in dict.fromkeys((*word.texts, *word.parts)):
                 self._steps.take(2)
-                if at in said or name in programs.PRINTING:
+                if at == started:
+                    # A program may lie anywhere; what it is given is judged with it.
+                    self._mentions.closed(text, folders)
+                    self._mentions.text(text)
+                elif at in said or name in programs.PRINTING:
                     (self._mentions.places if name in programs.SEARCHING else self._mentions.text)(
                         text
                     )
@@ -384,3 +383,20 @@ class _Guide:
             self._ground.path(source[1] if source else volume.partition(":")[0], folders)
         else:
             self._mentions.closed(text, folders)
+
+
+def _is_known(name: str) -> bool:
+    """Whether a word that stands behind a runner is taken for the program that it starts."""
+    return (
+        name in programs.SHELLS
+        or name in others.LEAVING
+        or name in programs.RUNNERS
+        or programs.CODE.fullmatch(name) is not None
+        or name in ("git", "wl", "windlass", "cat", *programs.WRITING, *programs.INTO)
+    )
+
+
+def _started_at(run: Run) -> int:
+    """The place of the program that a runner starts; 0 where none is known."""
+    names = (word.text.rpartition("/")[2] for word in run.words[1:])
+    return next((at for at, name in enumerate(names, 1) if _is_known(name)), 0)
