@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,7 @@ def typed(on: Scene, *args: str, answers: list[tuple[bytes, bytes]]) -> tuple[in
     seen = b""
     waiting = list(answers)
     while True:
+        assert select.select([terminal], [], [], 300)[0], f"it waits for ever: {seen!r}"
         try:
             piece = os.read(terminal, 4096)
         except OSError:  # it has ended

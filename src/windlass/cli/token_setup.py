@@ -61,8 +61,7 @@ def make(call: Call, driver: str, command: Sequence[str]) -> bool:
             f"`{' '.join(command)}` ended with {ended}",
             "nothing was kept; wl doctor --fix tries again",
         )
-    output.write_error("Paste the token; it is not shown (or press Enter to leave it at that): ")
-    token = read_unseen()
+    token = read_unseen("Paste the token; it is not shown (or press Enter to leave it at that): ")
     output.write_error("\n")
     if not token:
         return False
@@ -70,10 +69,12 @@ def make(call: Call, driver: str, command: Sequence[str]) -> bool:
     return kept["kept_at"] is not None
 
 
-def read_unseen() -> str:
-    """Reads what a person pastes, without showing it, and all of it in one piece."""
+def read_unseen(prompt: str) -> str:
+    """Asks for what a person pastes, and reads it without showing it, all of it in one piece."""
     typed = ""
     with _unseen():
+        # Only now: what was typed before is forgotten, also by who saw the prompt and was quick.
+        output.write_error(prompt)
         while not typed or select.select([sys.stdin], [], [], _TOGETHER)[0]:
             line = os.read(sys.stdin.fileno(), 1 << 16).decode("utf-8", "replace")
             typed += line
