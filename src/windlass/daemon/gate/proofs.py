@@ -144,8 +144,8 @@ class Proofs:
 
     async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
         """Tells how a run ended, as soon as it has, or how it stands when the time is over."""
-        loop, news = asyncio.get_running_loop(), asyncio.Event()
-        until = loop.time() + request["seconds"] if "seconds" in request else None
+        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
+        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
         ends = (JobDone.kind, JobSetAside.kind)
 
         def committed(events: list[Event]) -> None:
@@ -156,11 +156,11 @@ class Proofs:
             while True:
                 news.clear()
                 job = await self._context.pools.look(caller, self._find, request["job"])
-                late = until is not None and loop.time() >= until
-                if late or job.status != "open":
+                left = None if until is None else until - clock.monotonic()
+                if job.status != "open" or (left is not None and left <= 0):
                     return await self._context.pools.look(caller, self._ended, job)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(until):
+                    async with asyncio.timeout(None if left is None else clock.real(left)):
                         await news.wait()
 
     def _gate(self, caller: Caller, request: Mapping[str, Any]) -> Gate:
