@@ -162,7 +162,7 @@ def _assert_keys_reach_it(on: Scene) -> None:
 
 
 def _has_printed(on: Scene, pattern: bytes) -> bool:
-    logs = on.ground.state.glob(f"agents/*/**/{SCREEN}")
+    logs = on.ground.state.glob(f"agents/*/sessions/*/{SCREEN}")
     return any(re.search(pattern, log.read_bytes()) for log in logs)
 
 

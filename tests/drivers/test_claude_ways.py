@@ -12,7 +12,7 @@ import pytest
 
 from windlass.core.box_spec import BoxView, Network
 from windlass.core.driver_request import HookChannels, SessionRequest
-from windlass.drivers import claude_servers, claude_ways
+from windlass.drivers import claude_login, claude_servers, claude_ways
 
 NOTHING = HookChannels(observe=(), policy=(), url="", token="", events="")
 
@@ -121,6 +121,19 @@ def test_links_are_followed_within_a_way_and_never_out_of_it(
     assert copies == {"skills/dig/SKILL.md", "skills/dig/text.md"}
     left = "skills/all (leads elsewhere by a link), skills/out (leads elsewhere by a link)"
     assert said == [f"without {left}, skills/shared (is too deep) of your {home}/.claude"]
+
+
+def test_no_link_leads_to_something_hidden(
+    request_: SessionRequest, home: Path, tmp_path: Path
+) -> None:
+    """A repository of settings may be where skills lie, and have a link from anybody."""
+    skills = home / ".claude/skills"
+    put(skills, **{"a/SKILL.md": "x", "b/SKILL.md": "x", ".env": "secret", ".git/config": "secret"})
+    (skills / "a/notes.md").symlink_to("../.env")
+    (skills / "c").symlink_to(".git")
+    copies, said = brought(request_, tmp_path / "copy")
+    assert copies == {"skills/b/SKILL.md"}
+    assert "leads to something hidden by a link" in said[0]
 
 
 def test_a_way_that_is_a_link_to_where_the_person_keeps_it_is_brought(
@@ -299,3 +312,18 @@ def test_a_configuration_that_says_nothing_useful_keeps_nobody_from_starting(
     taken, remarks = claude_servers.chosen(msgspec.structs.replace(request_, servers=("farm",)))
     assert taken == {}
     assert len(remarks) == 1
+
+
+@pytest.mark.parametrize("also", [{}, {"ANTHROPIC_AUTH_TOKEN": "of-a-gateway"}])
+def test_of_a_key_nothing_reaches_a_box_and_blanks_around_it_are_none_of_it(
+    request_: SessionRequest, also: dict[str, str]
+) -> None:
+    """Not its end either, by which the CLI remembers the keys that it may use."""
+    env = {**request_.env, **also, "ANTHROPIC_API_KEY": " sk-ant-api03-key \n"}
+    boxed = msgspec.structs.replace(request_, env=env, relay_token="word")  # noqa: S106
+    assert claude_login.approved_key(boxed) == (None if also else "word")
+    assert claude_login.api_key(boxed) == "sk-ant-api03-key"
+    if not also:
+        access = claude_login.access(boxed)
+        assert access is not None
+        assert access.headers["x-api-key"] == "sk-ant-api03-key"

@@ -59,7 +59,7 @@ def is_relayed(request: SessionRequest) -> bool:
     """Whether the daemon asks the model for a session: one in a box that a key pays for."""
     if not request.boxed or request.env.get(BEARER):
         return False
-    return KEY in secrets(request) or bool(request.env.get(KEY))
+    return KEY in secrets(request) or bool(request.env.get(KEY, "").strip())
 
 
 def access(request: SessionRequest) -> ModelAccess | None:
@@ -94,14 +94,16 @@ def approved_key(request: SessionRequest) -> str | None:
 
     Refuses a session that the daemon would have to ask the model for without one.
     """
-    return request.relay_token if access(request) else api_key(request)
+    if request.boxed:
+        return request.relay_token if access(request) else None
+    return api_key(request)
 
 
 def api_key(request: SessionRequest) -> str | None:
     """The key itself."""
     path = secrets(request).get(KEY)
     if path is None:
-        return request.env.get(KEY)
+        return request.env.get(KEY, "").strip() or None
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

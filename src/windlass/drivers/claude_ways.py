@@ -143,6 +143,8 @@ def _walk(path: str, root: str, name: str, *, depth: int) -> Iterator[_Found]:
     real = os.path.realpath(path)
     if not _within(real, root):
         raise _Left("leads elsewhere by a link")
+    if any(part.startswith(".") for part in real[len(root) :].split("/")):
+        raise _Left("leads to something hidden by a link")
     if depth > _DEEPEST:
         raise _Left("is too deep")
     if not os.path.isdir(real):

@@ -107,6 +107,6 @@ def read(request: h11.Event | None) -> Question:
             (name, value)
             for name, values in said.items()
             for value in values
-            if name in _PASSED_ON or name.startswith(_ONES_OWN)
+            if value.isascii() and (name in _PASSED_ON or name.startswith(_ONES_OWN))
         ],
     )

@@ -128,6 +128,9 @@ class Relay:
                 await self._answer(uid, caller)
         except h11.RemoteProtocolError as error:
             raise Refused(400, f"this is no HTTP that is understood: {error}") from None
+        except (h11.LocalProtocolError, UnicodeError):
+            # What stands in such an error may be the key.
+            raise Refused(502, "this question cannot be passed on") from None
         except TimeoutError:
             raise Refused(504, "that took too long") from None
 
