@@ -15,4 +15,5 @@ from windlass.daemon.kernel.context import Context
 def ground(context: Context, tmp_path: Path) -> GateGround:
     """Its tests are green on main."""
     (tmp_path / "home").mkdir()
-    return gate_ground.make(context, tmp_path / "shop", {**CODE, ".windlass/config.toml": GATE})
+    files = {**CODE, ".windlass/config.toml": GATE}
+    return gate_ground.make(context, tmp_path / "shop", files, ground=GateGround)

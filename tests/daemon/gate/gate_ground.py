@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from tests.support.contexts import REPO
@@ -147,7 +147,10 @@ class GateGround:
         return int(self.context.store.read(lambda c: c.execute(count).scalar_one()))
 
 
-def make(context: Context, root: Path, files: dict[str, str]) -> GateGround:
+G = TypeVar("G", bound=GateGround)
+
+
+def make(context: Context, root: Path, files: dict[str, str], *, ground: type[G] = GateGround) -> G:
     """A repository of these files on main, known to the daemon."""
     root.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
@@ -158,6 +161,6 @@ def make(context: Context, root: Path, files: dict[str, str]) -> GateGround:
         writing.connection.execute(changed)
 
     context.store.write(place)
-    ground = GateGround(context, root)
-    ground.commit(dict(files))
-    return ground
+    made = ground(context, root)
+    made.commit(dict(files))
+    return made
