@@ -150,7 +150,7 @@ class GateGround:
 G = TypeVar("G", bound=GateGround)
 
 
-def make(context: Context, root: Path, files: dict[str, str], *, ground: type[G] = GateGround) -> G:
+def make(context: Context, root: Path, files: dict[str, str], *, ground: type[G]) -> G:
     """A repository of these files on main, known to the daemon."""
     root.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)

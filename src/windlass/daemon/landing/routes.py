@@ -10,7 +10,9 @@ from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.views import ChangeViews
 
-_SUBMIT = Refusal("agents do not propose branches for landing", "say that you have completed")
+_LANDS = Refusal(
+    "agents do not land branches", "say that you have completed: whoever started you lands"
+)
 
 
 def routes(context: Context, intents: Intents, submissions: Submissions) -> dict[str, Verb | Wait]:
@@ -21,9 +23,13 @@ def routes(context: Context, intents: Intents, submissions: Submissions) -> dict
             wire.SubmitRequest,
             wire.ChangeView,
             IntentVerb(intents, "submit", submissions.begin),
-            refusal=_SUBMIT,
+            refusal=_LANDS,
         ),
-        "change": Verb(wire.ChangeRequest, wire.ChangeView, views.show, needs="store"),
-        "change.wait": Wait(wire.ChangeRequest, wire.ChangeView, views.wait),
-        "changes": Verb(wire.ChangesRequest, wire.ChangesReply, views.changes, needs="store"),
+        "change": Verb(
+            wire.ChangeRequest, wire.ChangeView, views.show, refusal=_LANDS, needs="store"
+        ),
+        "change.wait": Wait(wire.ChangeRequest, wire.ChangeView, views.wait, refusal=_LANDS),
+        "changes": Verb(
+            wire.ChangesRequest, wire.ChangesReply, views.changes, refusal=_LANDS, needs="store"
+        ),
     }

@@ -1,4 +1,4 @@
-"""Schema 10: what waits longer than a command, and how trees fared in the gate."""
+"""Schema 10: what waits longer than a command, how trees fared in the gate, what is to land."""
 
 from __future__ import annotations
 
@@ -54,9 +54,31 @@ _VERDICTS = sa.Table(
 )
 sa.Index("verdicts_of_a_tree", _VERDICTS.c.repo, _VERDICTS.c.tree, _VERDICTS.c.check_key)
 sa.Index("verdicts_by_age", _VERDICTS.c.at)
+_CHANGES = sa.Table(
+    "changes",
+    sa.MetaData(),
+    sa.Column("repo", sa.String(8), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("id", sa.String(16), nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("branch", sa.Text, nullable=False),
+    sa.Column("head", sa.String(64), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("author", sa.String(16)),
+    sa.Column("commit", sa.String(64)),
+    sa.Column("tree", sa.String(64)),
+    sa.Column("ticket", sa.JSON),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+sa.Index("changes_by_state", _CHANGES.c.repo, _CHANGES.c.state)
 
 
 def migrate(change: SchemaChange) -> None:
     """Before, nothing waited longer than a command, and there was no gate."""
     change.add_table(_JOBS)
     change.add_table(_VERDICTS)
+    change.add_table(_CHANGES)
