@@ -30,7 +30,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
-from windlass.api import answers, identity, shares
+from windlass.api import answers, doors, identity, shares
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.api.wire.request import WITHOUT_NUL
@@ -94,13 +94,7 @@ class Server:
         if path in self._open:
             return
         self._entrances[caller] = entrance = self._entrance(caller)
-        door = socket.socket(socket.AF_UNIX)
-        # At once in its place: no socket at all means that the person stopped the daemon.
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.unlink(missing_ok=True)
-        door.bind(str(fresh))
-        fresh.chmod(0o600)
-        fresh.rename(path)
+        door = doors.bound(path)
         listening = await asyncio.get_running_loop().create_unix_server(
             partial(_Arrival, self._meet if caller.agent is None else entrance.admit),
             sock=door,

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import h11
 
+from windlass.api import doors
 from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.relay.accounts import Accounts, Place
@@ -69,12 +69,7 @@ class Relay:
         """Opens the socket over which an agent asks; a stale file of that name is replaced."""
         if path in self._doors:
             return
-        door = socket.socket(socket.AF_UNIX)
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.unlink(missing_ok=True)
-        door.bind(str(fresh))
-        fresh.chmod(0o600)
-        fresh.rename(path)
+        door = doors.bound(path)
         self._doors[path] = await asyncio.start_unix_server(
             partial(self._admit, uid), sock=door, backlog=_LET_IN_AT_ONCE, limit=PIECE
         )
