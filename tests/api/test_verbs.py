@@ -23,6 +23,8 @@ TABLE = {
 }
 NEEDED: dict[str, dict[str, Any]] = {
     "answer": {"question": "q", "text": "x"},
+    "change": {"change": "c1"},
+    "change.wait": {"change": "c1"},
     "ask": {"text": "x"},
     "drivers.trust": {"driver": "claude"},
     "drivers.trusted": {"driver": "claude"},
@@ -40,6 +42,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "retry": {"intent": "k"},
     "send": {"agent": "a", "text": "x"},
     "spawn": {"goal": "x"},
+    "submit": {"branch": "b"},
     "taken": {"numbers": [1], "listener": "x", "route": "listen"},
     "trust.accept": {"digests": []},
 }

@@ -68,6 +68,7 @@ LINES: dict[str, list[list[str]]] = {
     "nuke": [["a", "--force"]],
     "path": [["a"]],
     "pause": [["a"]],
+    "queue": [[], ["--all"]],
     "questions": [[]],
     "reassign": [["a", "b"]],
     "allow": [["a", "Read"]],

@@ -25,6 +25,9 @@ CALLERS = {
     "archives": "person",
     "ask": "agent",
     "attachment": "both",
+    "change": "person",
+    "change.wait": "person",
+    "changes": "person",
     "config": "both",
     "config.add": "person",
     "config.remove": "person",
@@ -84,6 +87,7 @@ CALLERS = {
     "set-aside": "person",
     "spawn": "both",
     "status": "both",
+    "submit": "person",
     "taken": "person",
     "trash": "person",
     "trash.empty": "person",
@@ -106,6 +110,7 @@ GATE = (
     "agents do not run the gate itself",
     "run its commands in your workspace: `wl gate` shows them",
 )
+LANDING = ("agents do not land branches", "say that you have completed: whoever started you lands")
 SAID = {
     "archives": KEPT,
     "ask": ("questions are asked by agents", "say it to one: wl send AGENT '...'"),
@@ -141,6 +146,10 @@ SAID = {
     "allow": ("agents allow nothing, to themselves or to others", "ask with `wl ask`"),
     "retry": ("agents do not decide what becomes of what no daemon survived", ASK),
     "set-aside": KEPT,
+    "change": LANDING,
+    "change.wait": LANDING,
+    "changes": LANDING,
+    "submit": LANDING,
     "taken": ("notices are for the person", "agents do not take them"),
     "trash": KEPT,
     "trash.empty": ("agents do not empty the trash", ASK),

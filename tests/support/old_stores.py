@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 _DUMPS = Path(__file__).parent / "schemas"
-SCHEMAS = (1, 2, 3, 4, 5, 6, 7, 8, 9)
+SCHEMAS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 Contents = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
 """The rows of each table, and the columns that they have."""
@@ -36,7 +36,7 @@ def still_held(path: Path, before: Contents) -> Contents:
     """What a store holds now in the tables and columns that it had before."""
     with closing(sqlite3.connect(path)) as connection:
         return {
-            name: _rows(connection, name, ", ".join(columns))
+            name: _rows(connection, name, ", ".join(f'"{column}"' for column in columns))
             for name, (columns, _) in before.items()
         }
 

@@ -39,7 +39,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
         CommandEntry("resume", "go on with a paused or stopped agent"),
     ),
     "end": (
-        CommandEntry("merge", "merge an agent's branch and end it"),
+        CommandEntry("merge", "merge an agent's branch and end it, or land a branch of yours"),
         CommandEntry("kill", "end an agent; its work goes to the trash"),
         CommandEntry("undo", "take back the last ending or reassignment"),
     ),
@@ -78,6 +78,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("notify", "tell the person's own agent that something happened"),
     CommandEntry("nuke", "end a whole tree of agents, or all of them"),
     CommandEntry("path", "print the folder of an agent's workspace"),
+    CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("reassign", "give an agent another manager"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),

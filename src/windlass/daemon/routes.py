@@ -6,6 +6,7 @@ from windlass.api.verbs import Verb, Wait
 from windlass.daemon.agents import routes as agents
 from windlass.daemon.gate import routes as gate
 from windlass.daemon.jobs import routes as jobs
+from windlass.daemon.landing import routes as landing
 from windlass.daemon.mail import routes as mail
 from windlass.daemon.person import routes as person
 from windlass.daemon.policy import routes as policy
@@ -68,6 +69,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
         retention.routes(services.retention),
         jobs.routes(context),
         gate.routes(services.proofs),
+        landing.routes(context, intents, services.submissions),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

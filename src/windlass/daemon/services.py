@@ -7,6 +7,7 @@ from functools import partial
 from windlass.core.gate import job as gate_job
 from windlass.core.ids import Uid
 from windlass.core.jobs import DueEffect, Heard, Job
+from windlass.core.landing import job as landing_job
 from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
@@ -28,6 +29,9 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
+from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.submissions import Submissions
+from windlass.daemon.landing.tries import Tries
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
@@ -73,6 +77,7 @@ class Services:
         self.intents = Intents(context, tell=_tell_of_unfinished)
         self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
         self.proofs = Proofs(context, self.jobs, Checks(context, Slots()))
+        self.submissions = Submissions(context, self.jobs)
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
@@ -142,9 +147,12 @@ class Services:
                 self.notifications.operation(),
                 reports.OPERATION,
                 *self.proofs.operations(),
+                self.submissions.operation(),
+                Tries(context, self.proofs).operation(),
+                *Landings(context).operations(),
             )
         )
-        self.jobs.add((gate_job.KIND,))
+        self.jobs.add((gate_job.KIND, landing_job.KIND))
 
     def open_jobs(self) -> EmbeddedEngine:
         """Goes on with every job, and has them hear of what is committed from now on."""

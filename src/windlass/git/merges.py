@@ -64,7 +64,7 @@ def check(repo: Repository, *, source: str, target: str) -> MergeCheck:
     theirs, ours = require(repo, source), require(repo, target)
     path_count.require_few(repo.dirs, theirs)
     ahead, behind = ahead_behind(repo, theirs, ours)
-    tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
+    tree, conflicts = merge_trees(repo, ours=ours, theirs=theirs)
     listed = repo.git("diff-tree", "-r", "--name-only", "-z", ours, tree, "--")
     return MergeCheck(
         tip=theirs,
@@ -91,13 +91,13 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
         return target
     for other in others:
         try:
-            tree, conflicts = _merge_trees(repo, ours=together, theirs=other)
+            tree, conflicts = merge_trees(repo, ours=together, theirs=other)
         except GitError:  # they share no history
             return target
         if conflicts:
             # What is the same in tip and target no merge changes: this shows too much at worst.
             return target
-        together = _commit(
+        together = commit(
             repo,
             tree=tree,
             parents=(together, other),
@@ -108,7 +108,8 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
     return together
 
 
-def _merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
+def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
+    """The tree of a merge, and the paths at which it conflicts; makes no commit."""
     args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
     said = run(args, dirs=armed(repo.dirs), ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
@@ -140,7 +141,7 @@ def prepare(
             f"{printable_line(target_branch)} already contains {printable_line(source)}",
             "there is nothing to merge; commit work in the workspace first",
         )
-    tree, conflicts = _merge_trees(repo, ours=ours, theirs=theirs)
+    tree, conflicts = merge_trees(repo, ours=ours, theirs=theirs)
     if conflicts:
         shown = ", ".join(printable_line(name) for name in conflicts[:5])
         more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
@@ -149,14 +150,12 @@ def prepare(
             f" in {shown}{more}",
             f"merge {printable_line(target_branch)} into it and resolve there, then try again",
         )
-    new = _commit(
-        repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time
-    )
+    new = commit(repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time)
     place = checkouts(repo).get(target_branch)
     return MergePlan(target_ref=ref, old=ours, new=new, tree=tree, checkout=place, tip=theirs)
 
 
-def _commit(
+def commit(
     repo: Repository,
     *,
     tree: str,
@@ -165,6 +164,7 @@ def _commit(
     author: tuple[str, str],
     time: int,
 ) -> str:
+    """Makes a commit; the same arguments give the same one."""
     name, email = author
     who = {"NAME": name, "EMAIL": email, "DATE": f"@{time} +0000"}
     extra = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()}

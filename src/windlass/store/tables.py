@@ -300,3 +300,26 @@ verdicts = sa.Table(
 """How a check ended for a tree; every run has one, so that reds are counted."""
 sa.Index("verdicts_of_a_tree", verdicts.c.repo, verdicts.c.tree, verdicts.c.check_key)
 sa.Index("verdicts_by_age", verdicts.c.at)
+
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("repo", sa.String(8), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("id", sa.String(16), nullable=False),
+    sa.Column("target", _Words, nullable=False),
+    sa.Column("branch", _Words, nullable=False),
+    sa.Column("head", sa.String(64), nullable=False),
+    sa.Column("title", _Words, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("why", _Words, nullable=False),
+    sa.Column("author", sa.String(16)),
+    sa.Column("commit", sa.String(64)),
+    sa.Column("tree", sa.String(64)),
+    sa.Column("ticket", sa.JSON),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+"""Branches proposed for landing; see `core/landing/changes.py`. Every revision has the same row."""
+sa.Index("changes_by_state", changes.c.repo, changes.c.state)

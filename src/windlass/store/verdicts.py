@@ -51,6 +51,14 @@ def newest(connection: sa.Connection, key: VerdictKey) -> Verdict | None:
     return found[0] if found else None
 
 
+def newest_not_green(connection: sa.Connection, repo: RepoId, tree: str) -> Verdict | None:
+    """The newest verdict of a tree that is not green, of whichever check."""
+    of_tree = (_V.repo == repo, _V.tree == tree, _V.outcome != "passed")
+    query = sa.select(t.verdicts).where(*of_tree).order_by(_V.id.desc()).limit(1)
+    found = records.every(Verdict, connection, query)
+    return found[0] if found else None
+
+
 def by_number(connection: sa.Connection, number: int) -> Verdict | None:
     """One verdict."""
     found = records.every(Verdict, connection, sa.select(t.verdicts).where(_V.id == number))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from tests.support.contexts import REPO
@@ -149,6 +149,14 @@ class GateGround:
 
 def make(context: Context, root: Path, files: dict[str, str]) -> GateGround:
     """A repository of these files on main, known to the daemon."""
+    return make_as(GateGround, context, root, files)
+
+
+G = TypeVar("G", bound=GateGround)
+
+
+def make_as(ground: type[G], context: Context, root: Path, files: dict[str, str]) -> G:
+    """The same, with more that a test can ask of it."""
     root.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
 
@@ -158,6 +166,6 @@ def make(context: Context, root: Path, files: dict[str, str]) -> GateGround:
         writing.connection.execute(changed)
 
     context.store.write(place)
-    ground = GateGround(context, root)
-    ground.commit(dict(files))
-    return ground
+    made = ground(context, root)
+    made.commit(dict(files))
+    return made

@@ -16,6 +16,7 @@ from windlass.core.events import (
     hooks,
     intents,
     jobs,
+    landing,
     mail,
     person,
     repositories,
@@ -73,6 +74,7 @@ from windlass.core.events.jobs import (
     JobSetAside,
     JobWoken,
 )
+from windlass.core.events.landing import ChangeLanded, ChangeQueued, ChangeStopped
 from windlass.core.events.mail import (
     MAIL_MISSING,
     MailMissing,
@@ -163,6 +165,9 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ChangeLanded",
+    "ChangeQueued",
+    "ChangeStopped",
     "ClockStepped",
     "ConfigAccepted",
     "ConfigRevoked",
@@ -226,7 +231,19 @@ __all__ = [
     "read",
 ]
 
-_SUBJECTS = (repositories, agents, work, sessions, hooks, mail, person, spend, intents, jobs)
+_SUBJECTS = (
+    repositories,
+    agents,
+    work,
+    sessions,
+    hooks,
+    mail,
+    person,
+    spend,
+    landing,
+    intents,
+    jobs,
+)
 """The modules of kinds, in the order in which the reference shows them."""
 
 

@@ -32,7 +32,7 @@ from windlass.core.gate import verdicts as outcomes
 from windlass.core.gate.job import CheckEnd, GateState
 from windlass.core.gate.marks import Edit
 from windlass.core.gate.spec import Check, GateSpec
-from windlass.core.gate.verdicts import Verdict
+from windlass.core.gate.verdicts import Outcome, Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId, effect_key
 from windlass.daemon.gate import gates, layers
@@ -141,6 +141,19 @@ class Proofs:
     def told(self, job: JobId) -> GateRunReply:
         """How a run stands."""
         return self._ended(self._find(job))
+
+    def prove(self, gate: Gate, tree: str) -> tuple[Outcome | None, str]:
+        """Gives the outcome of a tree if it is known to be green; else the run that will tell."""
+        orders = self._orders(gate, tree, gate.spec.checks)
+        green = {
+            order.check.name
+            for order in orders
+            if self._context.store.read(partial(verdicts.green, key=order.key)) is not None
+        }
+        todo = tuple(o.check.name for o in orders if o.check.name not in green)
+        if not todo:
+            return "passed", ""
+        return None, self._begin(orders[0], todo, fresh=False).id
 
     async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
         """Tells how a run ended, as soon as it has, or how it stands when the time is over."""

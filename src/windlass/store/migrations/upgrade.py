@@ -21,6 +21,7 @@ from windlass.store.migrations import (
     m008_tries,
     m009_kept,
     m010_jobs_and_verdicts,
+    m011_changes,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -35,6 +36,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m008_tries.migrate,
     m009_kept.migrate,
     m010_jobs_and_verdicts.migrate,
+    m011_changes.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

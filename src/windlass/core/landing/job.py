@@ -1,0 +1,253 @@
+"""The job that lands changes on one branch: it hears of every change and verdict, and never ends.
+
+Pure. What is to be done is asked of the plan after each piece of news; while one effect is under
+way there is no other, because each begins from what the last one left.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from windlass.core import jobs, shapes
+from windlass.core.events import ChangeQueued, ChangeStopped, JobDone, JobSetAside
+from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.landing import plan as plans
+from windlass.core.landing.plan import TIP, Group, Outcome, Plan
+
+TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
+"""Make the tree of a group and have it gated; move the branch; say of changes why they stop."""
+_SLOTS = 1
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """One revision in the queue."""
+
+    change: str
+    head: str
+
+
+class Try(msgspec.Struct, frozen=True, kw_only=True):
+    """A group on the present tip: its tree, the run that proves it, and what came of that."""
+
+    group: Group
+    tree: str
+    job: str = ""
+    outcome: Outcome | None = None
+
+
+class LandingState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the queue of one branch stands."""
+
+    target: str
+    tip: str = ""
+    """The target's tip that tries are on."""
+    queue: tuple[Waiting, ...] = ()
+    tries: tuple[Try, ...] = ()
+    busy: str = ""
+    """The effect that is under way."""
+    later: Group = ()
+    """Changes that conflict with others that wait before them, and so wait for these."""
+    ended: dict[str, Outcome] = {}
+    """Runs that ended while a try was under way: it may be what began them."""
+
+    @property
+    def names(self) -> Group:
+        """The changes that can be tried, in their order."""
+        return tuple(w.change for w in self.queue if w.change not in self.later)
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of a change that leaves the queue without having landed."""
+
+    change: str
+    head: str
+    state: Literal["rejected", "conflict", "held", "nothing-to-land"]
+    why: str = ""
+    paths: tuple[str, ...] = ()
+    tried: Try | None = None
+
+
+def begun(target: str) -> dict[str, Any]:
+    """The state of a new job as it is kept."""
+    return _kept(LandingState(target=target))
+
+
+def advance(data: dict[str, Any], news: News) -> Decision:
+    """Takes in a change, a verdict or the end of an effect, and says what is done next."""
+    state = shapes.convert(data, LandingState)
+    if news.kind == ChangeQueued.kind:
+        return _next(_queued(state, news.data))
+    if news.kind == ChangeStopped.kind:
+        return _next(_without(state, {news.data["change"]}))
+    if news.kind in (JobDone.kind, JobSetAside.kind):
+        return _next(_judged(state, news.data))
+    if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
+        state = msgspec.structs.replace(state, busy="")
+        return _ENDS[news.data["what"]](state, news.data)
+    return Decision(_kept(state))
+
+
+def _kept(state: LandingState) -> dict[str, Any]:
+    kept: dict[str, Any] = msgspec.to_builtins(state)
+    return kept
+
+
+def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
+    """A new revision takes the place of the one before; what was tried with that is no use."""
+    if change["target"] != state.target:
+        return state
+    new = Waiting(change["change"], change["head"])
+    # What was red before is looked at again: that is why somebody proposes it once more.
+    tries = tuple(
+        tried
+        for tried in state.tries
+        if new.change not in tried.group and (tried.group or tried.outcome in (None, "passed"))
+    )
+    state = msgspec.structs.replace(state, tries=tries)
+    if any(waiting.change == new.change for waiting in state.queue):
+        queue = tuple(new if w.change == new.change else w for w in state.queue)
+        return msgspec.structs.replace(state, queue=queue)
+    return msgspec.structs.replace(state, queue=(*state.queue, new))
+
+
+def _without(state: LandingState, gone: set[str]) -> LandingState:
+    queue = tuple(waiting for waiting in state.queue if waiting.change not in gone)
+    return msgspec.structs.replace(state, queue=queue, later=())
+
+
+def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
+    """The outcome of a run, where one of ours was waiting for it."""
+    outcome = (ended.get("result") or {}).get("outcome", "could-not-run")
+    if state.busy == TRY:
+        return msgspec.structs.replace(state, ended={**state.ended, ended["job"]: outcome})
+    tries = tuple(_with_outcome(tried, {ended["job"]: outcome}) for tried in state.tries)
+    return msgspec.structs.replace(state, tries=tries)
+
+
+def _with_outcome(tried: Try, ended: dict[str, Outcome]) -> Try:
+    if tried.outcome is not None or tried.job not in ended:
+        return tried
+    return msgspec.structs.replace(tried, outcome=ended[tried.job])
+
+
+def _tried(state: LandingState, effect: dict[str, Any]) -> Decision:
+    """A group has its tree, and its run has begun; or some of it cannot be tried at all."""
+    if why := _failure(effect):
+        return _hold_all(state, why)
+    result = effect["result"]
+    if result["tip"] != state.tip:
+        state = msgspec.structs.replace(state, tip=result["tip"], tries=(), later=())
+    made = [_with_outcome(shapes.convert(tried, Try), state.ended) for tried in result["tries"]]
+    known = {tried.group for tried in made}
+    before = (_with_outcome(tried, state.ended) for tried in state.tries)
+    tries = (*(tried for tried in before if tried.group not in known), *made)
+    later = (*state.later, *result["later"])
+    state = msgspec.structs.replace(state, tries=tries, later=later, ended={})
+    stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
+    present = {(waiting.change, waiting.head) for waiting in state.queue}
+    return _stop(state, [found for found in stopped if (found.change, found.head) in present])
+
+
+def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
+    """The branch has moved, or something is in its way, or it is at another commit by now."""
+    if why := _failure(effect):
+        return _hold_all(state, why)
+    result = effect["result"]
+    state = msgspec.structs.replace(state, tip="", tries=(), later=())
+    if result["landed"]:
+        return _next(_without(state, set(result["group"])))
+    in_the_way = [
+        Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
+        for waiting in state.queue
+        if (found := result["in_the_way"].get(waiting.change))
+    ]
+    return _stop(state, in_the_way)
+
+
+def _stopped(state: LandingState, effect: dict[str, Any]) -> Decision:
+    """Changes that were told why have left; where that cannot be written, it is tried again."""
+    if why := _failure(effect):
+        raise AssertionError(why)
+    return _next(_without(state, set(effect["result"]["changes"])))
+
+
+_ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}
+
+
+def _next(state: LandingState) -> Decision:
+    """Asks the plan, where nothing is under way."""
+    if state.busy or not state.queue:
+        return Decision(_kept(state))
+    known = {tried.group: tried.outcome for tried in state.tries if tried.outcome is not None}
+    running = [tried.group for tried in state.tries if tried.outcome is None]
+    decision = plans.plan(state.names, known, running, _SLOTS)
+    if decision.land:
+        return _do(state, LAND, tried=_kept_try(state, decision.land))
+    if decision.reject or decision.hold:
+        return _stop(state, _sent_back(state, decision))
+    if decision.start:
+        return _do(state, TRY, groups=[list(group) for group in decision.start])
+    return Decision(_kept(state))
+
+
+def _kept_try(state: LandingState, group: Group) -> dict[str, Any]:
+    kept: dict[str, Any] = msgspec.to_builtins(_try(state, group))
+    return kept
+
+
+def _try(state: LandingState, group: Group) -> Try:
+    return next(tried for tried in state.tries if tried.group == group)
+
+
+def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
+    heads = {waiting.change: waiting.head for waiting in state.queue}
+    alone = {tried.group: tried for tried in state.tries}
+    red_tip = alone.get(TIP)
+    is_red_tip = red_tip is not None and red_tip.outcome != "passed"
+    why = f"{state.target} is not green by itself" if is_red_tip else "the gate could not run"
+    rejected = [
+        Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
+        for name in decision.reject
+    ]
+    held = [
+        Stopped(change=name, head=heads[name], state="held", why=why, tried=alone.get((name,)))
+        for name in decision.hold
+    ]
+    return [*rejected, *held]
+
+
+def _stop(state: LandingState, stopped: list[Stopped]) -> Decision:
+    if not stopped:
+        return _next(state)
+    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), target=state.target)
+
+
+def _hold_all(state: LandingState, why: str) -> Decision:
+    held = [
+        Stopped(change=waiting.change, head=waiting.head, state="held", why=why)
+        for waiting in state.queue
+    ]
+    return _stop(state, held)
+
+
+def _do(state: LandingState, what: str, **data: Any) -> Decision:
+    state = msgspec.structs.replace(state, busy=what)
+    heads = {waiting.change: waiting.head for waiting in state.queue}
+    return Decision(_kept(state), (Effect(what, {"target": state.target, "heads": heads, **data}),))
+
+
+def _failure(effect: dict[str, Any]) -> str:
+    """Why an effect has no result of its own."""
+    if effect["status"] == "done":
+        return ""
+    error = effect.get("error") or {}
+    return str(error.get("message", effect["status"]))
+
+
+KIND = JobKind(
+    "landing",
+    advance,
+    hears=frozenset({ChangeQueued.kind, ChangeStopped.kind, JobDone.kind, JobSetAside.kind}),
+)

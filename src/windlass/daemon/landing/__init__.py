@@ -1,0 +1,1 @@
+"""How changes land: proposed, tried in the gate, moved onto the target, or sent back."""

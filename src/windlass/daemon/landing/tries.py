@@ -1,0 +1,101 @@
+"""The effect `landing.try`: a group of changes is made one tree on the target's tip, and gated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from windlass.core.ids import RepoId
+from windlass.core.landing import job as landing_job
+from windlass.core.landing.changes import Change, ChangeId
+from windlass.core.landing.job import Stopped, Try
+from windlass.daemon.gate import gates
+from windlass.daemon.gate.proofs import Proofs
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.git import repository, stacks
+from windlass.git.repository import Repository
+from windlass.git.stacks import Layer, Stack
+from windlass.store import changes as rows
+from windlass.store.store import Writing
+
+_NOBODY = ("windlass", "windlass@windlass.invalid")
+
+
+class Tries:
+    """Makes the trees of groups, and has the gate judge them."""
+
+    def __init__(self, context: Context, proofs: Proofs) -> None:
+        self._context = context
+        self._proofs = proofs
+
+    def operation(self) -> Operation:
+        """One step, which may be done again: the same tree is gated once."""
+        step = Step("try", self._try)
+        return Operation(landing_job.TRY, (step,), lambda _: [], lambda work: work.data["came"])
+
+    def _try(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        gate = gates.require(gates.read(self._context, repo))
+        git = repos.git(repo)
+        tip = gate.target.tip
+        heads, time = work.data["heads"], int(work.intent.created_at)
+        tries: list[Try] = []
+        stopped: list[Stopped] = []
+        later: list[str] = []
+        for group in work.data["groups"]:
+            stack = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
+            stopped += _not_tried(stack, heads)
+            later += stack.later
+            if not stack.group and group:
+                continue
+            outcome, job = self._proofs.prove(gate, stack.tree)
+            tries.append(Try(group=stack.group, tree=stack.tree, job=job, outcome=outcome))
+            self._mark_gating(repo.id, stack.group, heads)
+        came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
+        work.keep(came=msgspec.to_builtins(came))
+
+    def _mark_gating(self, repo: RepoId, names: Sequence[str], heads: Mapping[str, str]) -> None:
+        def change(writing: Writing) -> None:
+            for name in names:
+                found = rows.find(writing.connection, repo, ChangeId(name))
+                if found is not None and (found.state, found.head) == ("queued", heads[name]):
+                    rows.move(writing, found, state="gating")
+
+        self._context.store.write(change)
+
+
+def stacked(
+    context: Context,
+    git: Repository,
+    repo: RepoId,
+    *,
+    tip: str,
+    names: Sequence[str],
+    heads: Mapping[str, str],
+    at: int,
+) -> Stack:
+    """Puts changes on a tip, each as one merge that says what it is."""
+    known = context.store.read(lambda connection: rows.listed(connection, repo))
+    by_id = {str(change.id): change for change in known}
+    layers = [Layer(name, heads[name], _message(by_id[name])) for name in names]
+    author = repository.identity(git) or _NOBODY
+    return stacks.build(git, tip, layers, author=author, time=at)
+
+
+def _message(change: Change) -> str:
+    return f"Merge {change.branch}: {change.title[:60]}\n\nWindlass-Change: {change.id}\n"
+
+
+def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:
+    conflicts = [
+        Stopped(change=name, head=heads[name], state="conflict", paths=tuple(paths))
+        for name, paths in stack.conflicts.items()
+    ]
+    nothing = [
+        Stopped(change=name, head=heads[name], state="nothing-to-land") for name in stack.nothing
+    ]
+    return [*conflicts, *nothing]

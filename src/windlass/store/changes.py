@@ -1,0 +1,76 @@
+"""Rows of changes: numbered in each repository, found by id and by branch, moved between states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from windlass.core.ids import RepoId
+from windlass.core.landing import changes as core
+from windlass.core.landing.changes import OPEN, Change, ChangeId
+from windlass.store import records
+from windlass.store import tables as t
+from windlass.store.store import Writing
+
+_C = t.changes.c
+
+
+def add(writing: Writing, change: Change) -> Change:
+    """Writes a new change under the next number of its repository; returns it with its id."""
+    most = sa.select(sa.func.max(_C.number)).where(_C.repo == change.repo)
+    number = (writing.connection.execute(most).scalar() or 0) + 1
+    change = msgspec.structs.replace(change, id=ChangeId(f"c{number}"))
+    values = records.stored({**msgspec.structs.asdict(change), "number": number})
+    writing.connection.execute(sa.insert(t.changes).values(values))
+    return change
+
+
+def find(connection: sa.Connection, repo: RepoId, change: ChangeId) -> Change | None:
+    """Finds a change by its id."""
+    query = _known().where(_C.repo == repo, _C.number == core.number(change))
+    found = records.every(Change, connection, query)
+    return found[0] if found else None
+
+
+def of_branch(
+    connection: sa.Connection, repo: RepoId, *, branch: str, target: str
+) -> Change | None:
+    """The newest change of a branch that is to land on a target."""
+    query = _known().where(_C.repo == repo, _C.branch == branch, _C.target == target)
+    found = records.every(Change, connection, query.order_by(_C.number.desc()).limit(1))
+    return found[0] if found else None
+
+
+def listed(
+    connection: sa.Connection, repo: RepoId, *, states: Collection[str] = ()
+) -> list[Change]:
+    """Lists changes of a repository in their order, those in some states or all."""
+    query = _known().where(_C.repo == repo).order_by(_C.number)
+    if states:
+        query = query.where(_C.state.in_(sorted(states)))
+    return records.every(Change, connection, query)
+
+
+def open_ones(connection: sa.Connection, repo: RepoId) -> list[Change]:
+    """The changes that the queue works on."""
+    return listed(connection, repo, states=OPEN)
+
+
+def move(writing: Writing, change: Change, **columns: Any) -> bool:
+    """Changes a row as it is known; False where it has another revision or state by now."""
+    same = (
+        _C.repo == change.repo,
+        _C.number == core.number(change.id),
+        _C.revision == change.revision,
+        _C.state == change.state,
+    )
+    values = records.stored({**columns, "updated_at": writing.now})
+    done = writing.connection.execute(sa.update(t.changes).where(*same).values(values))
+    return bool(done.rowcount)
+
+
+def _known() -> sa.Select[Any]:
+    return sa.select(*(column for column in _C if column.name != "number"))

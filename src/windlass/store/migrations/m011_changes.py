@@ -1,0 +1,34 @@
+"""Schema 11: branches proposed for landing."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from windlass.store.migrations.change import SchemaChange
+
+_CHANGES = sa.Table(
+    "changes",
+    sa.MetaData(),
+    sa.Column("repo", sa.String(8), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("id", sa.String(16), nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("branch", sa.Text, nullable=False),
+    sa.Column("head", sa.String(64), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("author", sa.String(16)),
+    sa.Column("commit", sa.String(64)),
+    sa.Column("tree", sa.String(64)),
+    sa.Column("ticket", sa.JSON),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+sa.Index("changes_by_state", _CHANGES.c.repo, _CHANGES.c.state)
+
+
+def migrate(change: SchemaChange) -> None:
+    """Before, nothing landed by the gate."""
+    change.add_table(_CHANGES)

@@ -1,0 +1,56 @@
+"""A repository with a gate and a queue, and a daemon's part that lands, driven by the test."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tests.daemon.gate.gate_ground import PERSON, GateGround
+
+from windlass.core.landing import job as landing_job
+from windlass.core.landing.changes import Change
+from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.submissions import Submissions
+from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.views import ChangeViews
+from windlass.store import changes as rows
+
+
+class LandingGround(GateGround):
+    """Everything that waits is done in the test's own thread, by `settle`."""
+
+    def start_daemon(self) -> None:
+        """Starts a daemon in the place of the one before."""
+        super().start_daemon()
+        self.submissions = Submissions(self.context, self.jobs)
+        self.intents.add(
+            (
+                self.submissions.operation(),
+                Tries(self.context, self.proofs).operation(),
+                *Landings(self.context).operations(),
+            )
+        )
+        self.jobs.add((landing_job.KIND,))
+
+    def submit(self, branch: str) -> str:
+        """Proposes a branch; the id of its change."""
+        verb = IntentVerb(self.intents, "submit", self.submissions.begin)
+        return str(verb(PERSON, {"cwd": str(self.root), "branch": branch})["change"])
+
+    def change(self, name: str) -> dict[str, Any]:
+        """One change as it is shown."""
+        views = ChangeViews(self.context)
+        return dict(views.show(PERSON, {"cwd": str(self.root), "change": name}))
+
+    def changes(self) -> list[Change]:
+        """All changes."""
+        return self.context.store.read(partial(rows.listed, repo=self.proofs_repo))
+
+    def states(self) -> dict[str, str]:
+        """Where each change is, by its branch."""
+        return {change.branch: change.state for change in self.changes()}
+
+    def first_parents(self) -> list[str]:
+        """The trees along main's own line, the oldest first."""
+        return self.git("log", "--first-parent", "--reverse", "--format=%T", "main").splitlines()

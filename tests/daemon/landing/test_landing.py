@@ -1,0 +1,115 @@
+"""Changes land when their very tree is proven, and come back with the evidence when it is not."""
+
+from __future__ import annotations
+
+from tests.daemon.gate.gate_ground import BROKEN
+from tests.daemon.landing.landing_ground import LandingGround
+
+
+def test_a_branch_lands_by_a_merge_of_the_proven_tree(ground: LandingGround) -> None:
+    """Main moves to one plain merge, whose tree has a green verdict; the checkout goes along."""
+    head = ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    before = ground.git("rev-parse", "main")
+    name = ground.submit("mine")
+    assert ground.change(name)["state"] == "queued"
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "landed", shown
+    assert ground.git("rev-parse", "main") == shown["commit"]
+    assert ground.git("log", "-1", "--format=%P", "main").split() == [before, head]
+    assert (ground.root / "more.py").read_text() == "more = 1\n"
+    assert ground.git("status", "--porcelain") == ""
+    assert ground.prove(shown["tree"])["cached"] is True
+
+
+def test_a_red_change_comes_back_with_the_failing_test_and_main_stays(
+    ground: LandingGround,
+) -> None:
+    """The ticket names the test and the line that shows it again."""
+    ground.commit(BROKEN, branch="bad")
+    before = ground.git("rev-parse", "main")
+    name = ground.submit("bad")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "rejected"
+    assert "test_adds" in shown["ticket"]["failed"][0]
+    assert ground.git("rev-parse", "main") == before
+
+
+def test_a_batch_is_one_first_parent_merge_without_the_bad_one(ground: LandingGround) -> None:
+    """Every tree along main's own line is one that was proven."""
+    for number in range(4):
+        ground.commit({f"m{number}.py": f"m = {number}\n"}, branch=f"b{number}")
+    ground.commit({**BROKEN, "bad.py": "bad = 1\n"}, branch="bad")
+    base = len(ground.first_parents())
+    for branch in ("b0", "b1", "bad", "b2", "b3"):
+        ground.submit(branch)
+    ground.settle()
+    assert ground.states() == {
+        "b0": "landed", "b1": "landed", "bad": "rejected", "b2": "landed", "b3": "landed",
+    }  # fmt: skip
+    for tree in ground.first_parents()[base:]:
+        assert ground.prove(tree)["cached"] is True
+
+
+def test_of_two_that_conflict_the_first_lands_and_the_other_is_told_where(
+    ground: LandingGround,
+) -> None:
+    """It is a conflict only once the first has landed."""
+    ground.commit({"same.txt": "one\n"}, branch="one")
+    ground.commit({"same.txt": "two\n"}, branch="two")
+    ground.submit("one")
+    second = ground.submit("two")
+    ground.settle()
+    assert ground.states() == {"one": "landed", "two": "conflict"}
+    assert ground.change(second)["ticket"]["paths"] == ["same.txt"]
+
+
+def test_edits_of_the_persons_hold_only_the_change_that_overlaps_them(
+    ground: LandingGround,
+) -> None:
+    """The other lands, and the edits stay as they are."""
+    ground.commit({"calc.py": "def add(a, b):\n    return b + a\n"}, branch="over")
+    ground.commit({"more.py": "more = 1\n"}, branch="beside")
+    (ground.root / "calc.py").write_text("# mine\n")
+    for branch in ("over", "beside"):
+        ground.submit(branch)
+    ground.settle()
+    assert ground.states() == {"over": "held", "beside": "landed"}
+    assert (ground.root / "calc.py").read_text() == "# mine\n"
+
+
+def test_a_branch_that_has_nothing_new_has_nothing_to_land(ground: LandingGround) -> None:
+    """It is said, and nothing moves."""
+    ground.git("branch", "same", "main")
+    name = ground.submit("same")
+    ground.settle()
+    assert ground.change(name)["state"] == "nothing-to-land"
+
+
+def test_on_a_red_target_nobody_is_sent_back_and_what_mends_it_lands(
+    ground: LandingGround,
+) -> None:
+    """Somebody broke main from outside."""
+    ground.commit(BROKEN)
+    ground.commit({"more.py": "more = 1\n"}, branch="good")
+    ground.submit("good")
+    ground.settle()
+    assert ground.states() == {"good": "held"}
+    ground.commit({"calc.py": "def add(a, b):\n    return a + b\n"}, branch="cure")
+    ground.submit("good")
+    ground.submit("cure")
+    ground.settle()
+    assert ground.states() == {"good": "landed", "cure": "landed"}
+
+
+def test_a_red_batch_with_one_that_waits_for_another_comes_to_an_end(
+    ground: LandingGround,
+) -> None:
+    """What conflicts only with another that waits is tried once that has landed or left."""
+    ground.commit({**BROKEN, "same.txt": "one\n"}, branch="bad")
+    ground.commit({"same.txt": "two\n"}, branch="second")
+    ground.submit("bad")
+    ground.submit("second")
+    ground.settle()
+    assert ground.states() == {"bad": "rejected", "second": "landed"}
