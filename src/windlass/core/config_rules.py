@@ -107,6 +107,8 @@ RULES: dict[str, Rule] = {
     "gate.box": Rule(lambda asked, _: asked is True),
     "policy.shell": Rule(lambda asked, _: asked == "strict"),
     "landing.protected": _ADDED,
+    "landing.review": Rule(lambda asked, _: asked == "person"),
+    "landing.max_attempts": _LIMIT,
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
     "budget.repo": _LIMIT,

@@ -23,6 +23,7 @@ RoleName = NewType("RoleName", str)
 
 _ROLE_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
+_CHANGE_ID = re.compile(r"[cC][0-9]+")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
 _RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
@@ -48,6 +49,11 @@ def agent_id(text: str) -> AgentId:
     if text.lower().startswith(MESSAGE):
         raise UserError(
             f"{text!r} cannot be an agent's name: ids of messages begin with {MESSAGE}",
+            "choose another name",
+        )
+    if _CHANGE_ID.fullmatch(text):
+        raise UserError(
+            f"{text!r} cannot be an agent's name: changes are called like that",
             "choose another name",
         )
     return AgentId(text)

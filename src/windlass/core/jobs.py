@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, NewType
 import msgspec
 
 from windlass.core.errors import Conflict
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, Uid
 
 JobId = NewType("JobId", str)
 """`job-` and twelve hex digits; no caller's key of an intent looks like one."""
@@ -62,6 +62,8 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     data: dict[str, Any]
     at: float
+    agent: Uid | None = None
+    """The agent that it happened to, where it is about one."""
 
 
 class Effect(NamedTuple):

@@ -69,7 +69,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
         retention.routes(services.retention),
         jobs.routes(context),
         gate.routes(services.proofs),
-        landing.routes(context, intents, services.submissions),
+        landing.routes(context, intents, services.submissions, services.judgements),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -29,7 +29,11 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
+from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.proposals import Proposals
+from windlass.daemon.landing.retirements import Retirements
+from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -77,10 +81,11 @@ class Services:
         self.intents = Intents(context, tell=_tell_of_unfinished)
         self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
         self.proofs = Proofs(context, self.jobs, Checks(context, Slots()))
-        self.submissions = Submissions(context, self.jobs)
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
+        self.submissions = Submissions(context, self.jobs, self.fetcher)
+        self.judgements = Judgements(context)
         budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
@@ -148,8 +153,12 @@ class Services:
                 reports.OPERATION,
                 *self.proofs.operations(),
                 self.submissions.operation(),
+                *self.judgements.operations(),
                 Tries(context, self.proofs).operation(),
-                *Landings(context).operations(),
+                Landings(context, self.proofs).operation(),
+                Stops(context, self._wake).operation(),
+                Proposals(context, self.submissions).operation(),
+                Retirements(context, self.fetcher, self.endings).operation(),
             )
         )
         self.jobs.add((gate_job.KIND, landing_job.KIND))

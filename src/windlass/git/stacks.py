@@ -6,11 +6,15 @@ give the same commits. What a change makes depends on what lies below it in the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from windlass.git import gate_trees, merges, path_count
-from windlass.git.repository import Repository, is_ancestor, require
+from windlass.git import gate_trees, merges, path_count, workspace_state
+from windlass.git.repository import Repository, is_ancestor, merge_bases, null_oid, require
+from windlass.git.runner import LONG, Dirs, run
+
+_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class Layer(NamedTuple):
@@ -19,6 +23,8 @@ class Layer(NamedTuple):
     name: str
     head: str
     message: str
+    without: tuple[str, ...] = ()
+    """Paths of which the stack keeps what it has."""
 
 
 class Stack(NamedTuple):
@@ -35,6 +41,8 @@ class Stack(NamedTuple):
     """Changes that conflict only with others below them: they have to wait for these."""
     nothing: tuple[str, ...]
     """Changes that change nothing any more."""
+    heads: tuple[str, ...] = ()
+    """The heads of those in the group."""
 
 
 def build(
@@ -46,15 +54,17 @@ def build(
     conflicts: dict[str, list[str]] = {}
     later: list[str] = []
     nothing: list[str] = []
+    heads: list[str] = []
     for layer in layers:
         head = require(repo, layer.head)
         path_count.require_few(repo.dirs, head)
         if is_ancestor(repo, head, tip):
             nothing.append(layer.name)
             continue
-        made, paths = merges.merge_trees(repo, ours=top, theirs=head)
+        theirs = _without(repo, head, layer.without, tip=tip) if layer.without else head
+        made, paths = merges.merge_trees(repo, ours=top, theirs=theirs)
         if paths:
-            alone = merges.merge_trees(repo, ours=tip, theirs=head)[1] if top != tip else paths
+            alone = merges.merge_trees(repo, ours=tip, theirs=theirs)[1] if top != tip else paths
             if alone:
                 conflicts[layer.name] = alone
             else:
@@ -68,19 +78,50 @@ def build(
         )
         tree = made
         group.append(layer.name)
-    return Stack(tip, top, tree, tuple(group), conflicts, tuple(later), tuple(nothing))
+        heads.append(head)
+    return Stack(
+        tip, top, tree, tuple(group), conflicts, tuple(later), tuple(nothing), tuple(heads)
+    )
+
+
+def _without(repo: Repository, head: str, paths: Sequence[str], *, tip: str) -> str:
+    """A commit beside a head that has of some paths what head and tip began with."""
+    base = next(iter(merge_bases(repo, head, tip)), None)
+    if base is None:
+        return head
+    had, has = (
+        gate_trees.blobs(repo, gate_trees.tree_of(repo, commit), paths) for commit in (base, head)
+    )
+    if had == has:
+        return head
+    gone = [f"0 {null_oid(repo)}\t{path}\0" for path in has.keys() - had.keys()]
+    back = [f"{_entry(kept)}\t{path}\0" for path, kept in had.items()]
+    with workspace_state.scratch(repo) as folder:
+        dirs = Dirs(git_dir=repo.git_dir, index=os.path.join(folder, "index"))  # noqa: PTH118
+        run(["read-tree", head], dirs=dirs, timeout=LONG)
+        entries = os.fsencode("".join((*gone, *back)))
+        run(["update-index", "-z", "--replace", "--index-info"], dirs=dirs, stdin=entries)
+        tree = run(["write-tree"], dirs=dirs, timeout=LONG).out.decode().strip()
+    return merges.commit(
+        repo, tree=tree, parents=(head,), message="without what stays\n", author=_NOBODY, time=0
+    )
+
+
+def _entry(listed: str) -> str:
+    """What `ls-tree` lists, as an index takes it: mode and id."""
+    mode, _, oid = listed.split()
+    return f"{mode} {oid}"
 
 
 def landing_commit(
     repo: Repository, stack: Stack, *, message: str, author: tuple[str, str], time: int
 ) -> str:
-    """The one commit that the target moves to: a batch is one merge of its stack, one is itself."""
-    if len(stack.group) == 1:
-        return stack.top
+    """The one commit that the target moves to: a plain merge of one change, or one of a stack."""
+    second = stack.heads[0] if len(stack.group) == 1 else stack.top
     return merges.commit(
         repo,
         tree=stack.tree,
-        parents=(stack.tip, stack.top),
+        parents=(stack.tip, second),
         message=message,
         author=author,
         time=time,

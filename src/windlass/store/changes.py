@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.store import records
@@ -41,6 +41,13 @@ def of_branch(
     """The newest change of a branch that is to land on a target."""
     query = _known().where(_C.repo == repo, _C.branch == branch, _C.target == target)
     found = records.every(Change, connection, query.order_by(_C.number.desc()).limit(1))
+    return found[0] if found else None
+
+
+def of_author(connection: sa.Connection, author: Uid) -> Change | None:
+    """The newest change of an agent's."""
+    query = _known().where(_C.author == author).order_by(_C.number.desc()).limit(1)
+    found = records.every(Change, connection, query)
     return found[0] if found else None
 
 

@@ -16,6 +16,7 @@ from windlass.store.store import Writing
 
 _J, _E = t.jobs.c, t.events.c
 _TEXTS = (_J.state, _J.result, _J.error)
+_NEWS = (_E.id, _E.kind, _E.data, _E.at, _E.agent)
 _AT_ONCE = 200
 """Pieces of news that a job takes in at a time."""
 
@@ -76,16 +77,16 @@ def news(
     None where more is left to be looked at than is taken in at a time.
     """
     newest = connection.execute(sa.select(sa.func.max(_E.id))).scalar() or 0
-    own = sa.select(_E.id, _E.kind, _E.data, _E.at).where(
-        _E.subject == core.subject(job.id), _E.id > job.cursor
-    )
-    others = sa.select(_E.id, _E.kind, _E.data, _E.at).where(
+    own = sa.select(*_NEWS).where(_E.subject == core.subject(job.id), _E.id > job.cursor)
+    others = sa.select(*_NEWS).where(
         _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))
     )
     found: dict[int, News] = {}
     for query in (own, others) if hears else (own,):
         for row in connection.execute(query.order_by(_E.id).limit(_AT_ONCE)):
-            found[row.id] = News(id=row.id, kind=row.kind, data=row.data, at=row.at)
+            found[row.id] = News(
+                id=row.id, kind=row.kind, data=row.data, at=row.at, agent=row.agent
+            )
     heard = [found[number] for number in sorted(found)][:_AT_ONCE]
     return heard, None if len(heard) == _AT_ONCE else newest
 

@@ -10,10 +10,13 @@ from tests.daemon.gate.gate_ground import PERSON, GateGround
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
 from windlass.daemon.landing.views import ChangeViews
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.store import changes as rows
 
 
@@ -23,20 +26,30 @@ class LandingGround(GateGround):
     def start_daemon(self) -> None:
         """Starts a daemon in the place of the one before."""
         super().start_daemon()
-        self.submissions = Submissions(self.context, self.jobs)
+        self.submissions = Submissions(self.context, self.jobs, CommitFetcher(self.context))
+        self.judgements = Judgements(self.context)
         self.intents.add(
             (
                 self.submissions.operation(),
+                *self.judgements.operations(),
                 Tries(self.context, self.proofs).operation(),
-                *Landings(self.context).operations(),
+                Landings(self.context, self.proofs).operation(),
+                Stops(self.context, lambda *_: None).operation(),
             )
         )
         self.jobs.add((landing_job.KIND,))
 
-    def submit(self, branch: str) -> str:
+    def submit(self, branch: str, **more: Any) -> str:
         """Proposes a branch; the id of its change."""
         verb = IntentVerb(self.intents, "submit", self.submissions.begin)
-        return str(verb(PERSON, {"cwd": str(self.root), "branch": branch})["change"])
+        asked: Any = {"cwd": str(self.root), "change": branch, **more}
+        return str(verb(PERSON, asked)["change"])
+
+    def judge(self, kind: str, name: str, **more: Any) -> dict[str, Any]:
+        """Approves, blocks or drops a change."""
+        verb = IntentVerb(self.intents, kind, partial(self.judgements.begin, kind))
+        asked: Any = {"cwd": str(self.root), "change": name, **more}
+        return dict(verb(PERSON, asked))
 
     def change(self, name: str) -> dict[str, Any]:
         """One change as it is shown."""

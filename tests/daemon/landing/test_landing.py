@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.daemon.gate.gate_ground import BROKEN
+from tests.daemon.gate.gate_ground import BROKEN, CODE
 from tests.daemon.landing.landing_ground import LandingGround
 
 
@@ -113,3 +113,58 @@ def test_a_red_batch_with_one_that_waits_for_another_comes_to_an_end(
     ground.submit("second")
     ground.settle()
     assert ground.states() == {"bad": "rejected", "second": "landed"}
+
+
+def test_a_change_that_needs_another_lands_after_it_and_is_held_where_that_comes_back(
+    ground: LandingGround,
+) -> None:
+    """Never in a group without it."""
+    ground.commit(BROKEN, branch="base")
+    ground.commit({"more.py": "more = 1\n"}, branch="top")
+    base = ground.submit("base")
+    top = ground.submit("top", needs=[base])
+    ground.settle()
+    assert ground.states() == {"base": "rejected", "top": "held"}
+    assert base in ground.change(top)["why"]
+    ground.git("checkout", "-q", "base")
+    (ground.root / "calc.py").write_text(CODE["calc.py"] + "# mended\n")
+    ground.git("commit", "-qam", "mended")
+    ground.git("checkout", "-q", "main")
+    ground.submit("base")
+    ground.settle()
+    assert ground.states() == {"base": "landed", "top": "landed"}
+
+
+def test_what_a_person_blocks_leaves_the_queue_until_it_is_approved(ground: LandingGround) -> None:
+    """And what is dropped never lands."""
+    ground.commit({"a.py": "a = 1\n"}, branch="a")
+    ground.commit({"b.py": "b = 1\n"}, branch="b")
+    a, b = ground.submit("a"), ground.submit("b")
+    ground.judge("block", a, why="not today")
+    ground.judge("drop", b)
+    ground.settle()
+    assert ground.states() == {"a": "held", "b": "dropped"}
+    assert ground.change(a)["why"] == "blocked: not today"
+    ground.judge("approve", a)
+    ground.settle()
+    assert ground.states() == {"a": "landed", "b": "dropped"}
+
+
+def test_a_new_revision_keeps_what_became_of_the_one_before(ground: LandingGround) -> None:
+    """With its head, and the approval is not carried over."""
+    head = ground.commit(BROKEN, branch="bad")
+    name = ground.submit("bad")
+    ground.settle()
+    ground.git("checkout", "-q", "bad")
+    (ground.root / "calc.py").write_text(CODE["calc.py"] + "# mended\n")
+    ground.git("commit", "-qam", "mended")
+    ground.git("checkout", "-q", "main")
+    assert ground.submit("bad") == name
+    ground.settle()
+    shown = ground.change(name)
+    assert [(r["revision"], r["state"]) for r in shown["revisions"]] == [
+        (1, "rejected"),
+        (2, "landed"),
+    ]
+    assert shown["revisions"][0]["head"] == head
+    assert shown["verdict"] == "passed"

@@ -74,7 +74,7 @@ from windlass.core.events.jobs import (
     JobSetAside,
     JobWoken,
 )
-from windlass.core.events.landing import ChangeLanded, ChangeQueued, ChangeStopped
+from windlass.core.events.landing import ChangeApproved, ChangeLanded, ChangeQueued, ChangeStopped
 from windlass.core.events.mail import (
     MAIL_MISSING,
     MailMissing,
@@ -165,6 +165,7 @@ __all__ = [
     "BranchStuck",
     "BudgetExceeded",
     "BudgetWarning",
+    "ChangeApproved",
     "ChangeLanded",
     "ChangeQueued",
     "ChangeStopped",

@@ -13,6 +13,8 @@ class ChangeQueued(EventData, kind="change.queued"):
     branch: str
     head: str
     revision: int
+    needs: tuple[str, ...] = ()
+    """Changes that have to land before."""
 
 
 class ChangeLanded(EventData, kind="change.landed"):
@@ -33,3 +35,11 @@ class ChangeStopped(EventData, kind="change.stopped"):
     target: str
     state: str
     why: str
+
+
+class ChangeApproved(EventData, kind="change.approved"):
+    """Somebody looked at a revision of a change and lets it in."""
+
+    change: str
+    head: str
+    by: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NewType
+from typing import Any, Literal, NewType
 
 import msgspec
 
@@ -13,11 +13,20 @@ ChangeId = NewType("ChangeId", str)
 """`c` and a number, counted in each repository."""
 
 State = Literal[
-    "queued", "gating", "landed", "rejected", "conflict", "held", "dropped", "nothing-to-land"
+    "draft",
+    "queued",
+    "gating",
+    "landed",
+    "rejected",
+    "conflict",
+    "held",
+    "dropped",
+    "nothing-to-land",
 ]
 OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
 EXIT_CODES: dict[State, int] = {
+    "draft": 0,
     "queued": 0,
     "gating": 0,
     "landed": 0,
@@ -42,13 +51,35 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
     failed: tuple[str, ...] = ()
     log: str = ""
+    tail: str = ""
+    """The last lines of the log."""
     paths: tuple[str, ...] = ()
     """Where it conflicts."""
     reproduce: str = ""
 
 
+class Revision(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one head of a change's branch."""
+
+    revision: int
+    head: str
+    state: State
+    why: str = ""
+    at: float = 0.0
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """A person has looked at one revision, and lets it in."""
+
+    by: str
+    at: float
+
+
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One branch proposed for landing. What was landed or gated of it is `head`, its revision."""
+    """One branch proposed for landing. What is gated and lands of it is `head`, its revision.
+
+    Approval and block are of that revision; the next one has neither.
+    """
 
     repo: RepoId
     id: ChangeId
@@ -56,17 +87,68 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     branch: str
     head: str
     title: str
+    task: str = ""
+    needs: tuple[ChangeId, ...] = ()
+    """Changes that have to land before."""
     revision: int = 1
     state: State = "queued"
     why: str = ""
     author: Uid | None = None
     """The agent whose branch it is; None for a person's."""
+    guards: tuple[str, ...] = ()
+    """Why a person has to look at this revision, a line each; none: it lands by its verdict."""
+    approval: Approval | None = None
+    blocked: str = ""
+    """What a person has against this revision."""
+    attempts: int = 0
+    """How often it came back."""
+    ends: bool = False
+    """Whether its author is ended when it has landed."""
+    deletes: bool = False
+    """Whether its branch is deleted when it has landed."""
+    unattended: bool = False
+    """Whether a checkout that is in the way is left behind, detached."""
+    past: tuple[Revision, ...] = ()
+    """The revisions before, the oldest first."""
+    ticket: Ticket | None = None
+    was: str | None = None
+    """Where the target was before it landed."""
     commit: str | None = None
     """The commit of the target's that it landed with."""
     tree: str | None = None
-    ticket: Ticket | None = None
+    verdict: str = ""
+    """How that tree is known to be good: `passed`, or by whose word it landed without."""
+    usd: float | None = None
+    """What its author had spent when it landed."""
+    landed_at: float | None = None
     created_at: float = 0.0
     updated_at: float = 0.0
+
+    @property
+    def waits_for_a_person(self) -> str:
+        """Why it may not be tried yet; empty where it may."""
+        if self.blocked:
+            return f"blocked: {self.blocked}"
+        return "; ".join(self.guards) if self.approval is None else ""
+
+
+MOST_PAST = 50
+
+
+def next_revision(change: Change, *, head: str, at: float) -> dict[str, Any]:
+    """The columns of a change whose branch is proposed again."""
+    before = Revision(
+        revision=change.revision, head=change.head, state=change.state, why=change.why, at=at
+    )
+    return {
+        "head": head,
+        "revision": change.revision + 1,
+        "past": (*change.past, before)[-MOST_PAST:],
+        "approval": None,
+        "blocked": "",
+        "ticket": None,
+        "why": "",
+    }
 
 
 def is_id(text: str) -> bool:

@@ -11,13 +11,23 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.core import jobs, shapes
-from windlass.core.events import ChangeQueued, ChangeStopped, JobDone, JobSetAside
+from windlass.core.events import (
+    AgentReported,
+    ChangeQueued,
+    ChangeStopped,
+    JobDone,
+    JobSetAside,
+)
 from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
+from windlass.core.states import State as AgentState
 
 TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
 """Make the tree of a group and have it gated; move the branch; say of changes why they stop."""
+PROPOSE, RETIRE = "landing.propose", "landing.retire"
+"""Propose what an agent that is done has; end the author of what landed. The queue waits for
+neither."""
 _SLOTS = 1
 
 
@@ -26,6 +36,8 @@ class Waiting(msgspec.Struct, frozen=True):
 
     change: str
     head: str
+    needs: Group = ()
+    """Changes that have to land before, and have not."""
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +47,8 @@ class Try(msgspec.Struct, frozen=True, kw_only=True):
     tree: str
     job: str = ""
     outcome: Outcome | None = None
+    marks: tuple[str, ...] = ()
+    """What the tree does to its own tests."""
 
 
 class LandingState(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +68,13 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> Group:
-        """The changes that can be tried, in their order."""
-        return tuple(w.change for w in self.queue if w.change not in self.later)
+        """The changes that can be tried, in their order; each comes after what it needs."""
+        left = [waiting for waiting in self.queue if waiting.change not in self.later]
+        names: list[str] = []
+        while ready := [w for w in left if set(w.needs) <= set(names)]:
+            names += [ready[0].change]
+            left.remove(ready[0])
+        return tuple(names)
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +100,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
         return _next(_without(state, {news.data["change"]}))
+    if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
+        return Decision(_kept(state), (Effect(PROPOSE, {"uid": news.agent}),))
     if news.kind in (JobDone.kind, JobSetAside.kind):
         return _next(_judged(state, news.data))
     if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
@@ -98,7 +119,7 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
     """A new revision takes the place of the one before; what was tried with that is no use."""
     if change["target"] != state.target:
         return state
-    new = Waiting(change["change"], change["head"])
+    new = Waiting(change["change"], change["head"], tuple(change.get("needs", ())))
     # What was red before is looked at again: that is why somebody proposes it once more.
     tries = tuple(
         tried
@@ -115,6 +136,16 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
 def _without(state: LandingState, gone: set[str]) -> LandingState:
     queue = tuple(waiting for waiting in state.queue if waiting.change not in gone)
     return msgspec.structs.replace(state, queue=queue, later=())
+
+
+def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
+    """Who waited for these need not any more."""
+    state = _without(state, landed)
+    queue = tuple(
+        msgspec.structs.replace(w, needs=tuple(name for name in w.needs if name not in landed))
+        for w in state.queue
+    )
+    return msgspec.structs.replace(state, queue=queue)
 
 
 def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
@@ -155,15 +186,25 @@ def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
     if why := _failure(effect):
         return _hold_all(state, why)
     result = effect["result"]
+    if marks := result.get("marks"):
+        group = tuple(result["group"])
+        tries = tuple(_marked(t, marks) if t.group == group else t for t in state.tries)
+        return _next(msgspec.structs.replace(state, tries=tries))
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
-        return _next(_without(state, set(result["group"])))
+        decision = _next(_with_landed(state, set(result["group"])))
+        retired = tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
+        return decision._replace(effects=(*decision.effects, *retired))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
         for waiting in state.queue
         if (found := result["in_the_way"].get(waiting.change))
     ]
     return _stop(state, in_the_way)
+
+
+def _marked(tried: Try, marks: list[str]) -> Try:
+    return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks))
 
 
 def _stopped(state: LandingState, effect: dict[str, Any]) -> Decision:
@@ -211,10 +252,11 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject
     ]
-    held = [
-        Stopped(change=name, head=heads[name], state="held", why=why, tried=alone.get((name,)))
-        for name in decision.hold
-    ]
+    held = []
+    for name in decision.hold:
+        tried = alone.get((name,))
+        told = "; ".join(tried.marks) if tried is not None and tried.marks else why
+        held.append(Stopped(change=name, head=heads[name], state="held", why=told, tried=tried))
     return [*rejected, *held]
 
 
@@ -249,5 +291,10 @@ def _failure(effect: dict[str, Any]) -> str:
 KIND = JobKind(
     "landing",
     advance,
-    hears=frozenset({ChangeQueued.kind, ChangeStopped.kind, JobDone.kind, JobSetAside.kind}),
+    hears=frozenset(
+        {
+            *(AgentReported.kind, ChangeQueued.kind, ChangeStopped.kind),
+            *(JobDone.kind, JobSetAside.kind),
+        }
+    ),
 )

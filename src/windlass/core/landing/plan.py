@@ -6,7 +6,7 @@ until one change is left. Three rules hold whatever the outcomes are:
 
 * what lands is a group whose own tree is green;
 * a change is sent back only where it is red by itself and the tip without it is green; where the
-  gate could not run, it is held for a person instead;
+  gate could not run, or marked what it makes of the tests, it is held for a person instead;
 * a red tip sends nobody back: it halts the queue, and only a change that makes it green lands.
 """
 
@@ -18,8 +18,10 @@ from typing import Literal, NamedTuple
 Name = str
 Group = tuple[Name, ...]
 """Changes in the order of the queue; none at all is the tip itself."""
-Outcome = Literal["passed", "failed", "could-not-run", "ran-nothing"]
+Outcome = Literal["passed", "failed", "could-not-run", "ran-nothing", "marked"]
+"""How a group fared; `marked` is green, and for a person to look at first."""
 TIP: Group = ()
+_FOR_A_PERSON: frozenset[Outcome] = frozenset({"could-not-run", "marked"})
 
 
 class Plan(NamedTuple):
@@ -53,9 +55,9 @@ def plan(
         return _on_a_red_tip(waiting, known, on_the_way, slots)._replace(cancel=stale)
     red = tuple(name for name in waiting if _is_red((name,), known))
     if red and known.get(TIP) == "passed":
-        unable = tuple(name for name in red if known[(name,)] == "could-not-run")
-        refused = tuple(name for name in red if name not in unable)
-        return Plan(reject=refused, hold=unable, cancel=stale)
+        undecided = tuple(name for name in red if known[(name,)] in _FOR_A_PERSON)
+        refused = tuple(name for name in red if name not in undecided)
+        return Plan(reject=refused, hold=undecided, cancel=stale)
     wanted = TIP if red else _next_group(waiting, known)
     if wanted in on_the_way or len(on_the_way) >= slots:
         return Plan(cancel=stale)

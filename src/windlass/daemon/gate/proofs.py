@@ -155,6 +155,13 @@ class Proofs:
             return "passed", ""
         return None, self._begin(orders[0], todo, fresh=False).id
 
+    def marks(self, gate: Gate, tree: str) -> list[str]:
+        """What a green tree does to its own tests, compared with the target."""
+        orders = self._orders(gate, tree, gate.spec.checks)
+        read = self._context.store.read
+        known = {o.check.name: read(partial(verdicts.green, key=o.key)) for o in orders}
+        return self._marks(gate, tree, {name: v for name, v in known.items() if v is not None})
+
     async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
         """Tells how a run ended, as soon as it has, or how it stands when the time is over."""
         loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock

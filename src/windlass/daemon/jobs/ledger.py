@@ -99,6 +99,7 @@ class Jobs:
                 kind = self._kind(job)
                 news, _ = self._context.store.read(partial(rows.news, job=job, hears=kind.hears))
                 if not news:
+                    self._forget_deaths(job)
                     return self._note(job, due)
                 advance = core.advanced(kind, job, news)
             except WindlassError as error:
@@ -115,6 +116,16 @@ class Jobs:
                 log.warning("%s is driven by somebody else", job.id)
                 return None
             due += begun
+
+    def _forget_deaths(self, job: Job) -> None:
+        """A job with nothing to do is not what its daemons died of, however many there were."""
+
+        def change(writing: Writing) -> None:
+            if not rows.open_effects(writing.connection, job.id):
+                rows.change(writing, job, tries=0)
+
+        if job.tries:
+            self._context.store.write(change)
 
     def _kind(self, job: Job) -> JobKind:
         if job.kind not in self._kinds:

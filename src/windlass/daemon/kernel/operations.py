@@ -20,7 +20,7 @@ from windlass.store.store import Writing
 _STOPS = "stops"
 """The agents whose sessions an intent ends or starts anew, in its data."""
 
-_ENDINGS = ("end", "merge")
+_ENDINGS = ("end", "merge", "landing.retire")
 """The kinds of intents after which a workspace is gone."""
 
 NOWHERE = RepoId("")

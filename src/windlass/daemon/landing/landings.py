@@ -1,58 +1,59 @@
-"""The effects that end a change's wait: it lands, or it is said why it does not."""
+"""The effect `landing.land`: the target moves to a proven tree, with the checkouts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core import shapes
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeLanded, ChangeStopped
+from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import OPEN, ChangeId
-from windlass.core.landing.job import Stopped, Try
+from windlass.core.landing.changes import OPEN, Change, ChangeId
+from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
+from windlass.daemon.gate import gates
+from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import tickets
-from windlass.daemon.landing.tries import stacked
+from windlass.daemon.landing import messages, submissions
+from windlass.daemon.landing.tries import StackedGroup, stacked
+from windlass.daemon.landing.views import author_of
 from windlass.git import merges, repository, stacks
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
-from windlass.git.stacks import Stack
 from windlass.store import changes as rows
+from windlass.store import rows as agent_rows
+from windlass.store import spending
 from windlass.store.store import Writing
+
+_PASSED = "passed"
 
 
 class Landings:
-    """Moves the target to proven trees, and tells of every change how it ended."""
+    """Moves the target to proven trees."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, proofs: Proofs) -> None:
         self._context = context
+        self._proofs = proofs
 
-    def operations(self) -> tuple[Operation, ...]:
-        """Landing a group, and stopping changes."""
-        return (
-            Operation(
-                landing_job.LAND,
-                (Step("plan", self._plan), Step("apply", self._apply, self._settle)),
-                lambda _: [],
-                _landed,
-                moves=_move,
-            ),
-            Operation(
-                landing_job.STOP,
-                (Step("stop", self._stop),),
-                lambda _: [],
-                lambda work: {"changes": [found["change"] for found in work.data["stopped"]]},
-            ),
+    def operation(self) -> Operation:
+        """Look once more, then move the branch and its checkouts."""
+        return Operation(
+            landing_job.LAND,
+            (Step("plan", self._plan), Step("apply", self._apply, self._settle)),
+            lambda _: [],
+            _landed,
+            moves=_move,
         )
 
     def _plan(self, work: RunningIntent) -> None:
@@ -60,21 +61,60 @@ class Landings:
 
         Only the proven tree lands: where the stack makes another one by now, nothing does.
         """
-        git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        git = repos.git(repo)
         tried = shapes.convert(work.data["tried"], Try)
-        target, heads = work.data["target"], work.data["heads"]
-        tip = repository.require(git, f"refs/heads/{target}")
-        at = int(work.intent.created_at)
-        stack = stacked(
-            self._context, git, RepoId(work.intent.repo),
-            tip=tip, names=tried.group, heads=heads, at=at,
-        )  # fmt: skip
-        if (stack.group, stack.tree) != (tried.group, tried.tree):
-            work.keep(plan=None, in_the_way={})
+        tip = repository.require(git, f"refs/heads/{work.data['target']}")
+        made = self._stacked(work, git, tip, tried.group)
+        found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": []}
+        if (made.stack.group, made.stack.tree) != (tried.group, tried.tree):
+            work.keep(**found)
             return
-        plan = _plan_of(git, stack, target=target, at=at)
-        in_the_way = self._in_the_way(work, git, plan, tried)
-        work.keep(plan=None if in_the_way else msgspec.to_builtins(plan), in_the_way=in_the_way)
+        if not all(self._may_land(change, work.data["heads"]) for change in made.changes):
+            work.keep(**found)
+            return
+        if any(change.approval is None for change in made.changes):
+            gate = gates.require(gates.read(self._context, repo))
+            found["marks"] = self._proofs.marks(gate, tried.tree)
+        plan = self._plan_of(work, git, made)
+        if not found["marks"]:
+            found["in_the_way"] = self._in_the_way(work, git, plan, tried)
+        if not found["marks"] and not found["in_the_way"]:
+            found["plan"] = msgspec.to_builtins(plan)
+        work.keep(**found)
+
+    def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
+        """Whether nobody has said otherwise since it was tried."""
+        is_same = change.head == heads[change.id] and change.state in OPEN
+        return is_same and not change.waits_for_a_person
+
+    def _stacked(
+        self, work: RunningIntent, git: Repository, tip: str, names: Sequence[str]
+    ) -> StackedGroup:
+        return stacked(
+            self._context, git, RepoId(work.intent.repo),
+            tip=tip, names=names, heads=work.data["heads"], at=int(work.intent.created_at),
+        )  # fmt: skip
+
+    def _plan_of(self, work: RunningIntent, git: Repository, made: StackedGroup) -> MergePlan:
+        target, stack = work.data["target"], made.stack
+        authors = self._context.store.read(
+            lambda connection: [author_of(connection, change) for change in made.changes]
+        )
+        new = stacks.landing_commit(
+            git,
+            stack,
+            message=messages.of_landing(made.changes, authors, verdict=_PASSED),
+            author=made.author,
+            time=int(work.intent.created_at),
+        )
+        return MergePlan(
+            target_ref=f"refs/heads/{target}",
+            old=stack.tip,
+            new=new,
+            tree=stack.tree,
+            checkout=repository.checkouts(git).get(target),
+        )
 
     def _in_the_way(
         self, work: RunningIntent, git: Repository, plan: MergePlan, tried: Try
@@ -83,20 +123,14 @@ class Landings:
         try:
             merges.rehearse(git, plan)
         except Conflict as error:
-            if len(tried.group) == 1:
-                return {tried.group[0]: _told(error)}
             whole = _told(error)
         else:
             return {}
         found = {}
-        for name in tried.group:
-            stack = stacked(
-                self._context, git, RepoId(work.intent.repo),
-                tip=plan.old, names=[name], heads=work.data["heads"],
-                at=int(work.intent.created_at),
-            )  # fmt: skip
+        for name in tried.group if len(tried.group) > 1 else ():
+            made = self._stacked(work, git, plan.old, [name])
             try:
-                merges.rehearse(git, _plan_of(git, stack, target=plan.target_branch, at=0))
+                merges.rehearse(git, self._plan_of(work, git, made))
             except Conflict as error:
                 found[name] = _told(error)
         return found or dict.fromkeys(tried.group, whole)
@@ -120,49 +154,65 @@ class Landings:
             git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
             merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
 
-    def _stop(self, work: RunningIntent) -> None:
-        repo = RepoId(work.intent.repo)
-
-        def change(writing: Writing) -> None:
-            for kept in work.data["stopped"]:
-                stopped = shapes.convert(kept, Stopped)
-                found = rows.find(writing.connection, repo, ChangeId(stopped.change))
-                if found is None or found.head != stopped.head or found.state not in OPEN:
-                    continue
-                ticket = tickets.ticket(writing.connection, repo, found, stopped)
-                told = {"state": stopped.state, "why": ticket.why}
-                rows.move(writing, found, **told, ticket=ticket)
-                event = ChangeStopped(change=found.id, target=found.target, **told)
-                writing.emit(event, repo=repo, subject=core.subject(found.id))
-
-        self._context.store.write(change)
-
-
-def _plan_of(git: Repository, stack: Stack, *, target: str, at: int) -> MergePlan:
-    names = ", ".join(stack.group)
-    trailers = "".join(f"Windlass-Change: {name}\n" for name in stack.group)
-    author = repository.identity(git) or ("windlass", "windlass@windlass.invalid")
-    message = f"Land {names}\n\n{trailers}Windlass-Verdict: {stack.tree}\n"
-    new = stacks.landing_commit(git, stack, message=message, author=author, time=at)
-    return MergePlan(
-        target_ref=f"refs/heads/{target}",
-        old=stack.tip,
-        new=new,
-        tree=stack.tree,
-        checkout=repository.checkouts(git).get(target),
-    )
-
 
 def _tell_landed(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) -> None:
+    """Marks a change as landed, and has those wait no longer that needed it."""
     repo = RepoId(work.intent.repo)
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.head != work.data["heads"][name]:
         return
-    rows.move(writing, found, state="landed", why="", commit=plan.new, tree=plan.tree, ticket=None)
+    rows.move(
+        writing,
+        found,
+        state="landed",
+        why="",
+        was=plan.old,
+        commit=plan.new,
+        tree=plan.tree,
+        verdict=_PASSED,
+        ticket=None,
+        usd=_spent(writing, found),
+        landed_at=writing.now,
+    )
     event = ChangeLanded(
         change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
     )
     writing.emit(event, repo=repo, subject=core.subject(found.id))
+    for waiting in rows.listed(writing.connection, repo, states={"held"}):
+        if found.id in waiting.needs and not waiting.waits_for_a_person:
+            submissions.enter(writing, waiting)
+
+
+def _spent(writing: Writing, change: Change) -> float | None:
+    if change.author is None:
+        return None
+    total = partial(spending.total, writing.connection, agent=change.author)
+    return total(notional=False) + total(notional=True)
+
+
+def _authors(connection: sa.Connection, work: RunningIntent) -> list[dict[str, Any]]:
+    """What is to be done with those whose branches have landed."""
+    repo, plan = RepoId(work.intent.repo), work.data["plan"]
+    found = [rows.find(connection, repo, ChangeId(name)) for name in work.data["tried"]["group"]]
+    landed = [c for c in found if c is not None and plan is not None and c.commit == plan["new"]]
+    return [
+        {
+            "change": change.id,
+            "head": change.head,
+            "branch": change.branch,
+            "deletes": change.deletes,
+            "agents": _ended(connection, change),
+        }
+        for change in landed
+        if change.ends or change.deletes
+    ]
+
+
+def _ended(connection: sa.Connection, change: Change) -> dict[str, str]:
+    if change.author is None or not change.ends:
+        return {}
+    author = agent_rows.agent(connection, change.author)
+    return {} if author is None or author.ended_at is not None else {author.uid: author.id}
 
 
 def _move(data: Mapping[str, Any]) -> BranchMove:
@@ -175,6 +225,8 @@ def _landed(work: RunningIntent) -> dict[str, Any]:
         "landed": work.data["plan"] is not None,
         "group": work.data["tried"]["group"],
         "in_the_way": work.data["in_the_way"],
+        "marks": work.data["marks"],
+        "authors": work.read(partial(_authors, work=work)),
     }
 
 

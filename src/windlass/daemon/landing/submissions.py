@@ -1,119 +1,301 @@
-"""`wl merge BRANCH`: a branch is proposed for landing, as a change or as its next revision."""
+"""`wl merge X`: what an agent or a branch has is proposed for landing, or is its next revision."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, SubmitRequest
-from windlass.core.errors import Conflict, NotFound
+from windlass.core import ids
+from windlass.core.crew import Agent
+from windlass.core.errors import Conflict, Denied, NotFound, UserError
 from windlass.core.events import ChangeQueued
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import Change, ChangeId
+from windlass.core.landing.changes import Approval, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
+from windlass.daemon.gate.gates import Gate
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import views
+from windlass.daemon.landing import guards, views
+from windlass.daemon.launch import setup_files
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
+from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
+
+
+class Proposed(NamedTuple):
+    """A branch that is to land, and whose it is."""
+
+    branch: str
+    author: Agent | None
+    known: Change | None = None
+    """The change by whose id it was named."""
 
 
 class Submissions:
     """The operation `submit`, and the request that begins it."""
 
-    def __init__(self, context: Context, jobs: Jobs) -> None:
+    def __init__(self, context: Context, jobs: Jobs, fetcher: CommitFetcher) -> None:
         self._context = context
         self._jobs = jobs
+        self._fetcher = fetcher
 
     def operation(self) -> Operation:
         """A submission has no steps: the queue goes on with it once it is recorded."""
         return Operation("submit", (), lambda _: [], self._submitted)
 
     def begin(self, caller: Caller, request: SubmitRequest) -> IntentDraft:
-        """Finds the branch and where it is to land; refuses where no gate would prove it."""
-        repo = lookup.scope(self._context, caller, request).require_repo()
+        """Finds what is to land, and where; refuses where no gate would prove it."""
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.require_repo()
         gate = gates.require(gates.read(self._context, repo))
-        git = repos.git(repo)
-        branch, target = request["branch"], gate.target.branch
-        head = repository.read_ref(git, f"refs/heads/{branch}")
-        if head is None:
-            raise NotFound(
-                f"there is no branch {printable_line(branch)} in {printable_line(repo.root)}",
-                "`git branch` lists them",
-            )
-        if branch == target:
-            raise Conflict(
-                f"{printable_line(branch)} is the branch that changes land on",
-                "name another branch, with commits that it lacks",
-            )
-        commits = repository.commits_between(git, gate.target.tip, head, limit=1)
-        title = request.get("title") or (commits[0].subject if commits else branch)
-        change = Change(
-            repo=repo.id,
-            id=ChangeId(""),
-            target=target,
-            branch=branch,
-            head=head,
-            title=title,
+        proposed = self._proposed(scope, gate, request.get("change"))
+        change, left_out = self.draft(
+            gate, proposed, by=scope.caller, title=request.get("title", "")
         )
+        if change.head != request.get("expect", change.head):
+            raise Conflict(
+                f"{printable_line(change.branch)} is at {change.head}, not at"
+                f" {printable_line(request.get('expect', ''))}",
+                "look again: wl diff; name the whole id of its tip",
+            )
+        change = msgspec.structs.replace(
+            change,
+            task=request.get("task", ""),
+            ends=proposed.author is not None and not request.get("keep", False),
+            deletes=request.get("delete", False),
+            unattended=request.get("unattended", False),
+        )
+        wanted = request.get("needs", [])
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            self._begin_queue(writing, repo.id, target)
-            return {"change": _put(writing, change).id}
+            self.begin_queue(writing, repo.id, gate.target.branch)
+            needs = _needs(writing, change, wanted)
+            put = self.put(writing, msgspec.structs.replace(change, needs=needs))
+            return {"change": put.id, "left_out": left_out}
 
-        return IntentDraft(repo.id, None, prepare)
+        return IntentDraft(repo.id, scope.caller_uid, prepare)
 
-    def _begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
+    def draft(
+        self, gate: Gate, proposed: Proposed, *, by: Agent | None, title: str = ""
+    ) -> tuple[Change, list[str]]:
+        """A change of what a branch has now, and which uncommitted files are left out of it."""
+        git, author, branch = repos.git(gate.repo), proposed.author, proposed.branch
+        left_out: list[str] = []
+        if author is not None:
+            self._fetcher.fetch(author)
+            left_out = _uncommitted(self._context, author)
+        head = repository.require(git, f"refs/heads/{branch}")
+        commits = repository.commits_between(git, gate.target.tip, head, limit=1)
+        goal = author.goal.strip().splitlines()[0] if author is not None else ""
+        own = proposed.known.title if proposed.known is not None else ""
+        moment = self._context.clock.now()
+        change = Change(
+            repo=gate.repo.id,
+            id=proposed.known.id if proposed.known is not None else ChangeId(""),
+            target=gate.target.branch,
+            branch=branch,
+            head=head,
+            title=title or own or goal or (commits[0].subject if commits else branch),
+            author=author.uid if author is not None else None,
+            guards=guards.of_revision(gate, git, head, by=by),
+            approval=Approval(by="person", at=moment) if by is None else None,
+        )
+        return change, left_out
+
+    def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
+        """Begins the job that lands changes on a branch, unless there is one."""
         kind = landing_job.KIND.name
         if job_rows.about(writing.connection, repo=repo, kind=kind, subject=target) is None:
             begun = landing_job.begun(target)
             self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
+
+    def put(self, writing: Writing, change: Change) -> Change:
+        """Adds a change, or the next revision of the one that the branch has."""
+        known = rows.of_branch(
+            writing.connection, change.repo, branch=change.branch, target=change.target
+        )
+        if known is None or known.state in ("landed", "dropped"):
+            put = rows.add(writing, _dated(change, writing))
+        elif known.state in core.OPEN and known.head == change.head:
+            return known
+        else:
+            put = _revised(writing, known, change)
+        return enter(writing, put)
+
+    def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
+        """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""
+        found = self._find(scope, gate, wanted)
+        if found.branch == gate.target.branch:
+            raise Conflict(
+                f"{printable_line(found.branch)} is the branch that changes land on",
+                "name another branch, with commits that it lacks",
+            )
+        if scope.caller is not None:
+            if found.author is None:
+                raise Denied(
+                    f"{scope.caller.id} may not land {printable_line(found.branch)}: agents land"
+                    " what is theirs, and what is below them",
+                    "ask the person",
+                )
+            live = lookup.live(self._context, scope)
+            lookup.require_reachable(scope, found.author, live, doing="land")
+        return found
+
+    def _find(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
+        git = repos.git(gate.repo)
+        if wanted is not None and core.is_id(wanted):
+            change = views.find(self._context, gate.repo.id, wanted)
+            return Proposed(change.branch, self._author(change), change)
+        branch = wanted or ""
+        try:
+            author = lookup.agent(self._context, scope, wanted)
+        except NotFound as no_agent:
+            if not repository.branch_exists(git, branch):
+                raise NotFound(
+                    f"there is no agent, change or branch {printable_line(branch)} in"
+                    f" {printable_line(gate.repo.root)}",
+                    f"{no_agent.hint}; `git branch` lists the branches",
+                ) from no_agent
+            return Proposed(branch, self._working_on(gate.repo.id, branch))
+        if author.branch is None:
+            raise Conflict(
+                f"{author.id} works in your own checkout and has no branch",
+                "its commits are where you are already",
+            )
+        # A branch of that very name is what a person means who has no such agent in mind.
+        if author.id != wanted and wanted and repository.branch_exists(git, wanted):
+            return Proposed(wanted, self._working_on(gate.repo.id, wanted))
+        ids.require_long(wanted or author.id, author.id)
+        return Proposed(author.branch, author)
+
+    def _author(self, change: Change) -> Agent | None:
+        uid = change.author
+        if uid is None:
+            return None
+        found = self._context.store.read(partial(agent_rows.agent, uid=uid))
+        return found if found is not None and found.ended_at is None else None
+
+    def _working_on(self, repo: RepoId, branch: str) -> Agent | None:
+        live = self._context.store.read(partial(agent_rows.agents, repo=repo))
+        return next((agent for agent in live if agent.branch == branch), None)
 
     def _submitted(self, work: RunningIntent) -> ChangeView:
         repo = RepoId(work.intent.repo)
         change = work.read(partial(rows.find, repo=repo, change=ChangeId(work.data["change"])))
         if change is None:
             raise AssertionError(work.data)
-        return views.view(change, work.read(partial(rows.open_ones, repo=repo)))
+        queue = work.read(partial(rows.open_ones, repo=repo))
+        author = work.read(partial(views.author_of, change=change))
+        return views.view(change, queue, author, left_out=work.data.get("left_out", []))
 
 
-def _put(writing: Writing, change: Change) -> Change:
-    """Adds a change, or the next revision of the one that the branch has."""
-    known = rows.of_branch(
-        writing.connection, change.repo, branch=change.branch, target=change.target
-    )
-    if known is None or known.state in ("landed", "dropped"):
-        change = rows.add(writing, _dated(change, writing))
-    elif known.state in core.OPEN and known.head == change.head:
-        return known
-    else:
-        columns = {"head": change.head, "title": change.title, "revision": known.revision + 1}
-        rows.move(writing, known, **columns, state="queued", why="", ticket=None)
-        found = rows.find(writing.connection, known.repo, known.id)
-        if found is None:
-            raise AssertionError(known)
-        change = found
-    queued = ChangeQueued(
-        change=change.id,
-        target=change.target,
-        branch=change.branch,
-        head=change.head,
-        revision=change.revision,
-    )
-    writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
+def enter(writing: Writing, change: Change) -> Change:
+    """Has a change wait in the queue, or for whatever it has to wait for before."""
+    lacking = [
+        need
+        for name in change.needs
+        if (need := rows.find(writing.connection, change.repo, name)) is not None
+        and need.state != "landed"
+    ]
+    why = change.waits_for_a_person
+    if not why and (stuck := [need for need in lacking if need.state not in core.OPEN]):
+        why = "; ".join(f"it needs {need.id}, which is {need.state}" for need in stuck)
+    state: core.State = "held" if why else "queued"
+    rows.move(writing, change, state=state, why=why)
+    change = msgspec.structs.replace(change, state=state, why=why)
+    if state == "queued":
+        queued = ChangeQueued(
+            change=change.id,
+            target=change.target,
+            branch=change.branch,
+            head=change.head,
+            revision=change.revision,
+            needs=tuple(need.id for need in lacking),
+        )
+        writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
     return change
 
 
+def _revised(writing: Writing, known: Change, change: Change) -> Change:
+    columns: dict[str, Any] = {
+        "title": change.title,
+        "task": change.task or known.task,
+        "needs": change.needs or known.needs,
+        "guards": change.guards,
+        "author": change.author,
+        "ends": change.ends,
+        "deletes": change.deletes,
+        "unattended": change.unattended,
+    }
+    # The same head once more is no new revision: what was said of it still holds.
+    again = known.head == change.head
+    more = (
+        {"ticket": None} if again else core.next_revision(known, head=change.head, at=writing.now)
+    )
+    approval = change.approval or (known.approval if again else None)
+    rows.move(writing, known, **{**columns, **more, "approval": approval})
+    found = rows.find(writing.connection, known.repo, known.id)
+    if found is None:
+        raise AssertionError(known)
+    return found
+
+
+def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeId, ...]:
+    """The changes that were named; refuses what is none, and what would wait for itself."""
+    needs = []
+    known = rows.of_branch(
+        writing.connection, change.repo, branch=change.branch, target=change.target
+    )
+    own = known.id if known is not None and known.state not in ("landed", "dropped") else None
+    for name in wanted:
+        found = None
+        if core.is_id(name):
+            found = rows.find(writing.connection, change.repo, ChangeId(name))
+        if found is None:
+            raise NotFound(f"there is no change {printable_line(name)}", "`wl queue --all`")
+        if found.state in ("dropped", "nothing-to-land"):
+            raise Conflict(f"{found.id} is {found.state}, so nothing can need it", "leave it out")
+        if own is not None and own in _all_needs(writing, found):
+            raise UserError(
+                f"{own} would need itself: {found.id} needs it", "leave one of them out"
+            )
+        needs.append(found.id)
+    return tuple(dict.fromkeys(needs))
+
+
+def _all_needs(writing: Writing, change: Change) -> set[ChangeId]:
+    known, left = {change.id}, list(change.needs)
+    while left:
+        name = left.pop()
+        if name not in known:
+            known.add(name)
+            found = rows.find(writing.connection, change.repo, name)
+            left += found.needs if found is not None else ()
+    return known
+
+
+def _uncommitted(context: Context, author: Agent) -> list[str]:
+    """What of an agent's workspace no commit has: it does not land."""
+    work = setup_files.work_status(context, author)
+    changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
+    return sorted({*changed, *work.nested, *work.unread})
+
+
 def _dated(change: Change, writing: Writing) -> Change:
-    return msgspec.structs.replace(change, created_at=writing.now, updated_at=writing.now)
+    return msgspec.structs.replace(
+        change, id=ChangeId(""), created_at=writing.now, updated_at=writing.now
+    )

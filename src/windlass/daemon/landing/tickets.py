@@ -2,43 +2,104 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
+import os
+from pathlib import Path
 
-from windlass.core.ids import RepoId
+from windlass.core.gate.spec import GateSpec
+from windlass.core.gate.verdicts import Verdict
 from windlass.core.landing.changes import Change, Ticket
 from windlass.core.landing.job import Stopped
 from windlass.core.printable import printable_line
-from windlass.store import verdicts
+from windlass.core.reasons import COMPLETE_PHRASE
 
 _NAMED = 5
+_TAIL = 4096
+_TAIL_LINES = 40
+_TESTS = 20
 
 
-def ticket(connection: sa.Connection, repo: RepoId, change: Change, stopped: Stopped) -> Ticket:
+def ticket(stopped: Stopped, found: Verdict | None, gate: GateSpec | None) -> Ticket:
     """What is known of why a change stops."""
     tried = stopped.tried
     if stopped.state == "conflict":
-        shown = ", ".join(printable_line(path) for path in stopped.paths[:_NAMED])
-        more = len(stopped.paths) - _NAMED
-        why = f"it conflicts with {change.target} in {shown}{f' and {more} more' * (more > 0)}"
-        return Ticket(why=why, paths=stopped.paths)
+        return Ticket(why=f"it conflicts in {_few(stopped.paths)}", paths=stopped.paths)
     if tried is None:
-        why = stopped.why or f"{change.target} has all of it already"
-        return Ticket(why=why)
-    found = verdicts.newest_not_green(connection, repo, tried.tree)
+        return Ticket(why=stopped.why or "the target has all of it already")
     outcome = tried.outcome or ""
-    if found is None:
+    if found is None or stopped.state == "held":
         return Ticket(why=stopped.why or f"the gate: {outcome}", tree=tried.tree, outcome=outcome)
-    failed = f": {printable_line(found.failed[0])}" if found.failed else ""
-    why = (
-        stopped.why
-        or f"{found.check} {found.outcome}{failed or f': {found.why}' * bool(found.why)}"
-    )
     return Ticket(
-        why=why,
+        why=stopped.why or _told(found),
         tree=tried.tree,
         outcome=outcome,
-        command=found.check,
+        command=_command(found, gate),
         failed=found.failed,
         log=found.log,
+        tail=_tail(found.log),
         reproduce=f"wl gate run {tried.tree} --fresh",
     )
+
+
+def to_author(change: Change, ticket: Ticket, *, most: int) -> str:
+    """What an agent is told whose change came back: what is wrong, and what to do."""
+    attempt = f"attempt {change.attempts} of {most}"
+    why = printable_line(ticket.why)
+    lines = [f"Your change {change.id} did not land on {change.target}: {why} ({attempt})."]
+    if ticket.failed:
+        lines += ["Failing:", *(f"  {printable_line(name)}" for name in ticket.failed[:_TESTS])]
+        if len(ticket.failed) > _TESTS:
+            lines.append(f"  and {len(ticket.failed) - _TESTS} more")
+    if ticket.paths:
+        lines += ["Conflicting:", *(f"  {printable_line(path)}" for path in ticket.paths[:_TESTS])]
+    if ticket.command:
+        lines.append(f"It was gated merged onto {change.target}, by: {ticket.command}")
+    if ticket.tail:
+        lines += ["The end of its log:", ticket.tail]
+    lines.append(
+        f"Merge {change.target} into your branch, mend it, run that yourself, commit, and end your"
+        f" last message with the line {COMPLETE_PHRASE}: then it is tried again."
+    )
+    return "\n".join(lines)
+
+
+def to_person(change: Change, author: str | None, *, most: int) -> str:
+    """One line for the person, with what to type."""
+    whose = f" of {author}" if author is not None else ""
+    why = printable_line(change.why)
+    if change.state == "held":
+        return f"{change.id}{whose} is held: {why} (wl show {change.id})"
+    if author is not None and change.attempts >= most:
+        return (
+            f"{change.id}{whose} came back {change.attempts} times and waits for you: {why}"
+            f" (wl show {change.id})"
+        )
+    return f"{change.id}{whose} did not land: {why} (wl show {change.id})"
+
+
+def _few(paths: tuple[str, ...]) -> str:
+    shown = ", ".join(printable_line(path) for path in paths[:_NAMED])
+    more = len(paths) - _NAMED
+    return f"{shown}{f' and {more} more' * (more > 0)}"
+
+
+def _told(found: Verdict) -> str:
+    failed = f": {printable_line(found.failed[0])}" if found.failed else ""
+    return f"{found.check} {found.outcome}{failed or f': {found.why}' * bool(found.why)}"
+
+
+def _command(found: Verdict, gate: GateSpec | None) -> str:
+    checks = gate.checks if gate is not None else ()
+    return next((check.run for check in checks if check.name == found.check), found.check)
+
+
+def _tail(log: str) -> str:
+    """The last lines of a log, made safe to show; nothing where retention has taken it."""
+    try:
+        with Path(log).open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    lines = text.splitlines()[-_TAIL_LINES:]
+    return "\n".join(printable_line(line) for line in lines)

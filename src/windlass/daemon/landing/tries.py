@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
@@ -16,12 +19,16 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import messages
+from windlass.daemon.landing.views import author_of
 from windlass.git import repository, stacks
 from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
 from windlass.store import changes as rows
 from windlass.store.store import Writing
 
+BOARD_FILE = ".windlass/kanban.md"
+"""What agents change of it stays out: the board is the person's, and is marked by itself."""
 _NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
@@ -47,7 +54,8 @@ class Tries:
         stopped: list[Stopped] = []
         later: list[str] = []
         for group in work.data["groups"]:
-            stack = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
+            made = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
+            stack = made.stack
             stopped += _not_tried(stack, heads)
             later += stack.later
             if not stack.group and group:
@@ -68,6 +76,15 @@ class Tries:
         self._context.store.write(change)
 
 
+class StackedGroup(NamedTuple):
+    """What a group of changes makes of a tip, with the changes as they are known."""
+
+    stack: Stack
+    changes: tuple[Change, ...]
+    """Those that are in it."""
+    author: tuple[str, str]
+
+
 def stacked(
     context: Context,
     git: Repository,
@@ -77,17 +94,32 @@ def stacked(
     names: Sequence[str],
     heads: Mapping[str, str],
     at: int,
-) -> Stack:
+) -> StackedGroup:
     """Puts changes on a tip, each as one merge that says what it is."""
-    known = context.store.read(lambda connection: rows.listed(connection, repo))
-    by_id = {str(change.id): change for change in known}
-    layers = [Layer(name, heads[name], _message(by_id[name])) for name in names]
+    known = context.store.read(partial(_known, repo=repo, names=names))
+    layers = [
+        Layer(
+            name,
+            heads[name],
+            messages.of_change(*known[name]),
+            without=() if known[name][0].author is None else (BOARD_FILE,),
+        )
+        for name in names
+    ]
     author = repository.identity(git) or _NOBODY
-    return stacks.build(git, tip, layers, author=author, time=at)
+    stack = stacks.build(git, tip, layers, author=author, time=at)
+    return StackedGroup(stack, tuple(known[name][0] for name in stack.group), author)
 
 
-def _message(change: Change) -> str:
-    return f"Merge {change.branch}: {change.title[:60]}\n\nWindlass-Change: {change.id}\n"
+def _known(
+    connection: sa.Connection, repo: RepoId, names: Sequence[str]
+) -> dict[str, tuple[Change, str | None]]:
+    found = {name: rows.find(connection, repo, ChangeId(name)) for name in names}
+    return {
+        name: (change, author_of(connection, change))
+        for name, change in found.items()
+        if change is not None
+    }
 
 
 def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import (
@@ -18,12 +19,14 @@ from windlass.api.wire.landing import (
 )
 from windlass.core.errors import NotFound
 from windlass.core.events import ChangeLanded, ChangeStopped
+from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
-from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
+from windlass.core.landing.changes import OPEN, Change, ChangeId, Revision, Ticket
 from windlass.core.printable import printable_line
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.store import changes as rows
+from windlass.store import rows as agent_rows
 from windlass.store.store import Event
 
 _ENDS = (ChangeLanded.kind, ChangeStopped.kind)
@@ -42,22 +45,20 @@ class ChangeViews:
         found = queue
         if request.get("all", False):
             found = self._context.store.read(partial(rows.listed, repo=repo))
-        return {"changes": [view(change, queue) for change in found]}
+        authors = self._context.store.read(
+            lambda connection: {change.id: author_of(connection, change) for change in found}
+        )
+        return {"changes": [view(change, queue, authors[change.id]) for change in found]}
 
     def show(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Shows one change."""
         repo = lookup.scope(self._context, caller, request).require_repo().id
-        wanted = request["change"]
-        found = None
-        if core.is_id(wanted):
-            found = self._context.store.read(
-                lambda connection: rows.find(connection, repo, ChangeId(wanted))
-            )
-        if found is None:
-            raise NotFound(
-                f"there is no change {printable_line(wanted)}", "`wl queue` shows what waits"
-            )
-        return view(found, self._context.store.read(partial(rows.open_ones, repo=repo)))
+        return self._shown(find(self._context, repo, request["change"]))
+
+    def _shown(self, change: Change) -> ChangeView:
+        queue = self._context.store.read(partial(rows.open_ones, repo=change.repo))
+        author = self._context.store.read(partial(author_of, change=change))
+        return view(change, queue, author)
 
     async def wait(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Tells how a change fared, as soon as it has left the queue."""
@@ -76,23 +77,72 @@ class ChangeViews:
                 await news.wait()
 
 
-def view(change: Change, queue: Sequence[Change]) -> ChangeView:
+def find(context: Context, repo: RepoId, wanted: str) -> Change:
+    """Finds a change by its id, else the newest of a branch, or of an agent of that name."""
+    found = context.store.read(partial(_find, repo=repo, wanted=wanted))
+    if found is None:
+        raise NotFound(
+            f"there is no change {printable_line(wanted)}", "`wl queue --all` lists them"
+        )
+    return found
+
+
+def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None:
+    if core.is_id(wanted):
+        return rows.find(connection, repo, ChangeId(wanted))
+    named = (wanted, f"agent/{wanted}")
+    return next((c for c in reversed(rows.listed(connection, repo)) if c.branch in named), None)
+
+
+def author_of(connection: sa.Connection, change: Change) -> str | None:
+    """The name of the agent whose branch a change is."""
+    if change.author is None:
+        return None
+    found = agent_rows.agent(connection, change.author)
+    return found.id if found is not None else None
+
+
+def view(
+    change: Change, queue: Sequence[Change], author: str | None, *, left_out: Sequence[str] = ()
+) -> ChangeView:
     """One change, with its place among those that wait for the same branch."""
     before = [other.id for other in queue if other.target == change.target]
-    return {
+    now = Revision(
+        revision=change.revision,
+        head=change.head,
+        state=change.state,
+        why=change.why,
+        at=change.updated_at,
+    )
+    shown: ChangeView = {
+        "id": change.id,
         "change": change.id,
         "branch": change.branch,
         "target": change.target,
         "head": change.head,
         "title": change.title,
+        "task": change.task,
+        "author": author,
         "revision": change.revision,
+        "revisions": [msgspec.to_builtins(revision) for revision in (*change.past, now)],
         "state": change.state,
         "why": change.why,
+        "needs": list(change.needs),
+        "guards": list(change.guards),
+        "approval": msgspec.to_builtins(change.approval),
+        "blocked": change.blocked,
+        "attempts": change.attempts,
         "position": before.index(change.id) if change.id in before else None,
+        "was": change.was,
         "commit": change.commit,
         "tree": change.tree,
+        "verdict": change.verdict,
+        "usd": change.usd,
+        "landed_at": change.landed_at,
         "ticket": _ticket(change.ticket) if change.ticket is not None else None,
+        "left_out": list(left_out),
     }
+    return shown
 
 
 def _ticket(ticket: Ticket) -> TicketView:

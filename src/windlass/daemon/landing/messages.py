@@ -1,0 +1,50 @@
+"""The messages of commits that land: what each merge is, with trailers for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from windlass.core.landing.changes import Change
+from windlass.core.printable import printable_line
+
+_SUBJECT = 60
+
+
+def of_change(change: Change, author: str | None) -> str:
+    """The merge of one change into a stack."""
+    return f"{_subject(change)}\n\n{_trailers(_of(change, author))}"
+
+
+def of_landing(changes: Sequence[Change], authors: Sequence[str | None], *, verdict: str) -> str:
+    """The commit that the target moves to: of one change, or of several at once."""
+    trailers: list[tuple[str, str]] = []
+    for change, author in zip(changes, authors, strict=True):
+        trailers += _of(change, author)
+    trailers.append(("Verdict", verdict))
+    if len(changes) == 1:
+        return f"{_subject(changes[0])}\n\n{_trailers(trailers)}"
+    titles = "".join(f"* {change.id}: {printable_line(change.title)}\n" for change in changes)
+    return f"Land {_names(changes)}\n\n{titles}\n{_trailers(trailers)}"
+
+
+def _names(changes: Sequence[Change]) -> str:
+    shown = ", ".join(change.id for change in changes[:8])
+    return shown + (f" and {len(changes) - 8} more" if len(changes) > 8 else "")
+
+
+def _subject(change: Change) -> str:
+    title = printable_line(change.title)
+    return f"Merge {printable_line(change.branch)}: {title[:_SUBJECT]}"
+
+
+def _of(change: Change, author: str | None) -> list[tuple[str, str]]:
+    found = [("Change", str(change.id))]
+    if change.task:
+        found.append(("Task", change.task))
+    if author is not None:
+        found.append(("Agent", author))
+    return found
+
+
+def _trailers(trailers: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"Windlass-{name}: {printable_line(value)}\n" for name, value in trailers)

@@ -1,0 +1,72 @@
+"""The effect `landing.propose`: what an agent that says it is done has is proposed by itself.
+
+Only of agents that have a change that waits for them: a draft, or one that came back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from windlass.core.crew import Agent
+from windlass.core.ids import RepoId, Uid
+from windlass.core.landing import job as landing_job
+from windlass.core.landing.changes import Change
+from windlass.daemon.gate import gates
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing.submissions import Proposed, Submissions
+from windlass.store import changes as rows
+from windlass.store import rows as agent_rows
+from windlass.store.store import Writing
+
+_WAITS = frozenset({"draft", "rejected", "conflict"})
+
+
+class Proposals:
+    """Proposes what agents have that land by themselves."""
+
+    def __init__(self, context: Context, submissions: Submissions) -> None:
+        self._context = context
+        self._submissions = submissions
+
+    def operation(self) -> Operation:
+        """One step: proposed twice, the same head is one revision."""
+        return Operation(
+            landing_job.PROPOSE, (Step("propose", self._propose),), lambda _: [], _proposed
+        )
+
+    def _propose(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        known, author = self._context.store.read(partial(_waiting, uid=Uid(work.data["uid"])))
+        if known is None or author is None or author.branch is None:
+            return
+        gate = gates.require(gates.read(self._context, repo))
+        proposed = Proposed(author.branch, author, known)
+        change, _ = self._submissions.draft(gate, proposed, by=author)
+        if known.state != "draft" and change.head == known.head:
+            return  # it came back, and nothing was mended: to try it again would end the same
+        kept = {"task": known.task, "ends": known.ends, "unattended": known.unattended}
+        change = msgspec.structs.replace(change, **kept)
+
+        def put(writing: Writing) -> None:
+            self._submissions.begin_queue(writing, repo.id, gate.target.branch)
+            self._submissions.put(writing, change)
+
+        self._context.store.write(put)
+
+
+def _waiting(connection: Any, uid: Uid) -> tuple[Change | None, Agent | None]:
+    change = rows.of_author(connection, uid)
+    author = agent_rows.agent(connection, uid)
+    if author is None or author.ended_at is not None:
+        return None, None
+    return (change if change is not None and change.state in _WAITS else None), author
+
+
+def _proposed(work: RunningIntent) -> dict[str, Any]:
+    return {"uid": work.data["uid"]}
