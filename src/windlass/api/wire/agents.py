@@ -62,6 +62,8 @@ class MergeRequest(AgentRequest):
     into: NotRequired[Word | None]
     expect: NotRequired[Word | None]
     """The commit that is to be merged, by its whole id; another one is refused."""
+    ungated: NotRequired[bool]
+    """Whether a person wants it merged into the target without a verdict."""
 
 
 class RetryRequest(AnyRequest):
@@ -210,6 +212,8 @@ class MergeCheckReply(TypedDict):
 
     agent: str
     into: str
+    gated: bool
+    """Whether it goes through the gate and the queue."""
     tip: str
     """The commit that would be merged."""
     uncommitted: list[str]

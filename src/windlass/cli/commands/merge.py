@@ -1,19 +1,19 @@
-"""Merges an agent's branch and ends the agent; or has a branch of your own proven and landed.
+"""Lands what an agent or a branch has: proven first, by the gate of the branch that it lands on.
 
-An agent's goes into the branch named with --into, else its parent's, else the one that your
-checkout is on. Refused when either side has uncommitted work or the merge would conflict; nothing
-is touched then.
+It is merged onto the target, gated as that very tree, and landed when that is green; this waits for
+it, --no-wait only puts it into the queue. An agent is ended once its work has landed, unless it
+has more by then. What comes back says which tests failed; an agent has that in its mailbox.
 
-A branch of your own goes onto the branch that changes land on: merged there, gated as that very
-tree, and landed when that is green. This waits for it; --no-wait only puts it into the queue.
+A merge into another branch than the target (a manager's, or one named with --into) is made at once,
+and refused when either side has uncommitted work or it would conflict.
 
-Exit codes of a branch: 0 landed, 10 rejected, 14 conflict, 15 held, 16 nothing to land.
+Exit codes: 0 landed, 10 rejected, 14 conflict, 15 held, 16 nothing to land, 3 no gate.
 """
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser
+from typing import Any
 
 from windlass.cli import ended, landed
 from windlass.cli.call import Call, take_yes
@@ -23,53 +23,90 @@ from windlass.core.printable import printable_line
 
 EXAMPLES = (
     "wl merge api",
-    "wl merge api --into release --force",
     "wl merge my-branch",
-    "wl merge my-branch --no-wait --json",
+    "wl merge c12 --no-wait --json",
+    "wl merge api --into release --force",
     "wl merge api --expect $(wl diff api --json | jq -r .tip)",
 )
+_ALONE = ("into", "ungated")
+"""What is said of merges that do not go through the gate."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent and a target, or a branch."""
-    parser.add_argument("agent", metavar="AGENT|BRANCH")
+    """Takes what is to land, or an agent and a target."""
+    parser.add_argument("change", metavar="AGENT|BRANCH|CHANGE", nargs="?")
     parser.add_argument("--into", metavar="BRANCH", help="the branch, or the agent, to merge into")
     parser.add_argument(
         "--expect", metavar="COMMIT",
         help="refuse if its tip is another commit by now; the whole id, as wl diff names it",
     )  # fmt: skip
+    parser.add_argument("--title", metavar="TEXT", help="what the change is called")
+    parser.add_argument("--task", metavar="TASK", help="the task of the board that it is for")
     parser.add_argument(
-        "--no-wait", action="store_true", help="of a branch: put it into the queue, and no more"
+        "--needs", metavar="CHANGE", action="append", default=[],
+        help="a change that has to land before; may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--no-wait", action="store_true", help="put it into the queue, and no more")
+    parser.add_argument("--keep", action="store_true", help="do not end the agent when it landed")
+    parser.add_argument("--delete", action="store_true", help="delete the branch when it landed")
+    parser.add_argument(
+        "--unattended", action="store_true",
+        help="where your own edits are in the way, leave your checkout behind, detached",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ungated", action="store_true", help="merge an agent without a verdict; it is recorded"
     )
     take_yes(parser)
 
 
-def _refuse(call: Call, agent: str) -> None:
-    """Says before the question what would be said after it."""
-    asked = call.ask("merge-check", agent=agent, into=call.args.into, expect=call.args.expect)
-    if asked["problems"]:
-        raise Conflict(printable_line(asked["problems"][0]), f"see wl merge-check {agent}")
-
-
 def run(call: Call) -> int:
-    """Merges an agent; where there is none of that name, a branch."""
+    """Merges an agent at once where no gate stands before; everything else goes to the queue."""
+    asked = _preview(call)
+    if asked is None:
+        return _land(call)
+    if asked["gated"] and not call.args.ungated:
+        if not call.sure and not call.args.keep:
+            call.to_be_ended([call.args.change])
+            call.confirm(f"land {asked['agent']} on {asked['into']} and end it then?")
+        return _land(call)
+    return _merge_agent(call)
+
+
+def _preview(call: Call) -> dict[str, Any] | None:
+    """What merging an agent would mean; None where none of that name is meant."""
+    args = call.args
+    if args.change is None or args.no_wait:
+        return None
     try:
-        return _merge_agent(call)
-    except NotFound as error:
-        if call.args.into or call.args.expect or os.environ.get("WINDLASS_SOCKET"):
+        asked: dict[str, Any] = call.ask(
+            "merge-check", agent=args.change, into=args.into, expect=args.expect
+        )
+    except NotFound:
+        if any(getattr(args, name) for name in _ALONE):
             raise
-        return _land(call, error)
+        return None
+    return asked
 
 
-def _land(call: Call, no_agent: NotFound) -> int:
-    """Proposes a branch, and waits until it has landed or come back."""
-    name = call.args.agent
-    try:
-        change = call.ask("submit", branch=name)
-    except NotFound as no_branch:
-        both = f"{no_agent.message}, and {no_branch.message}"
-        raise NotFound(both, f"{no_agent.hint}; {no_branch.hint}") from no_branch
-    if not call.args.no_wait:
+def _land(call: Call) -> int:
+    """Proposes a change, and waits until it has landed or come back."""
+    args = call.args
+    wanted = {
+        "change": args.change,
+        "title": args.title,
+        "task": args.task,
+        "expect": args.expect,
+        "needs": args.needs or None,
+        "keep": args.keep or None,
+        "delete": args.delete or None,
+        "unattended": args.unattended or None,
+    }
+    change = call.ask("submit", **{name: said for name, said in wanted.items() if said is not None})
+    if change["left_out"]:
+        named = ", ".join(printable_line(path) for path in change["left_out"][:5])
+        more = f" and {len(change['left_out']) - 5} more" if len(change["left_out"]) > 5 else ""
+        call.tell(f"not committed, and so left out: {named}{more}")
+    if not args.no_wait and change["state"] in ("queued", "gating"):
         before = f", behind {change['position']}" if change["position"] else ""
         call.progress(f"{change['change']} waits for the gate{before} …")
         change = call.ask("change.wait", change=change["change"])
@@ -81,16 +118,23 @@ def _land(call: Call, no_agent: NotFound) -> int:
 def _merge_agent(call: Call) -> int:
     """Asks, then merges."""
     args = call.args
-    agent = args.agent
+    agent = args.change
     if not call.sure:
         (agent,) = call.to_be_ended([agent])
         into = f" into {args.into}" if args.into else ""
         _refuse(call, agent)
         call.confirm(f"merge {agent}{into} and end it?")
-    done = call.ask("merge", agent=agent, into=args.into, expect=args.expect)
+    done = call.ask("merge", agent=agent, into=args.into, expect=args.expect, ungated=args.ungated)
     call.data(done)
     call.tell(
         f"merged {done['tip'][:10]} into {done['into']}: {done['commit'][:10]} ({done['verdict']})"
     )
     ended.tell(call, done)
     return 0
+
+
+def _refuse(call: Call, agent: str) -> None:
+    """Says before the question what would be said after it."""
+    asked = call.ask("merge-check", agent=agent, into=call.args.into, expect=call.args.expect)
+    if asked["problems"]:
+        raise Conflict(printable_line(asked["problems"][0]), f"see wl merge-check {agent}")

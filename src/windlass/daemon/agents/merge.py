@@ -32,6 +32,7 @@ from windlass.core.printable import printable_line
 from windlass.daemon.agents import ending_settings, endings
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
+from windlass.daemon.gate import gates
 from windlass.daemon.kernel import intent_errors, lookup, repos, set_aside, settings
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
@@ -52,6 +53,7 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 UNPROVEN = "unproven: no gate"
+UNGATED = "ungated: by the person"
 
 
 class Merges:
@@ -97,6 +99,7 @@ class Merges:
         owner = self._owner_of(agent.repo, into)
         if owner is not None:
             lookup.refuse_ending(context, owner)
+        verdict = self._verdict(scope, agent, into, ungated=request.get("ungated", False))
         expect = request.get("expect")
         by = scope.caller.id if scope.caller else "the person"
         config = self._config(agent)
@@ -110,6 +113,7 @@ class Merges:
                 "into": into,
                 "owner": owner.uid if owner is not None else None,
                 "expect": expect,
+                "verdict": verdict,
                 "time": int(writing.now),
                 "agents_own": own,
                 "protected": config.landing.protected,
@@ -117,13 +121,30 @@ class Merges:
 
         return IntentDraft(agent.repo, scope.caller_uid, prepare)
 
+    def _verdict(self, scope: Scope, agent: Agent, into: str, *, ungated: bool) -> str:
+        """How the merge is known to be good; refuses what has to go through the gate."""
+        if gates.guarding(self._context, repos.by_id(self._context, agent.repo), into) is None:
+            return UNPROVEN
+        if scope.caller is not None:
+            raise Denied(
+                f"{printable_line(into)} moves to proven trees alone",
+                f"wl submit {agent.id} has it proven and landed",
+            )
+        if not ungated:
+            raise Conflict(
+                f"{printable_line(into)} moves to proven trees alone",
+                f"wl merge {agent.id} has it proven first; with --ungated it is merged as it is",
+            )
+        return UNGATED
+
     def preview(self, caller: Caller, request: MergeRequest) -> MergeCheckReply:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, scope, request.get("agent"))
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
-        git = repos.git(repos.by_id(self._context, agent.repo))
+        repo = repos.by_id(self._context, agent.repo)
+        git = repos.git(repo)
         patterns = self._config(agent).landing.protected
         self._fetch_both(agent, into)
         source, target = (f"refs/heads/{branch}" for branch in (_branch(agent), into))
@@ -141,6 +162,7 @@ class Merges:
         reply: MergeCheckReply = {
             "agent": agent.id,
             "into": into,
+            "gated": gates.guarding(self._context, repo, into) is not None,
             "tip": outcome.tip,
             "uncommitted": uncommitted(self._status(agent)),
             "problems": problems,
@@ -232,7 +254,8 @@ class Merges:
         into = work.data["into"]
         self._fetch_both(agent, into)
         self._refuse(git, agent, into)
-        plan = _prepare(git, agent, into=into, time=work.data["time"])
+        verdict = work.data.get("verdict", UNPROVEN)
+        plan = _prepare(git, agent, into=into, time=work.data["time"], verdict=verdict)
         _refuse_another(agent, plan, work.data.get("expect"))
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
@@ -250,7 +273,7 @@ class Merges:
                 into=work.data["into"],
                 commit=plan.new,
                 was=plan.old,
-                verdict=UNPROVEN,
+                verdict=work.data.get("verdict", UNPROVEN),
                 protected=marked,
             )
             writing.emit(merged, repo=agent.repo, agent=agent.uid)
@@ -345,7 +368,7 @@ class Merges:
             "tip": plan.get("tip", ""),
             "commit": plan["new"],
             "was": plan["old"],
-            "verdict": UNPROVEN,
+            "verdict": work.data.get("verdict", UNPROVEN),
         }
 
     def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
@@ -432,11 +455,13 @@ def _refuse_another(agent: Agent, plan: MergePlan, expect: str | None) -> None:
         )
 
 
-def _prepare(git: Repository, agent: Agent, *, into: str, time: int) -> MergePlan:
+def _prepare(
+    git: Repository, agent: Agent, *, into: str, time: int, verdict: str = UNPROVEN
+) -> MergePlan:
     subject = agent.goal.strip().splitlines()[0]
     message = (
         f"Merge agent {agent.id}: {subject[:60]}\n\n{agent.goal}\n\n"
-        f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {UNPROVEN}\n"
+        f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {verdict}\n"
     )
     return merges.prepare(
         git,

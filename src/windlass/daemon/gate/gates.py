@@ -20,6 +20,7 @@ from windlass.git import gate_trees, repository
 from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
+_CHECKS = frozenset({"gate.check", "gate.commands"})
 _USUAL = ("main", "master", "trunk", "develop")
 
 
@@ -85,6 +86,18 @@ def find(context: Context, repo: Repo) -> Gate | None:
     return gate if gate.spec.checks else None
 
 
+def guarding(context: Context, repo: Repo, branch: str) -> Gate | None:
+    """The gate that a branch is behind; None where nothing says when its trees are good.
+
+    A gate that cannot be read, or that waits to be accepted, guards all the same: this raises.
+    """
+    gate = read(context, repo)
+    if gate.target.branch != branch:
+        return None
+    waits = any(line.key in _CHECKS for line in gate.waiting)
+    return require(gate) if gate.spec.checks or waits else None
+
+
 def lines(context: Context, repo: Repo) -> tuple[str, ...]:
     """The commands of its checks, for whoever is to know what their work is gated by."""
     gate = find(context, repo)
@@ -95,7 +108,7 @@ def require(gate: Gate) -> Gate:
     """Refuses a repository without a gate: that is never a pass."""
     if gate.spec.checks:
         return gate
-    if any(line.key in ("gate.check", "gate.commands") for line in gate.waiting):
+    if any(line.key in _CHECKS for line in gate.waiting):
         raise ConfigError(
             f"the gate of {gate.target.branch} would run outside of a box, as you, and you have not"
             " accepted it",

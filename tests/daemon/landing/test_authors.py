@@ -1,0 +1,109 @@
+"""Agents whose work lands: ended when it has, told what is wrong when it has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemon.gate.gate_ground import BROKEN, CODE
+from tests.daemon.landing.crew_ground import CrewGround
+from tests.support.workshop import Workshop, git
+
+from windlass.core.errors import Conflict, Denied
+
+
+@pytest.fixture
+def crew(workshop: Workshop) -> CrewGround:
+    """Nobody is there yet."""
+    return CrewGround(workshop)
+
+
+def test_an_agent_is_ended_once_its_work_has_landed(crew: CrewGround) -> None:
+    """The commit says whose it is and that it was proven."""
+    fox = crew.worker("fox")
+    head = crew.commit(fox, {"more.py": "more = 1\n"})
+    made = crew.workshop.ask("submit", change="fox")
+    assert (made["state"], made["author"], made["branch"]) == ("queued", "fox", "agent/fox")
+    crew.settle()
+    shown = crew.change(made["id"])
+    assert shown["state"] == "landed", shown
+    assert crew.main() == shown["commit"]
+    assert not crew.lives(fox)
+    said = git(crew.root, "log", "-1", "--format=%P%n%B", "main")
+    assert head in said
+    assert "Windlass-Change: c1" in said
+    assert "Windlass-Agent: fox" in said
+    assert "Windlass-Verdict: passed" in said
+
+
+def test_what_came_after_the_revision_that_landed_is_a_draft_and_the_agent_lives(
+    crew: CrewGround,
+) -> None:
+    """Nothing of it is lost, and nothing of it lands unasked."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    (Path(fox.workspace) / "later.txt").write_text("later\n")
+    crew.settle()
+    assert crew.change("c1")["state"] == "landed"
+    assert crew.lives(fox)
+    draft = crew.change("c2")
+    assert (draft["state"], draft["author"]) == ("draft", "fox")
+    assert "uncommitted" in draft["why"]
+
+
+def test_a_red_change_comes_back_to_its_author_and_lands_once_it_is_mended(
+    crew: CrewGround,
+) -> None:
+    """The ticket is in its mailbox; that it is done again is enough."""
+    fox = crew.worker("fox")
+    crew.commit(fox, BROKEN)
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    back = crew.change("c1")
+    assert (back["state"], back["attempts"]) == ("rejected", 1)
+    inbox = crew.workshop.ask("inbox", agent="fox")
+    (ticket,) = [message for message in inbox if message["topic"] == "change:c1"]
+    assert "test_adds" in ticket["text"]
+    assert "attempt 1 of 3" in ticket["text"]
+    crew.complete(fox)
+    crew.settle()
+    assert crew.change("c1")["revision"] == 1, "nothing was mended"
+    crew.commit(fox, {"calc.py": CODE["calc.py"] + "# mended\n"})
+    crew.complete(fox)
+    crew.settle()
+    assert crew.change("c1")["state"] == "held"
+    crew.workshop.ask("approve", change="c1")
+    crew.settle()
+    assert crew.change("c1")["state"] == "landed"
+    assert not crew.lives(fox)
+
+
+def test_the_target_is_merged_into_by_the_gate_alone(crew: CrewGround) -> None:
+    """But for a person who says so, which is recorded."""
+    fox = crew.worker("fox")
+    crew.commit(fox, BROKEN)
+    with pytest.raises(Conflict, match="proven trees alone"):
+        crew.workshop.ask("merge", agent="fox")
+    done = crew.workshop.ask("merge", agent="fox", ungated=True)
+    assert done["verdict"] == "ungated: by the person"
+    assert "ungated" in git(crew.root, "log", "-1", "--format=%B", "main")
+
+
+def test_an_agent_lands_what_is_its_own_and_below_it_and_a_person_looks_first(
+    crew: CrewGround,
+) -> None:
+    """Neither another's nor the person's."""
+    boss = crew.worker("boss", role="manager")
+    fox = crew.worker("fox")
+    git(crew.root, "branch", "mine", "main")
+    crew.commit(boss, {"more.py": "more = 1\n"})
+    for other in ("fox", "mine"):
+        with pytest.raises(Denied):
+            crew.workshop.ask_as(boss, "submit", change=other)
+    made = crew.workshop.ask_as(boss, "submit")
+    crew.settle()
+    assert crew.change(made["id"])["state"] == "held"
+    assert "approval" in crew.change(made["id"])["why"]
+    with pytest.raises(Denied):
+        crew.workshop.ask_as(fox, "merge", agent="fox", into="main", ungated=True)
