@@ -119,6 +119,7 @@ from windlass.core.events.spend import (
     USAGE_WINDOW,
     BudgetExceeded,
     BudgetWarning,
+    UsageReckoned,
     UsageRefused,
     UsageWindowSeen,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "TeardownFailed",
     "TrashEmptied",
     "TurnEnded",
+    "UsageReckoned",
     "UsageRefused",
     "UsageWindowSeen",
     "WorkUncommitted",
