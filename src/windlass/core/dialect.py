@@ -186,8 +186,8 @@ class Dialect(Protocol):
     def is_message(self, line: bytes) -> bool:
         """Returns whether a line of a conversation is a message: one without cannot be resumed."""
 
-    def message_usage(self, line: bytes) -> CountedMessage | None:
-        """Reads what a line of a conversation says that one answer of a model used, if it does."""
+    def message_usage(self, line: bytes) -> list[CountedMessage]:
+        """Reads what a line of a conversation says that an answer used, by model, if it does."""
 
     def result_usage(self, result: Mapping[str, Any]) -> list[UsageReport]:
         """Reads what the line that ends a turn says was used since the process began, by model."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from windlass.core.agents_json import MOST_VALUES
 from windlass.core.claude import usage
-from windlass.core.usage import CountedMessage, Usage
+from windlass.core.usage import MOST_MODELS, CountedMessage, Usage
 
 LINE = (
     b'{"parentUuid":"05ca","isSidechain":false,"message":{"id":"msg_2","type":"message",'
@@ -26,11 +26,23 @@ LINE = (
 """As Claude Code 2.1.197 writes it."""
 
 
-def read(**changed: Any) -> CountedMessage | None:
-    """Reads that line with parts of its message replaced; None takes a part out."""
+def read_line(line: bytes) -> CountedMessage | None:
+    """Reads a line that tells of one model at most."""
+    found = usage.from_transcript(line)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def changed_line(**changed: Any) -> bytes:
+    """That line with parts of its message replaced."""
     record = msgspec.json.decode(LINE)
     record["message"] |= changed
-    return usage.from_transcript(msgspec.json.encode(record))
+    return msgspec.json.encode(record)
+
+
+def read(**changed: Any) -> CountedMessage | None:
+    """Reads that line with parts of its message replaced."""
+    return read_line(changed_line(**changed))
 
 
 def counted(**used: Any) -> Usage:
@@ -40,7 +52,7 @@ def counted(**used: Any) -> Usage:
 
 
 def test_a_line_says_which_model_used_what_and_when() -> None:
-    found = usage.from_transcript(LINE)
+    found = read_line(LINE)
     assert found is not None
     assert found.model == "claude-sonnet-4-5"
     assert found.at == pytest.approx(1794782741.942)
@@ -56,11 +68,64 @@ def test_a_line_says_which_model_used_what_and_when() -> None:
 
 def test_lines_of_one_answer_have_one_mark_and_those_of_another_another() -> None:
     same, other = read(content=[]), read(id="msg_3")
-    first = usage.from_transcript(LINE)
+    first = read_line(LINE)
     assert first is not None
     assert same is not None
     assert other is not None
     assert first.mark == same.mark != other.mark
+
+
+def go(kind: str, tokens_in: int, tokens_out: int, **more: Any) -> dict[str, Any]:
+    """One of the goes in which an answer was made."""
+    return {"type": kind, "input_tokens": tokens_in, "output_tokens": tokens_out, **more}
+
+
+def test_compacting_on_the_way_is_paid_for_though_the_sums_at_the_top_leave_it_out() -> None:
+    goes = [go("compaction", 180_000, 3500), go("message", 23_000, 1000)]
+    used = counted(input_tokens=23_000, output_tokens=1000, iterations=goes)
+    assert used == Usage(input_tokens=203_000, output_tokens=4500)
+    assert counted(input_tokens=0, iterations=goes[:1]) == Usage(
+        input_tokens=180_000, output_tokens=3500
+    )
+
+
+def test_what_the_goes_tell_less_of_than_the_sums_at_the_top_takes_nothing_away() -> None:
+    told = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 30}
+    for goes in ([], None, 3, [3], [go("message", 0, 0)], [go("message", -5, 0)]):
+        used = counted(**told, iterations=goes)
+        assert used == Usage(input_tokens=10, output_tokens=20, cache_read_input_tokens=30)
+
+
+def test_a_model_that_advised_another_is_counted_beside_it_under_a_mark_of_its_own() -> None:
+    advice = go("advisor_message", 823, 1612, model="claude-opus-4-7-20260416")
+    goes = [go("message", 412, 89), advice, go("message", 1348, 442), advice]
+    line = changed_line(usage={"input_tokens": 412, "output_tokens": 531, "iterations": goes})
+    own, advisor = usage.from_transcript(line)
+    assert (own.model, own.usage) == (
+        "claude-sonnet-4-5",
+        Usage(input_tokens=1760, output_tokens=531),
+    )
+    assert (advisor.model, advisor.usage) == (
+        "claude-opus-4-7",
+        Usage(input_tokens=1646, output_tokens=3224),
+    )
+    alone = read_line(LINE)
+    assert alone is not None
+    assert own.mark == alone.mark != advisor.mark
+
+
+def test_goes_that_come_to_more_than_one_answer_can_are_cut_off_there_and_refused() -> None:
+    message = read(usage={"iterations": [go("message", 15_000_000, 0)] * 3})
+    assert message is not None
+    assert message.usage.input_tokens == 20_000_000
+    assert message.flaw == "input_tokens of all iterations is 45000000"
+
+
+def test_of_models_that_advised_only_so_many_are_told_apart() -> None:
+    goes = [go("advisor_message", 1, 0, model=f"m{number}") for number in range(5000)]
+    found = usage.from_transcript(changed_line(usage={"iterations": goes}))
+    assert len(found) <= MOST_MODELS + 1
+    assert sum(message.usage.input_tokens for message in found) == 5000
 
 
 def test_what_the_cli_says_itself_costs_nothing() -> None:
@@ -85,7 +150,7 @@ def test_what_the_cli_says_itself_costs_nothing() -> None:
     ],
 )
 def test_a_line_that_makes_no_sense_says_nothing(line: bytes) -> None:
-    assert usage.from_transcript(line) is None
+    assert usage.from_transcript(line) == []
 
 
 @pytest.mark.parametrize(
@@ -135,7 +200,7 @@ def test_no_more_is_kept_for_an_hour_than_is_kept_at_all() -> None:
 def test_a_line_without_a_time_a_model_or_an_id_still_counts() -> None:
     record = msgspec.json.decode(LINE)
     del record["timestamp"], record["message"]["model"], record["message"]["id"]
-    found = usage.from_transcript(msgspec.json.encode(record))
+    found = read_line(msgspec.json.encode(record))
     assert found is not None
     assert (found.at, found.model, found.usage.input_tokens) == (None, "unknown", 1000)
 

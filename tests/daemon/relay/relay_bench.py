@@ -99,6 +99,10 @@ class RelayBench:
 
         asyncio.run(play())
 
+    async def at_rest(self) -> None:
+        """Waits until every question that was asked is over, and booked."""
+        await asyncio.gather(*self.relay._tasks)  # noqa: SLF001 - who hung up is told nothing
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ssl.SSLError, asyncio.IncompleteReadError):
             await self.answering(reader, writer)
@@ -182,3 +186,20 @@ def delta(text: str) -> bytes:
 def end(tokens: int) -> bytes:
     """How a stream ends: with what the answer used."""
     return event("message_delta", usage={"output_tokens": tokens}) + event("message_stop")
+
+
+def thought(**said: str) -> bytes:
+    """How a thought begins."""
+    return event("content_block_start", content_block={"type": "thinking", **said})
+
+
+def sealed(signature: str) -> bytes:
+    """How a thought ends of which nothing was shown: with the seal that it is kept in."""
+    seal = {"type": "signature_delta", "signature": signature}
+    return event("content_block_delta", delta=seal) + event("content_block_stop")
+
+
+def chunked(*pieces: bytes) -> bytes:
+    """A stream whose pieces are chunks of their own."""
+    head = STREAM[:-2] + b"transfer-encoding: chunked\r\n\r\n"
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"

@@ -45,6 +45,27 @@ def test_subagents_count_and_their_answers_only_once_too(bench: Bench) -> None:
     assert bench.spent(fox) == 40
 
 
+def test_all_goes_of_an_answer_count_once_each_as_what_it_was_that_made_them(bench: Bench) -> None:
+    fox = bench.agent("fox")
+    advice = {"type": "advisor_message", "model": "claude-sonnet-4-6", "input_tokens": 2 * TENTH}
+    compacting = {"type": "compaction", "input_tokens": TENTH}
+    said = msgspec.json.decode(line("m1"))
+    said["message"]["usage"]["iterations"] = [
+        compacting,
+        {"type": "message", "input_tokens": TENTH},
+        advice,
+    ]
+    whole = msgspec.json.encode(said) + b"\n"
+    bench.say(fox, whole, whole)
+    bench.count(fox)
+    by_model = {row["name"]: row for row in bench.view(by="model")["rows"]}
+    assert by_model["claude-opus-4-8"]["input_tokens"] == 2 * TENTH
+    assert by_model["claude-sonnet-4-6"]["input_tokens"] == 2 * TENTH
+    bench.say(fox, whole)
+    bench.count(fox)
+    assert {row["name"]: row for row in bench.view(by="model")["rows"]} == by_model
+
+
 def test_half_a_line_waits_for_its_other_half(bench: Bench) -> None:
     fox = bench.agent("fox")
     whole = line("m2")

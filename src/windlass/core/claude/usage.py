@@ -27,6 +27,8 @@ from windlass.core.usage import (
     Usage,
     UsageReport,
     by_model,
+    known_as,
+    total,
 )
 
 MOST_USD = 10**6
@@ -39,31 +41,36 @@ _SYNTHETIC = "<synthetic>"
 """The model of what the CLI itself puts into a conversation; nobody was asked, nothing is owed."""
 
 
-def from_transcript(line: bytes) -> CountedMessage | None:
-    """Reads a line of a conversation; None where it tells of no use of a model.
+def from_transcript(line: bytes) -> list[CountedMessage]:
+    """Reads a line of a conversation; nothing where it tells of no use of a model.
 
     An answer has one line for each of its parts, each with the usage of the whole; compacting
     repeats the latest of them further down. So whoever counts keeps the marks that it has seen.
+    Where a model had another one advise it there is a message for each of the two.
     """
     if b'"usage"' not in line:
-        return None
+        return []
     record = _object(line)
     message = _mapping(record.get("message"))
     used = message.get("usage")
     if record.get("type") != "assistant" or not isinstance(used, Mapping):
-        return None
+        return []
     model = message.get("model")
     name = message.get("id") or record.get("uuid")
     if model == _SYNTHETIC or not isinstance(name, str):
-        return None
-    numbers = _Numbers()
-    return CountedMessage(
-        mark=_mark(name),
-        model=canonical(model),
-        at=_time(record),
-        usage=_usage(used, numbers),
-        flaw=numbers.flaw,
-    )
+        return []
+    own = canonical(model)
+    stated, flaw = from_answer(used, own)
+    return [
+        CountedMessage(
+            mark=_mark(name if asked == own else f"{name} {asked}"),
+            model=asked,
+            at=_time(record),
+            usage=usage,
+            flaw=flaw if asked == own else "",
+        )
+        for asked, usage in stated.items()
+    ]
 
 
 def from_result(result: Mapping[str, Any]) -> list[UsageReport]:
@@ -102,9 +109,23 @@ def canonical(model: Any) -> str:
     return re.sub(r"^(claude-(?:opus|sonnet)-4)$", r"\1-0", name)[:LONGEST_MODEL]
 
 
-def from_answer(used: Mapping[str, Any]) -> Usage:
-    """Reads the usage that the model's own answer states."""
-    return _usage(used, _Numbers())
+def from_answer(used: Mapping[str, Any], model: str) -> tuple[dict[str, Usage], str]:
+    """Reads the usage that an answer of a model states: by model, and what of it was refused.
+
+    An answer may have been made in several goes, and each is paid for. Of the model's own the sums
+    at the top have some and not others (compacting on the way is not in them, the input of the
+    later goes may not be); another model's, which advised it, they have not at all.
+    """
+    numbers = _Numbers()
+    top = _usage(used, numbers)
+    goes: dict[str, list[Usage]] = {model: []}
+    stated = used.get("iterations")
+    for go in stated if isinstance(stated, list) else ():
+        if isinstance(go, Mapping):
+            whose = canonical(go["model"]) if go.get("model") else model
+            goes.setdefault(known_as(whose, set(goes)), []).append(_usage(go, numbers))
+    sums = {whose: _bounded(total(parts), numbers) for whose, parts in goes.items()}
+    return {**sums, model: _greater(top, sums[model])}, numbers.flaw
 
 
 class _Numbers:
@@ -134,6 +155,12 @@ class _Numbers:
             return None
         return float(value)
 
+    def at_most(self, name: str, value: int, most: int) -> int:
+        """A sum of numbers, each of which can be; what is beyond the bound of an answer is not."""
+        if value > most:
+            self._refuse(f"{name} of all iterations", value)
+        return min(value, most)
+
     def _refuse(self, name: str, value: Any) -> None:
         said = repr(value)
         said = said if len(said) <= _SHOWN else said[:_SHOWN] + "…"
@@ -152,6 +179,29 @@ def _usage(used: Mapping[str, Any], numbers: _Numbers) -> Usage:
         cache_1h_tokens=min(created, numbers.count(kept, "ephemeral_1h_input_tokens", MOST_TOKENS)),
         web_searches=numbers.count(tools, "web_search_requests", MOST_SEARCHES),
         fast=used.get("speed") == "fast",
+    )
+
+
+def _greater(one: Usage, other: Usage) -> Usage:
+    """Of each kind what the one or the other has more of; how fast it was, the first says."""
+    fields = [field for field in Usage.__struct_fields__ if field != "fast"]
+    most = {field: max(getattr(one, field), getattr(other, field)) for field in fields}
+    return Usage(**most, fast=one.fast)
+
+
+def _bounded(used: Usage, numbers: _Numbers) -> Usage:
+    """A sum of what each could be; no more of it than one answer can come to."""
+    return Usage(
+        input_tokens=numbers.at_most("input_tokens", used.input_tokens, MOST_TOKENS),
+        output_tokens=numbers.at_most("output_tokens", used.output_tokens, MOST_OUTPUT),
+        cache_creation_input_tokens=numbers.at_most(
+            "cache_creation_input_tokens", used.cache_creation_input_tokens, MOST_TOKENS
+        ),
+        cache_read_input_tokens=numbers.at_most(
+            "cache_read_input_tokens", used.cache_read_input_tokens, MOST_TOKENS
+        ),
+        cache_1h_tokens=min(used.cache_1h_tokens, MOST_TOKENS),
+        web_searches=numbers.at_most("web_search_requests", used.web_searches, MOST_SEARCHES),
     )
 
 

@@ -121,6 +121,7 @@ from windlass.core.events.spend import (
     USAGE_WINDOW,
     BudgetExceeded,
     BudgetWarning,
+    UsageReckoned,
     UsageRefused,
     UsageWindowSeen,
 )
@@ -224,6 +225,7 @@ __all__ = [
     "TeardownFailed",
     "TrashEmptied",
     "TurnEnded",
+    "UsageReckoned",
     "UsageRefused",
     "UsageWindowSeen",
     "WorkUncommitted",

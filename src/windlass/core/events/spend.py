@@ -23,6 +23,12 @@ class UsageRefused(EventData, kind="usage.refused"):
         return USAGE_REFUSED
 
 
+class UsageReckoned(EventData, kind="usage.reckoned"):
+    """An answer of the model's did not tell what it used, so it was counted by its size."""
+
+    why: str
+
+
 class UsageWindowSeen(EventData, kind="usage.window"):
     """The CLI of an agent showed how much of a subscription's usage window is used."""
 

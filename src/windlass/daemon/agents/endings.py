@@ -332,6 +332,7 @@ def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
     source = context.folders.agent(agent.uid)
     if source.is_dir() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
+        boxes.forget_ways(source)
         os.rename(source, target)  # noqa: PTH104 - one atomic step, on one file system
     target.mkdir(parents=True, exist_ok=True)
     log = event_lines.last(context.store, agent.uid, ARCHIVED_EVENTS)

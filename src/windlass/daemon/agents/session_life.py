@@ -156,13 +156,14 @@ class SessionLife:
         self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
         self._look(agent.uid)  # what it said and spent last
         boxes.clear(self._context, agent)
-        boxes.forget_ways(self._context, agent)
+        boxes.forget_ways(self._context.folders.agent(agent.uid))
         self._fetcher.try_to_fetch(agent)
 
     def give_up(self, agent: Agent, why: str) -> None:
         """Records that the session that was begun last could not be started."""
         session = self._context.store.read(lambda c: _begun(c, agent))
         if session.started_at is None:
+            boxes.forget_ways(self._context.folders.agent(agent.uid))
             facts = Facts(alive=False, reason=why)
             self._context.store.write(lambda w: observations.record_end(w, agent, session, facts))
 

@@ -201,9 +201,9 @@ def close(context: Context, agent: Agent) -> None:
         file.unlink(missing_ok=True)
 
 
-def forget_ways(context: Context, agent: Agent) -> None:
-    """Deletes what a session had of the person's own: its agent keeps none of it."""
-    shutil.rmtree(context.folders.agent(agent.uid) / OF_PERSON, ignore_errors=True)
+def forget_ways(folder: Path) -> None:
+    """Deletes what a session had of the person's own: the folder of its agent keeps none of it."""
+    shutil.rmtree(folder / OF_PERSON, ignore_errors=True)
 
 
 def forget(context: Context, agent: Agent) -> None:

@@ -17,6 +17,7 @@ from windlass import drivers
 from windlass.core import pricing
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
+from windlass.core.events import UsageReckoned
 from windlass.core.ids import Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import Usage
@@ -95,6 +96,11 @@ class Accounts:
         if pair is not None:
             self._budgets.judge(*pair)
         return spent_budgets.room(self._context, agent)[0]
+
+    def tell(self, account: Account, why: str) -> None:
+        """Says in the log that an answer was counted by its size, and why."""
+        agent, event = account.agent, UsageReckoned(why=why)
+        self._context.store.write(lambda w: w.emit(event, repo=agent.repo, agent=agent.uid))
 
     def _place(self, agent: Agent) -> Place:
         context = self._context

@@ -6,6 +6,8 @@ between is remembered here, so that it stops an agent before it is booked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from windlass.core.answer_meter import AnswerMeter
 from windlass.core.ids import Uid
 from windlass.core.usage import Usage
@@ -58,7 +60,8 @@ class Answer:
         self._purses = purses
         self._pools = pools
         self._meter: AnswerMeter | None = None
-        self._booked = Usage()
+        self._booked: dict[str, Usage] = {}
+        self._noted: Mapping[str, Usage] = {}
 
     @property
     def is_known(self) -> bool:
@@ -69,6 +72,21 @@ class Answer:
     def is_cut_off(self) -> bool:
         """Whether its agent may spend no more."""
         return self._meter is not None and self._purses.is_empty(self._account.agent.uid)
+
+    @property
+    def is_hiding(self) -> bool:
+        """Whether the model has thought, and has not said how much yet."""
+        return self._meter is not None and self._meter.has_thought and not self._meter.ended
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether the model is at a thought, of which nothing may be seen before its end."""
+        return self._meter is not None and self._meter.is_thinking
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it goes on where it can be counted no more."""
+        return self._meter is not None and self._meter.is_too_long
 
     def count(self, *, streamed: bool) -> None:
         """Counts it from now on; one that is not counted is an error, or costs nothing."""
@@ -82,24 +100,33 @@ class Answer:
         self._meter.feed(data)
         if self._meter.begun and not was_known:
             await self.book()
-        uid = self._account.agent.uid
-        self._purses.note(uid, self, self._cost(self._meter.used()) - self._cost(self._booked))
+        if (used := self._meter.used()) != self._noted:  # many pieces say nothing that costs
+            self._noted = dict(used)
+            uid = self._account.agent.uid
+            self._purses.note(uid, self, self._cost(used) - self._cost(self._booked))
 
     async def close(self) -> None:
         """Takes it that it is over, whole or not, and books what was not yet."""
         if self._meter is not None:
             self._meter.close()
             await self.book()
+            if self._meter.flaw:
+                account, pools = self._account, self._pools
+                told = self._accounts.tell, account, self._meter.flaw
+                await pools.for_agent("model", account.agent.uid, *told)
         self._purses.drop(self._account.agent.uid, self)
 
     async def book(self) -> None:
-        """Books what has not been, and finds out what is left."""
-        if self._meter is None or (now := self._meter.used()) == self._booked:
+        """Books what has not been, of each model, and finds out what is left."""
+        if self._meter is None:
             return
-        before, self._booked = self._booked, now
         account, uid = self._account, self._account.agent.uid
-        booking = self._accounts.book, account, self._meter.model, before, now
-        self._purses.fill(uid, await self._pools.for_agent("model", uid, *booking))
+        for model, now in self._meter.used().items():
+            before = self._booked.get(model, Usage())
+            if now != before:
+                self._booked[model] = now
+                booking = self._accounts.book, account, model, before, now
+                self._purses.fill(uid, await self._pools.for_agent("model", uid, *booking))
 
-    def _cost(self, used: Usage) -> float:
-        return self._account.prices.cost(self._meter.model, used) if self._meter else 0.0
+    def _cost(self, used: Mapping[str, Usage]) -> float:
+        return sum(self._account.prices.cost(model, usage) for model, usage in used.items())

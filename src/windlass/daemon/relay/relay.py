@@ -36,6 +36,10 @@ _ASKS_WITHIN = 60.0
 """Seconds in which a question has to be said."""
 _CONNECTS_WITHIN = 30.0
 _ANSWERS_WITHIN = 3600.0
+_THINKS_ON = 600.0
+"""Seconds in which a thought is heard to its end, once nobody listens to the answer any more."""
+_READ_ON = 10.0
+"""Seconds that the rest of that answer has to say what the thought used."""
 _HEARD_OUT = 5.0
 """Seconds in which the rest of a request is read that is refused: else its answer may be lost."""
 _HEARD_OUT_BEFORE = frozenset({403, 502})
@@ -194,7 +198,8 @@ async def _ask(question: Question, place: Place, caller: Peer, far: Peer) -> Non
 async def _pass_back(answer: Answer, caller: Peer, far: Peer, *, is_free: bool) -> None:
     """Passes an answer on while it is counted.
 
-    Who hangs up too soon pays as well: it is read on until it has said what its question used.
+    Who hangs up too soon pays as well: it is read on until it has said what its question used, and
+    for a while until it has said how long its thoughts were.
     """
     while isinstance(response := await _hear(far), h11.InformationalResponse):
         pass
@@ -203,21 +208,51 @@ async def _pass_back(answer: Answer, caller: Peer, far: Peer, *, is_free: bool) 
     said = {name.decode(): value.decode("latin-1") for name, value in response.headers}
     if said.get("content-encoding", "identity") != "identity":
         raise Refused(502, "the model's address answers in a form that cannot be counted")
-    streamed = said.get("content-type", "").startswith("text/event-stream")
-    if response.status_code == 200 and not is_free:
+    streamed = said.get("content-type", "").lower().startswith("text/event-stream")
+    if response.status_code < 300 and not is_free:
         answer.count(streamed=streamed)
     await _say(caller, _head(response.status_code, said))
-    while isinstance(event := await _hear(far), h11.Data):
+    patience = _Patience()
+    while isinstance(event := await patience.hear(far), h11.Data):
         data = bytes(event.data)
         await answer.take(data)
-        if answer.is_cut_off:
+        if answer.is_cut_off or answer.is_too_long:
             if streamed:
-                await _say(caller, h11.Data(data=_LAST_WORDS), h11.EndOfMessage())
+                last = _LAST_WORDS if answer.is_cut_off else _TOO_LONG
+                await _say(caller, h11.Data(data=last), h11.EndOfMessage())
             return
         await _say(caller, h11.Data(data=data))
-        if caller.is_gone and answer.is_known:
+        if caller.is_gone and answer.is_known and not patience.lasts(answer):
             return
     await _say(caller, h11.EndOfMessage())
+
+
+class _Patience:
+    """For how long an answer is read on to which nobody listens any more."""
+
+    def __init__(self) -> None:
+        self._until: float | None = None
+        self._thinking = False
+
+    def lasts(self, answer: Answer) -> bool:
+        """Whether to read on: a thought to its end, and a little more for what it used."""
+        if not answer.is_hiding:
+            return False
+        if self._until is None or self._thinking is not answer.is_thinking:
+            self._thinking = answer.is_thinking
+            more = _THINKS_ON if self._thinking else _READ_ON
+            self._until = asyncio.get_running_loop().time() + more
+        return True
+
+    async def hear(self, far: Peer) -> h11.Event | None:
+        """Receives what is said next; None where it takes too long."""
+        try:
+            async with asyncio.timeout_at(self._until) as limit:
+                return await _hear(far)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None
 
 
 def _head(status: int, said: dict[str, str]) -> h11.Response:
@@ -245,6 +280,8 @@ async def _tell(far: Peer, event: h11.Event) -> None:
 
 async def _say(caller: Peer, *events: h11.Event) -> None:
     """Says something to a caller, who may be gone."""
+    if caller.is_gone:
+        return
     with contextlib.suppress(OSError):
         await caller.say(*events)
 
@@ -275,4 +312,9 @@ def _error(status: int, why: str) -> bytes:
     return json.dumps({"type": "error", "error": error}).encode()
 
 
-_LAST_WORDS = b"\n\nevent: error\ndata: " + _error(403, _SPENT) + b"\n\n"
+def _last_words(error: bytes) -> bytes:
+    return b"\n\nevent: error\ndata: " + error + b"\n\n"
+
+
+_LAST_WORDS = _last_words(_error(403, _SPENT))
+_TOO_LONG = _last_words(_error(413, "this answer is too long to be counted"))

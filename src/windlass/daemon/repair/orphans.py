@@ -18,6 +18,7 @@ from windlass.core.ids import Uid
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import boxes
 from windlass.daemon.repair import missing_mail
 from windlass.daemon.repair.missing_repositories import consequences
 from windlass.git import registered, repository, workspace_state, worktrees
@@ -226,6 +227,7 @@ class Orphans:
         stamp = ending_settings.stamp(self._context.clock.now())
         target = self._context.folders.archive / f"{stamp}-{folder.name}"
         target.parent.mkdir(parents=True, exist_ok=True)
+        boxes.forget_ways(folder)
         try:
             folder.rename(target)
         except OSError as error:

@@ -340,9 +340,8 @@ def _inherited(message: CountedMessage, agent: Agent) -> bool:
 def _unseen(dialect: Dialect, lines: list[bytes], seen: dict[str, None]) -> list[CountedMessage]:
     """The answers that these lines tell of for the first time; their marks are added."""
     messages = []
-    for line in lines:
-        message = dialect.message_usage(line)
-        if message is None or (message.usage == Usage() and not message.flaw):
+    for message in (said for line in lines for said in dialect.message_usage(line)):
+        if message.usage == Usage() and not message.flaw:
             continue
         if message.mark not in seen:
             seen[message.mark] = None

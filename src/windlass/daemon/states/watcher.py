@@ -21,6 +21,7 @@ from windlass.core.ids import Uid
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.kernel.keyed_locks import KeyedLocks
+from windlass.daemon.launch import boxes
 from windlass.daemon.states import hook_source, observations
 from windlass.daemon.states.output_source import Printed
 from windlass.daemon.states.sources import Sources
@@ -234,6 +235,7 @@ class AgentWatcher:
         facts = self._context.sessions.facts(folder, session_name(agent))
         if not facts.alive:
             latest = read()
+            boxes.forget_ways(self._context.folders.agent(agent.uid))
             self._context.store.write(lambda w: observations.record_end(w, agent, latest, facts))
 
 
