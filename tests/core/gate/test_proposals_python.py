@@ -118,6 +118,26 @@ def proposed(files: dict[str, str], *programs: str) -> GateProposal:
         ),
         pytest.param(
             {
+                "pyproject.toml": '[project]\nname = "it"\ndependencies = ["flask>=3"]\n'
+                '[project.optional-dependencies]\ntest = ["pytest>=8", "mock"]\n',
+                "web/__init__.py": "",
+                "jobs/__init__.py": "",
+            },
+            f"{EDITABLE} 'flask>=3' 'pytest>=8' mock",
+            id="an extra of something that is no package",
+        ),
+        pytest.param(
+            {
+                "pyproject.toml": '[project]\nname = "it"\nversion = "1"\n'
+                '[project.optional-dependencies]\ntest = ["pytest"]\n'
+                '[tool.setuptools]\npy-modules = ["calc"]\n',
+                "calc.py": "",
+            },
+            f"{EDITABLE} -e '.[test]'",
+            id="one module that setuptools is told of",
+        ),
+        pytest.param(
+            {
                 "pyproject.toml": PROJECT,
                 "tox.ini": "[testenv]\nextras = cli\ndeps =\n    pytest\n    py38: mock\n"
                 "    -r more.txt\n    pytest-cov\ncommands = pytest {posargs:tests}\n",

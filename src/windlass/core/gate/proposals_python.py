@@ -306,7 +306,9 @@ def _pip(project: Project, tests: PythonTests, build: Build, needs: Needs) -> _I
         extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
         arguments += [*build.pip_options, "-e", f".{extras}"]
     elif not build.installable:
-        packages = [*build.requirements, *packages]
+        listed = table(project.toml("pyproject.toml"), "project", "optional-dependencies")
+        extras_of = [item for name in needs.extras for item in words(listed.get(name))]
+        packages = [*unique((*build.requirements, *extras_of)), *packages]
     arguments += [word for name in needs.groups for word in ("--group", name)]
     arguments += [word for name in files for word in ("-r", name)]
     arguments += packages

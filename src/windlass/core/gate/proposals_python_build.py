@@ -99,7 +99,9 @@ def _installable(project: Project, pyproject: dict[str, Any]) -> tuple[bool, str
         for name in project.matching(r"[A-Za-z_]\w*/__init__\.py")
         if name.partition("/")[0] not in ("tests", "test", "docs", "examples", "scripts")
     }
-    if project.has_folder("src") or len(tops) == 1:
+    setuptools = table(pyproject, "tool", "setuptools")
+    named = bool(setuptools.get("py-modules") or setuptools.get("packages"))
+    if project.has_folder("src") or len(tops) == 1 or named:
         return True, "[project] in pyproject.toml"
     return False, "[project] in pyproject.toml, which is no package"
 
