@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import h11
 
-LARGEST_HEAD = 64 << 10
+from windlass.api.bounded_http import BoundedConnection
+
 LARGEST_BODY = 32 << 20
 """What the API itself takes at most."""
 PIECE = 64 << 10
@@ -57,7 +58,7 @@ class Peer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        self.http = h11.Connection(role, max_incomplete_event_size=LARGEST_HEAD)
+        self.http = BoundedConnection(role)
         self._reader = reader
         self.writer = writer
 
@@ -86,8 +87,6 @@ def read(request: h11.Event | None) -> Question:
     target = request.target.decode("ascii", "replace")
     if request.method != b"POST" or target not in _ANSWERED:
         raise Refused(404, "only the model is asked here: POST /v1/messages, and its count_tokens")
-    if sum(len(name) + len(value) for name, value in request.headers) > LARGEST_HEAD:
-        raise Refused(400, "the head of this request is too large")
     said: dict[str, list[str]] = {}
     for name, value in request.headers:
         said.setdefault(name.decode("ascii"), []).append(value.decode("latin-1"))
