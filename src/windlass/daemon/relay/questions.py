@@ -30,12 +30,21 @@ _NEVER = ("transfer-encoding", "upgrade", "expect", "trailer", "content-encoding
 
 
 class Refused(Exception):
-    """The request is answered with an error, in the words of the API."""
+    """The request is answered with an error, in the words of the API.
 
-    def __init__(self, status: int, why: str) -> None:
+    `why` is said to the agent, `cause` to the person alone: it may name what is theirs.
+    """
+
+    def __init__(self, status: int, why: str, *, cause: str = "") -> None:
         super().__init__(why)
         self.status = status
         self.why = why
+        self.cause = cause
+
+
+def unreachable(cause: str) -> Refused:
+    """The refusal where the model's address does not answer as it should."""
+    return Refused(502, "the model cannot be asked now: the daemon's log says why", cause=cause)
 
 
 class Question(NamedTuple):
