@@ -260,6 +260,19 @@ def test_a_malformed_request_is_the_callers_fault(
         client.ask("echo", {})
 
 
+@pytest.mark.parametrize(
+    "more",
+    [b"a:\r\n" * 200 + b"Content-Length: 13\r\n", b"Transfer-Encoding: chunked\r\n"],
+    ids=["a head of many lines", "a body in chunks"],
+)
+def test_what_takes_long_to_parse_is_refused_unread(serving: Serving, more: bytes) -> None:
+    said = b"POST /v1/echo HTTP/1.1\r\nHost: a\r\n" + more + b'\r\n{"text": "x"}'
+    with connected(Path(places.person_socket())) as caller:
+        caller.sendall(said)
+        assert caller.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert serving.begun == 0
+
+
 def test_keys_that_a_verb_does_not_know_are_passed_over(serving: Serving) -> None:
     """So that a newer client may say more than this daemon understands."""
     assert serving.events == []

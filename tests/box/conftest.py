@@ -100,6 +100,7 @@ class Stage:
         env: Mapping[str, str] | None = None,
         receiver: ReceiverSpec | None = None,
         secrets: dict[str, str] | None = None,
+        relayed: bool = False,
     ) -> None:
         """Starts the session."""
         launch = Launch(
@@ -111,6 +112,7 @@ class Stage:
             lines=24,
             receiver=receiver,
             secrets=secrets or {},
+            relayed=relayed,
         )
         _, needed = wrapper.interpreter()
         boxing = msgspec.structs.replace(

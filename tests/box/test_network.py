@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import socket
+import socketserver
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from windlass.box import wrapper
 from windlass.box.proxy import Proxy
 from windlass.core.box_spec import Quota
 from windlass.core.errors import ConfigError
-from windlass.core.session_launch import HOOK_PORT, ReceiverSpec
+from windlass.core.session_launch import HOOK_PORT, MODEL_PORT, ReceiverSpec
 
 pytestmark = pytest.mark.slow
 
@@ -112,6 +113,36 @@ for number in range(3):
     )  # fmt: skip
     assert stage.ended().exit_code == 0, (stage.folder / "stderr").read_text()
     assert [json.loads(line)["event"]["n"] for line in events.read_text().splitlines()] == [0, 1, 2]
+
+
+class _Model(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        if self.request.recv(100) == b"a question":
+            self.request.sendall(b"an answer")
+
+
+def test_however_many_come_to_the_models_port_and_say_nothing_who_asks_is_answered(
+    stage: Stage, ground: Ground
+) -> None:
+    ground.show(network="host")
+    code = """
+import os, socket
+at = ("127.0.0.1", int(os.environ["PORT"]))
+silent = [socket.create_connection(at) for _ in range(300)]
+with socket.create_connection(at) as asking:
+    asking.sendall(b"a question")
+    print(asking.recv(100).decode())
+"""
+    program = wrapper.interpreter()[0]
+    path = str(ground.sockets / wrapper.MODEL_SOCKET)
+    with socketserver.ThreadingUnixStreamServer(path, _Model) as model:
+        threading.Thread(target=model.serve_forever, args=(0.01,), daemon=True).start()
+        stage.start(
+            program, "-I", "-c", code, mode="headless", env={"PORT": MODEL_PORT}, relayed=True
+        )
+        assert stage.ended().exit_code == 0, (stage.folder / "stderr").read_text()
+        model.shutdown()
+    assert stage.output().strip() == "an answer"
 
 
 def test_abstract_sockets_and_udp_stay_outside(stage: Stage, ground: Ground) -> None:

@@ -352,6 +352,14 @@ def test_what_could_be_read_in_two_ways_is_refused(rig: Rig, request_: bytes) ->
     assert rig.reached == []
 
 
+def test_a_head_of_many_lines_is_not_even_taken_apart(rig: Rig) -> None:
+    rig.names["good.example"] = [_PUBLIC]
+    rig.open("good.example")
+    head = b"GET http://good.example/ HTTP/1.1\r\n" + b"a:\r\n" * 200 + b"\r\n"
+    assert rig.say(head) == b""
+    assert rig.reached == []
+
+
 def test_a_second_request_for_another_name_is_not_carried_along(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

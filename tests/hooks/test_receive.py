@@ -214,7 +214,14 @@ def test_what_is_refused_is_not_recorded(hold: Hold, sent: bytes, status: bytes)
 
 
 @pytest.mark.parametrize(
-    "garbage", [b"\r\n\r\n", b"\x00\xff" * 70_000, b"POST\r\n\r\n", b"a b c d\r\n\r\n"]
+    "garbage",
+    [
+        b"\r\n\r\n",
+        b"\x00\xff" * 70_000,
+        b"POST\r\n\r\n",
+        b"a b c d\r\n\r\n",
+        pytest.param(request(b"2", more="a:\r\n" * 200), id="a head of many lines"),
+    ],
 )
 def test_garbage_ends_its_connection_and_nothing_else(hold: Hold, garbage: bytes) -> None:
     held = hold()

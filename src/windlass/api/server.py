@@ -26,11 +26,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from windlass import __version__
 from windlass.api import answers, doors, identity, shares
+from windlass.api.bounded_http import BoundedProtocol
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
 from windlass.api.wire.request import WITHOUT_NUL
@@ -278,7 +278,7 @@ class _Entrance:
         elif self._bounded and self._is_crowded():
             _hang_up(transport, shares.too_many_connections())
         else:
-            protocol = H11Protocol(self._config, self.state, {})
+            protocol = BoundedProtocol(self._config, self.state)
             transport.set_protocol(protocol)
             protocol.connection_made(transport)
 

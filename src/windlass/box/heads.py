@@ -8,6 +8,7 @@ import _socket
 import time
 
 _LARGEST_HEAD = 1 << 16
+_MOST_LINES = 200
 _CHUNK = 1 << 16
 _HOP = {
     b"connection", b"host", b"keep-alive", b"proxy-authorization", b"proxy-connection", b"te",
@@ -42,6 +43,8 @@ def read_head(client: _socket.socket, said: bytes, end: float) -> tuple[bytes, b
             raise ValueError
         said += receive(client, end)
     head, _, rest = said.partition(b"\r\n\r\n")
+    if head.count(b"\r\n") >= _MOST_LINES:
+        raise ValueError
     return head, rest
 
 

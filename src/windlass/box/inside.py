@@ -30,6 +30,8 @@ _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 _SHELL_MADE = ("PWD", "OLDPWD", "SHLVL", "_", "A__z")
 """What the shell and bubblewrap on the way here put into the environment by themselves."""
 _MOST_CLIENTS = 250
+"""Connections that are carried at once. One more lets go the oldest that has said nothing: with the
+host's network others on this machine may come, and must not keep out whoever speaks at once."""
 _FOR_OTHERS = 4096
 """Open files of the system's own limit that no box has. The kernel counts the files that are on
 their way through sockets for all processes of a user together, and refuses to send one to whoever
@@ -211,6 +213,8 @@ def _relay(doors: list[tuple[_socket.socket, bytes, str]]) -> None:
         client = _socket.socket(fileno=number)
         out = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
+            if len(carrier) >= _MOST_CLIENTS:
+                carrier.let_go()
             if len(carrier) >= _MOST_CLIENTS:
                 raise OSError
             out.connect(socket)

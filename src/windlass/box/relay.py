@@ -27,6 +27,9 @@ class _End:
         self.left = most
         """How much may still be read from it; None is all that comes."""
         self.reading = most != 0
+        self.is_near = False
+        self.said = False
+        """Whether anything ever came from it."""
         self.finished = False
         """Whether the other end was told that no more comes, or need not be."""
         self.other: _End
@@ -61,11 +64,19 @@ class Carrier:
         """
         near_end, far_end = _End(near, most), _End(far)
         near_end.other, far_end.other = far_end, near_end
+        near_end.is_near = True
         near_end.held = first
         near_end.finished = most == 0 and not first
         for end in (near_end, far_end):
             self._ends[end.number] = end
         self._watch(near_end)
+
+    def let_go(self) -> None:
+        """Drops the oldest pair whose near end has said nothing, if there is one."""
+        for end in self._ends.values():
+            if end.is_near and not end.said:
+                self._drop(end)
+                return
 
     def turn(self, seconds: float | None = None) -> bool:
         """Waits for something to do and does it; False when nothing happened for so long."""
@@ -123,6 +134,7 @@ class Carrier:
     def _take(self, end: _End) -> None:
         room = _PIECE if end.left is None else min(_PIECE, end.left)
         end.held = end.connection.recv(room)
+        end.said = end.said or bool(end.held)
         end.reading = bool(end.held)
         if end.left is not None:
             end.left -= len(end.held)

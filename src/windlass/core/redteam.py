@@ -153,7 +153,9 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         "escapes",
         (
             "The host's network includes it. Windlass itself listens on no port but those of hook"
-            " receivers, each with a token of its own. There is no dashboard yet."
+            " receivers and, where an API key pays, those at which boxed agents ask their model;"
+            " each has a token of its own, and who has it not keeps nobody from it who has."
+            " There is no dashboard yet."
         ),
     ),
     (

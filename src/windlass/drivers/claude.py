@@ -24,7 +24,14 @@ from windlass.core.claude.input_lines import user_line
 from windlass.core.driver_request import OF_PERSON, WAYS, Abilities, ModelAccess, SessionRequest
 from windlass.core.errors import ConfigError, DriverError, UserError
 from windlass.core.session_launch import Launch, Remark
-from windlass.drivers import claude_config, claude_login, claude_servers, claude_ways, hooking
+from windlass.drivers import (
+    claude_config,
+    claude_login,
+    claude_servers,
+    claude_variables,
+    claude_ways,
+    hooking,
+)
 from windlass.drivers.files import write
 
 OLDEST = (2, 1, 150)
@@ -55,13 +62,7 @@ class ClaudeDriver:
     abilities = Abilities(rewake=True, models=True, fork=True, limits=True)
     pinned = ("config",)
     token_command = ("claude", "setup-token")
-    variables = (
-        "ANTHROPIC_*",
-        "CLAUDE_CODE_*",
-        "DISABLE_*",
-        "API_TIMEOUT_MS",
-        "MAX_THINKING_TOKENS",
-    )
+    variables = claude_variables.IN_BOXES
 
     def check(self) -> str:
         """Returns the version of the `claude` on PATH; refuses one that is too old."""

@@ -18,8 +18,8 @@ KEY, BEARER, TOKEN = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_O
 CREDENTIALS = (KEY, BEARER, TOKEN)
 CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 API = "https://api.anthropic.com"
-_ADDRESS = "ANTHROPIC_BASE_URL"
-_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+ADDRESS = "ANTHROPIC_BASE_URL"
+HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 _NAME = re.compile(r"[a-z0-9_-]+")
 _HOPS = frozenset(
     {"accept-encoding", "connection", "content-length", "host", "transfer-encoding", "x-api-key"}
@@ -27,7 +27,7 @@ _HOPS = frozenset(
 """What is said anew at every hop, and what the key goes by."""
 _NEVER_BESIDE_A_RELAY = (
     *CREDENTIALS,
-    _HEADERS,
+    HEADERS,
     "ANTHROPIC_FOUNDRY_API_KEY",
     "CLAUDE_CODE_OAUTH_REFRESH_TOKEN",
 )
@@ -77,15 +77,15 @@ def access(request: SessionRequest) -> ModelAccess | None:
             "what is configured as an API key is a subscription's token",
             "give it to Claude Code itself: wl config set claude.token_file FILE --global",
         )
-    url = request.env.get(_ADDRESS) or API
-    return ModelAccess(url=url, headers={**_added(request.env.get(_HEADERS, "")), "x-api-key": key})
+    url = request.env.get(ADDRESS) or API
+    return ModelAccess(url=url, headers={**_added(request.env.get(HEADERS, "")), "x-api-key": key})
 
 
 def environment(request: SessionRequest, env: dict[str, str]) -> dict[str, str]:
     """What a boxed session's environment says of its login; no key is left in it."""
     if is_relayed(request):
         kept = {k: v for k, v in env.items() if k not in _NEVER_BESIDE_A_RELAY}
-        return {**kept, _ADDRESS: f"http://127.0.0.1:{MODEL_PORT}", KEY: request.relay_token}
+        return {**kept, ADDRESS: f"http://127.0.0.1:{MODEL_PORT}", KEY: request.relay_token}
     return {k: v for k, v in env.items() if k != KEY}
 
 

@@ -40,6 +40,8 @@ MOST_UNWRITTEN = 16 << 20
 _BETWEEN_TRIES = 1.0
 _LINGER = 1.0
 _LARGEST_HEAD = 1 << 16
+_MOST_LINES = 200
+"""Lines of a head: a stranger's, too, is taken apart before it is known whose it is."""
 _CHUNK = 1 << 16
 _REASONS = {
     200: b"OK",
@@ -241,6 +243,8 @@ class _Client:
                 raise ValueError
             self._rest += self._more()
         head, _, self._rest = self._rest.partition(b"\r\n\r\n")
+        if head.count(b"\r\n") >= _MOST_LINES:
+            raise ValueError
         first, *others = head.split(b"\r\n")
         method, path, version = first.split(b" ")
         headers = {}

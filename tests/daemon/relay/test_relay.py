@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.daemon.relay.relay_bench import (
@@ -20,9 +22,12 @@ from tests.daemon.relay.relay_bench import (
 )
 from tests.support.ground import until
 
+from windlass.api.bounded_http import LARGEST_HEAD, MOST_LINES
 from windlass.core.crew import Agent, Limits
+from windlass.core.ids import Uid
 from windlass.core.usage import Usage
-from windlass.daemon.relay import questions, relay
+from windlass.daemon.relay import questions, relay, strangers
+from windlass.daemon.relay.questions import Peer
 from windlass.store import rows
 
 
@@ -143,9 +148,9 @@ def test_heads_and_bodies_have_a_largest_size(bench: RelayBench) -> None:
     fox = bench.agent()
 
     async def scenario() -> None:
-        huge = bench.question(fox, f"anthropic-beta: {'x' * questions.LARGEST_HEAD}")
+        huge = bench.question(fox, f"anthropic-beta: {'x' * LARGEST_HEAD}")
         assert (await bench.say(fox, huge)).startswith(b"HTTP/1.1 400 ")
-        many = bench.question(fox, *(f"x-{n}: {n}" for n in range(9000)))
+        many = bench.question(fox, *("a:" for _ in range(MOST_LINES)))
         assert (await bench.say(fox, many)).startswith(b"HTTP/1.1 400 ")
         (length,) = [x for x in bench.question(fox).split(b"\r\n") if x.startswith(b"Content-L")]
         for size in (questions.LARGEST_BODY + 1, 10**30):
@@ -176,17 +181,56 @@ def test_only_a_boxed_session_asks_and_only_with_what_it_was_given(bench: RelayB
     assert bench.asked == []
 
 
-def test_a_token_of_a_subscription_is_never_sent(bench: RelayBench) -> None:
+def test_a_token_of_a_subscription_is_never_sent(
+    bench: RelayBench, caplog: pytest.LogCaptureFixture
+) -> None:
     (bench.bench.folder / "key").write_text("sk-ant-oat01-of-a-subscription\n")
     fox = bench.agent()
 
     async def scenario() -> None:
         heard = await bench.say(fox, bench.question(fox))
         assert heard.startswith(b"HTTP/1.1 403 ")
-        assert b"token_file" in heard
 
     bench.run(scenario, fox)
     assert bench.asked == []
+    assert "token_file" in caplog.text
+
+
+BROKEN = {
+    "a key that is gone": ("", 403, "claude.api_key_file"),
+    "an address that nobody answers at": ("http://127.0.0.1:1/of-the-person", 502, "127.0.0.1"),
+    "an address of no name": ("http://of-the-person.invalid/", 502, "of-the-person.invalid"),
+    "an address that is none": ("ftp://me:of-the-person@gate", 403, "ftp://gate"),
+    "a port that is none": ("http://of-the-person:99999", 403, "Port out of range"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_the_persons_stands_in_their_log_once_and_not_in_the_box(
+    bench: RelayBench, caplog: pytest.LogCaptureFixture, what: str
+) -> None:
+    url, status, noted = BROKEN[what]
+    fox = bench.agent()
+    if not url:
+        (bench.bench.folder / "key").rename(bench.bench.folder / "gone")
+
+    async def scenario() -> None:
+        env = bench.bench.context.env
+        assert isinstance(env, dict)
+        env["ANTHROPIC_BASE_URL"] = url or env["ANTHROPIC_BASE_URL"]
+        for _ in range(2):
+            heard = (await bench.say(fox, bench.question(fox))).decode()
+            assert heard.startswith(f"HTTP/1.1 {status} ")
+            assert "the daemon's log" in heard or "is none that can be asked" in heard
+            for theirs in (str(bench.bench.folder), "api_key_file", "of-the-person", "127.0.0.1"):
+                assert theirs not in heard
+
+    bench.run(scenario, fox)
+    assert bench.asked == []
+    (warning,) = [record for record in caplog.records if record.name.endswith("relay.relay")]
+    assert noted in warning.getMessage()
+    assert "me:of-the-person" not in caplog.text
+    assert KEY not in caplog.text
 
 
 def test_answers_are_counted_in_one_piece_and_as_streams(bench: RelayBench) -> None:
@@ -364,16 +408,75 @@ def test_one_agent_has_so_many_questions_under_way_and_others_are_still_answered
 ) -> None:
     monkeypatch.setattr(relay, "MOST_OF_ONE", 2)
     fox, owl = bench.agent("fox"), bench.agent("owl")
+    asked, answered = asyncio.Semaphore(0), asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await bench.hear(reader)
+        asked.release()
+        if b"held" in bench.asked[-1]:
+            await answered.wait()
+        writer.write(whole(Usage(input_tokens=1)))
+        await writer.drain()
+
+    bench.answering = answer
 
     async def scenario() -> None:
-        held = [await asyncio.open_unix_connection(str(bench.socket(fox))) for _ in range(2)]
-        heard = await bench.say(fox, bench.question(fox))
-        assert heard.startswith(b"HTTP/1.1 503 ")
+        held = [
+            asyncio.create_task(bench.say(fox, bench.question(fox, body=b'"held"')))
+            for _ in range(2)
+        ]
+        for _ in held:
+            await asked.acquire()
+        assert (await bench.say(fox, bench.question(fox))).startswith(b"HTTP/1.1 503 ")
         assert (await bench.say(owl, bench.question(owl))).startswith(b"HTTP/1.1 200 ")
-        for _, writer in held:
-            writer.close()
+        answered.set()
+        assert [(await one)[:12] for one in held] == [b"HTTP/1.1 200"] * 2
+        assert (await bench.say(fox, bench.question(fox))).startswith(b"HTTP/1.1 200 ")
 
     bench.run(scenario, fox, owl)
+
+
+STRANGERS = {
+    "say nothing": b"",
+    "say half of a head": b"POST /v1/messages HTTP/1.1\r\n",
+    "have another word": b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: another\r\n"
+    b"Content-Length: 9\r\n\r\n",
+    "have no word": b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+def test_strangers_take_no_turn_of_an_agents_and_the_oldest_of_them_goes(
+    bench: RelayBench, what: str
+) -> None:
+    fox = bench.agent()
+
+    async def scenario() -> None:
+        path = str(bench.socket(fox))
+        came = []
+        for _ in range(strangers.MOST_OF_ONE + relay.MOST_OF_ONE):
+            came.append(await asyncio.open_unix_connection(path))
+            came[-1][1].write(STRANGERS[what])
+        assert (await bench.say(fox, bench.question(fox))).startswith(b"HTTP/1.1 200 ")
+        with contextlib.suppress(ConnectionResetError):
+            await came[0][0].read()  # until it is let go
+        for _, writer in came:
+            writer.close()
+
+    bench.run(scenario, fox)
+    assert len(bench.asked) == 1
+
+
+def test_strangers_of_all_agents_are_so_many_and_where_most_are_the_oldest_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(strangers, "MOST_OF_ONE", 3)
+    monkeypatch.setattr(strangers, "MOST_OF_ALL", 4)
+    gone: list[str] = []
+    made = strangers.Strangers()
+    for name in ("fox 1", "owl 1", "owl 2", "owl 3", "fox 2", "owl 4", "cub 1", "owl 5"):
+        made.admit(Uid(name[:3]), cast("Peer", name), partial(gone.append, name))
+    assert gone == ["owl 1", "owl 2", "fox 1", "owl 3"]
 
 
 GARBAGE = {

@@ -24,13 +24,15 @@ from windlass.core.usage import Usage
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
-from windlass.daemon.relay.questions import Refused
+from windlass.daemon.relay.questions import Refused, unreachable
 from windlass.daemon.spend import budgets as spent_budgets
 from windlass.daemon.spend.budgets import Budgets
 from windlass.daemon.spend.costs import Costs
 from windlass.store import rows
+from windlass.store.rows import Session
 
 _PORTS = {"http": 80, "https": 443}
+_NO_ADDRESS = "the model's address is none that can be asked"
 _EXTRA_CERTIFICATES = "NODE_EXTRA_CA_CERTS"
 """Where the agent CLI itself finds those of a company's own."""
 
@@ -65,21 +67,27 @@ class Accounts:
         self._budgets = budgets
         self._tls: ssl.SSLContext | None = None
 
-    def open(self, uid: Uid, token: str) -> Account:
-        """Finds out who asks and with what; refuses whoever has no key, or has spent it all."""
-        context = self._context
-        pair = context.store.read(lambda c: rows.live_session(c, uid))
+    def require_known(self, uid: Uid, token: str) -> tuple[Agent, Session]:
+        """Finds out who asks; refuses whoever has not the word that the session was given."""
+        pair = self._context.store.read(lambda c: rows.live_session(c, uid))
         if pair is None or pair[1].ended_at is not None or pair[0].isolation != "box":
             raise Refused(403, "no session in a box asks here")
         agent, session = pair
         if not hmac.compare_digest(token.encode(), session_request.relay_token(session).encode()):
             raise Refused(403, "this key is not the one that the session was given")
+        return agent, session
+
+    def open(self, uid: Uid, token: str) -> Account:
+        """Finds out who asks and with what; refuses whoever has no key, or has spent it all."""
+        agent, session = self.require_known(uid, token)
+        context = self._context
         try:
             place = self._place(agent)
             room, exceeded = spent_budgets.room(context, agent)
             prices = self._costs.prices_in_force()
         except WindlassError as error:
-            raise Refused(403, f"{error.message}; {error.hint}") from None
+            why = "the person's configuration does not let it be asked: the daemon's log says why"
+            raise Refused(403, why, cause=f"{error.message}; {error.hint}") from None
         if exceeded:
             raise Refused(403, pricing.sentences(exceeded))
         return Account(agent, session.number, place, prices, room)
@@ -116,15 +124,15 @@ class Accounts:
         url = urlsplit(access.url)
         host = url.hostname
         if not host or not host.isascii() or url.scheme not in _PORTS or url.query or url.fragment:
-            raise Refused(403, "the model's address is none that can be asked")
+            raise Refused(403, _NO_ADDRESS, cause=f"{_NO_ADDRESS}: {url.scheme}://{host}")
         try:
             port = url.port or _PORTS[url.scheme]
         except ValueError as error:
-            raise Refused(403, f"the model's address is none that can be asked: {error}") from None
+            raise Refused(403, _NO_ADDRESS, cause=f"{_NO_ADDRESS}: {error}") from None
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise Refused(502, f"{host} cannot be resolved: {error}") from None
+            raise unreachable(f"{host} cannot be resolved: {error}") from None
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
         tls = self._certificates() if url.scheme == "https" else None
         return Place(host, port, addresses, tls, url.path.rstrip("/"), access.headers)

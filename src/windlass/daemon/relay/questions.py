@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import h11
 
-LARGEST_HEAD = 64 << 10
+from windlass.api.bounded_http import BoundedConnection
+
 LARGEST_BODY = 32 << 20
 """What the API itself takes at most."""
 PIECE = 64 << 10
@@ -29,12 +30,21 @@ _NEVER = ("transfer-encoding", "upgrade", "expect", "trailer", "content-encoding
 
 
 class Refused(Exception):
-    """The request is answered with an error, in the words of the API."""
+    """The request is answered with an error, in the words of the API.
 
-    def __init__(self, status: int, why: str) -> None:
+    `why` is said to the agent, `cause` to the person alone: it may name what is theirs.
+    """
+
+    def __init__(self, status: int, why: str, *, cause: str = "") -> None:
         super().__init__(why)
         self.status = status
         self.why = why
+        self.cause = cause
+
+
+def unreachable(cause: str) -> Refused:
+    """The refusal where the model's address does not answer as it should."""
+    return Refused(502, "the model cannot be asked now: the daemon's log says why", cause=cause)
 
 
 class Question(NamedTuple):
@@ -57,7 +67,7 @@ class Peer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        self.http = h11.Connection(role, max_incomplete_event_size=LARGEST_HEAD)
+        self.http = BoundedConnection(role)
         self._reader = reader
         self.writer = writer
 
@@ -86,8 +96,6 @@ def read(request: h11.Event | None) -> Question:
     target = request.target.decode("ascii", "replace")
     if request.method != b"POST" or target not in _ANSWERED:
         raise Refused(404, "only the model is asked here: POST /v1/messages, and its count_tokens")
-    if sum(len(name) + len(value) for name, value in request.headers) > LARGEST_HEAD:
-        raise Refused(400, "the head of this request is too large")
     said: dict[str, list[str]] = {}
     for name, value in request.headers:
         said.setdefault(name.decode("ascii"), []).append(value.decode("latin-1"))

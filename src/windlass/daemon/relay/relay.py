@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+import hmac
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,10 @@ from windlass.core.ids import Uid
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.relay.accounts import Accounts, Place
 from windlass.daemon.relay.answers import Answer, Purses
-from windlass.daemon.relay.questions import PIECE, Peer, Question, Refused, read
+from windlass.daemon.relay.echoes import Echoes
+from windlass.daemon.relay.questions import PIECE, Peer, Question, Refused, read, unreachable
+from windlass.daemon.relay.refusals import LAST_WORDS, SPENT, TOO_LONG, refuse
+from windlass.daemon.relay.strangers import Strangers
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +43,8 @@ _THINKS_ON = 600.0
 """Seconds in which a thought is heard to its end, once nobody listens to the answer any more."""
 _READ_ON = 10.0
 """Seconds that the rest of that answer has to say what the thought used."""
-_HEARD_OUT = 5.0
-"""Seconds in which the rest of a request is read that is refused: else its answer may be lost."""
-_HEARD_OUT_BEFORE = frozenset({403, 502})
-"""What a request is refused with that was understood."""
 _PASSED_BACK = frozenset({"content-type", "retry-after", "request-id", "x-should-retry"})
 _ONES_OWN = "anthropic-ratelimit-"
-_KINDS = {
-    400: "invalid_request_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    502: "api_error",
-    503: "overloaded_error",
-    504: "timeout_error",
-}
-_SPENT = "the budget of this agent is spent"
 
 
 class Relay:
@@ -65,8 +54,13 @@ class Relay:
         self._context = context
         self._accounts = accounts
         self._purses = Purses()
-        self._doors: dict[Path, asyncio.AbstractServer] = {}
+        self._doors: dict[Path, tuple[asyncio.AbstractServer, Uid]] = {}
+        self._strangers = Strangers()
+        self._words: dict[Uid, str] = {}
+        """What each agent's session was seen to be known by."""
         self._asking: Counter[Uid] = Counter()
+        self._noted: dict[Uid, str] = {}
+        """What the person was told last of each agent's questions."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, path: Path, uid: Uid) -> None:
@@ -74,16 +68,20 @@ class Relay:
         if path in self._doors:
             return
         door = doors.bound(path)
-        self._doors[path] = await asyncio.start_unix_server(
+        listening = await asyncio.start_unix_server(
             partial(self._admit, uid), sock=door, backlog=_LET_IN_AT_ONCE, limit=PIECE
         )
+        self._doors[path] = listening, uid
         door.listen(_QUEUE)
 
     async def close(self, path: Path) -> None:
         """Closes the socket at that path, if it is open."""
         if path in self._doors:
-            self._doors.pop(path).close()
+            listening, uid = self._doors.pop(path)
+            listening.close()
             path.unlink(missing_ok=True)
+            self._words.pop(uid, None)
+            self._noted.pop(uid, None)
 
     async def stop(self) -> None:
         """Ends everything, and books what was used; whoever follows opens the same sockets."""
@@ -98,33 +96,38 @@ class Relay:
         caller = Peer(h11.SERVER, reader, writer)
         task = asyncio.get_running_loop().create_task(self._attend(uid, caller))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._strangers.admit(uid, caller, task.cancel)
+        task.add_done_callback(partial(self._part_with, uid, caller))
+
+    def _part_with(self, uid: Uid, caller: Peer, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._strangers.part_with(uid, caller)
+        caller.writer.close()
 
     async def _attend(self, uid: Uid, caller: Peer) -> None:
         """Answers one question, or says why not."""
-        self._asking[uid] += 1
-        try:
-            await self._attempt(uid, caller)
-        except Refused as refusal:
-            with contextlib.suppress(OSError, TimeoutError):
-                await _refuse(caller, refusal)
-        except OSError:
-            pass  # somebody has hung up
-        except Exception:
-            log.exception("a question to the model failed")
-        finally:
-            caller.writer.close()
-            self._asking[uid] -= 1
-            if not self._asking[uid]:
-                del self._asking[uid]
-                self._purses.forget(uid)
+        with contextlib.ExitStack() as turn:
+            try:
+                await self._attempt(uid, caller, turn)
+            except Refused as refusal:
+                self._note(uid, refusal.cause)
+                with contextlib.suppress(OSError, TimeoutError):
+                    await refuse(caller, refusal)
+            except OSError:
+                pass  # somebody has hung up
+            except Exception:
+                log.exception("a question to the model failed")
 
-    async def _attempt(self, uid: Uid, caller: Peer) -> None:
-        if self._asking[uid] > MOST_OF_ONE or self._asking.total() > MOST_OF_ALL:
-            raise Refused(503, "too many questions to the model are under way already")
+    def _note(self, uid: Uid, cause: str) -> None:
+        """Tells the person why questions come to nothing; once, though they are asked again."""
+        if cause and self._noted.get(uid) != cause:
+            self._noted[uid] = cause
+            log.warning("a question of agent %s to the model came to nothing: %s", uid, cause)
+
+    async def _attempt(self, uid: Uid, caller: Peer, turn: contextlib.ExitStack) -> None:
         try:
             async with asyncio.timeout(_ANSWERS_WITHIN):
-                await self._answer(uid, caller)
+                await self._answer(uid, caller, turn)
         except h11.RemoteProtocolError as error:
             raise Refused(400, f"this is no HTTP that is understood: {error}") from None
         except (h11.LocalProtocolError, UnicodeError):
@@ -133,20 +136,52 @@ class Relay:
         except TimeoutError:
             raise Refused(504, "that took too long") from None
 
-    async def _answer(self, uid: Uid, caller: Peer) -> None:
+    async def _meet(self, uid: Uid, token: str) -> None:
+        """Refuses whoever has not shown the word of the agent's session.
+
+        Who shows the one that was good before is known at once, however many others wait here to
+        be told that theirs is none.
+        """
+        word = self._words.get(uid)
+        if word is None or not hmac.compare_digest(token.encode(), word.encode()):
+            await self._context.pools.for_agent(
+                "model", uid, self._accounts.require_known, uid, token
+            )
+            self._words[uid] = token
+
+    @contextlib.contextmanager
+    def _turn(self, uid: Uid, caller: Peer) -> Iterator[None]:
+        """Counts a question of somebody who is known, while it is under way."""
+        if self._asking[uid] >= MOST_OF_ONE or self._asking.total() >= MOST_OF_ALL:
+            raise Refused(503, "too many questions to the model are under way already")
+        self._strangers.part_with(uid, caller)
+        self._asking[uid] += 1
+        try:
+            yield
+        finally:
+            self._asking[uid] -= 1
+            if not self._asking[uid]:
+                del self._asking[uid]
+                self._purses.forget(uid)
+
+    async def _answer(self, uid: Uid, caller: Peer, turn: contextlib.ExitStack) -> None:
         async with asyncio.timeout(_ASKS_WITHIN):
             question = read(await caller.next())
+        await self._meet(uid, question.token)
+        turn.enter_context(self._turn(uid, caller))
         pools = self._context.pools
         account = await pools.for_agent("model", uid, self._accounts.open, uid, question.token)
         self._purses.fill(uid, account.room)
         if self._purses.is_empty(uid):
-            raise Refused(403, _SPENT)
+            raise Refused(403, SPENT)
         answer = Answer(account, self._accounts, self._purses, pools)
         async with _connected(account.place) as far:
             async with asyncio.timeout(_ASKS_WITHIN):
                 await _ask(question, account.place, caller, far)
+            self._noted.pop(uid, None)
+            echoes = Echoes(account.place.headers)
             try:
-                await _pass_back(answer, caller, far, is_free=question.counts_only)
+                await _pass_back(answer, caller, far, echoes, is_free=question.counts_only)
             finally:
                 await answer.close()
 
@@ -173,7 +208,7 @@ async def _connected(place: Place) -> AsyncIterator[Peer]:
         finally:
             writer.transport.abort()
         return
-    raise Refused(502, f"no connection to {place.host}: {problem or 'it has no address'}")
+    raise unreachable(f"no connection to {place.host}: {problem or 'it has no address'}")
 
 
 async def _ask(question: Question, place: Place, caller: Peer, far: Peer) -> None:
@@ -195,7 +230,9 @@ async def _ask(question: Question, place: Place, caller: Peer, far: Peer) -> Non
     await _tell(far, h11.EndOfMessage())
 
 
-async def _pass_back(answer: Answer, caller: Peer, far: Peer, *, is_free: bool) -> None:
+async def _pass_back(
+    answer: Answer, caller: Peer, far: Peer, echoes: Echoes, *, is_free: bool
+) -> None:
     """Passes an answer on while it is counted.
 
     Who hangs up too soon pays as well: it is read on until it has said what its question used, and
@@ -204,27 +241,27 @@ async def _pass_back(answer: Answer, caller: Peer, far: Peer, *, is_free: bool) 
     while isinstance(response := await _hear(far), h11.InformationalResponse):
         pass
     if not isinstance(response, h11.Response):
-        raise Refused(502, "the model's address hung up")
+        raise unreachable("the model's address hung up")
     said = {name.decode(): value.decode("latin-1") for name, value in response.headers}
     if said.get("content-encoding", "identity") != "identity":
-        raise Refused(502, "the model's address answers in a form that cannot be counted")
+        raise unreachable("the model's address answers in a form that cannot be counted")
     streamed = said.get("content-type", "").lower().startswith("text/event-stream")
     if response.status_code < 300 and not is_free:
         answer.count(streamed=streamed)
-    await _say(caller, _head(response.status_code, said))
+    await _say(caller, _head(response.status_code, said, echoes))
     patience = _Patience()
     while isinstance(event := await patience.hear(far), h11.Data):
         data = bytes(event.data)
         await answer.take(data)
         if answer.is_cut_off or answer.is_too_long:
             if streamed:
-                last = _LAST_WORDS if answer.is_cut_off else _TOO_LONG
+                last = LAST_WORDS if answer.is_cut_off else TOO_LONG
                 await _say(caller, h11.Data(data=last), h11.EndOfMessage())
             return
-        await _say(caller, h11.Data(data=data))
+        await _say(caller, h11.Data(data=echoes.without(data)))
         if caller.is_gone and answer.is_known and not patience.lasts(answer):
             return
-    await _say(caller, h11.EndOfMessage())
+    await _say(caller, h11.Data(data=echoes.rest()), h11.EndOfMessage())
 
 
 class _Patience:
@@ -255,11 +292,12 @@ class _Patience:
             return None
 
 
-def _head(status: int, said: dict[str, str]) -> h11.Response:
+def _head(status: int, said: dict[str, str], echoes: Echoes) -> h11.Response:
     kept = [
         (name, value)
         for name, value in said.items()
-        if name in _PASSED_BACK or name.startswith(_ONES_OWN) or name == "content-length"
+        if (name in _PASSED_BACK or name.startswith(_ONES_OWN) or name == "content-length")
+        and not echoes.is_in(value.encode("latin-1"))
     ]
     return h11.Response(status_code=status, headers=[*kept, ("connection", "close")])
 
@@ -267,15 +305,18 @@ def _head(status: int, said: dict[str, str]) -> h11.Response:
 async def _hear(far: Peer) -> h11.Event | None:
     try:
         return await far.next()
-    except (OSError, h11.RemoteProtocolError) as error:
-        raise Refused(502, f"the model's address broke off: {error}") from None
+    except OSError as error:
+        raise unreachable(f"the model's address broke off: {error}") from None
+    except h11.RemoteProtocolError:
+        # What stands in such an error is what came, which may be the key.
+        raise unreachable("the model's address breaks off, or speaks no HTTP") from None
 
 
 async def _tell(far: Peer, event: h11.Event) -> None:
     try:
         await far.say(event)
     except OSError as error:
-        raise Refused(502, f"the model's address hung up: {error}") from None
+        raise unreachable(f"the model's address hung up: {error}") from None
 
 
 async def _say(caller: Peer, *events: h11.Event) -> None:
@@ -284,37 +325,3 @@ async def _say(caller: Peer, *events: h11.Event) -> None:
         return
     with contextlib.suppress(OSError):
         await caller.say(*events)
-
-
-async def _refuse(caller: Peer, refusal: Refused) -> None:
-    """Says why there is no answer, in the words of the API, unless one has begun already."""
-    if caller.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-        return
-    if refusal.status in _HEARD_OUT_BEFORE:
-        with contextlib.suppress(TimeoutError, h11.RemoteProtocolError):
-            async with asyncio.timeout(_HEARD_OUT):
-                while caller.http.their_state is h11.SEND_BODY:
-                    await caller.next()
-    body = _error(refusal.status, refusal.why)
-    headers = [
-        ("content-type", "application/json"),
-        ("content-length", str(len(body))),
-        ("connection", "close"),
-    ]
-    if refusal.status == 403:
-        headers.append(("x-should-retry", "false"))
-    head = h11.Response(status_code=refusal.status, headers=headers)
-    await caller.say(head, h11.Data(data=body), h11.EndOfMessage())
-
-
-def _error(status: int, why: str) -> bytes:
-    error = {"type": _KINDS[status], "message": f"windlass: {why}"}
-    return json.dumps({"type": "error", "error": error}).encode()
-
-
-def _last_words(error: bytes) -> bytes:
-    return b"\n\nevent: error\ndata: " + error + b"\n\n"
-
-
-_LAST_WORDS = _last_words(_error(403, _SPENT))
-_TOO_LONG = _last_words(_error(413, "this answer is too long to be counted"))
