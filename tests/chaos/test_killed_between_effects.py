@@ -26,7 +26,7 @@ ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
 OPERATIONS = {
     operation.kind: operation
     for operation in (
-        Spawns(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING).operation(),
+        Spawns(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, lands=NOTHING).operation(),
         ENDING.operation(),
         Merges(NOTHING, NOTHING, ENDING).operation(),
         Restores(NOTHING, NOTHING).operation(),

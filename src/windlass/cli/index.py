@@ -91,6 +91,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("trash", "list, show, restore and empty salvaged work"),
     CommandEntry("tree", "show the agents as a tree"),
     CommandEntry("trust", "look at what a repository's configuration asks for, and accept it"),
+    CommandEntry("work", "start an agent whose work lands by itself"),
     CommandEntry("version", "print the version"),
     CommandEntry("wait", "wait until agents reach a state"),
 )

@@ -102,7 +102,14 @@ class Services:
         life = SessionLife(context, sockets, self.fetcher, self.watcher.look_at_the_end)
         self.endings = Endings(context, sockets, self.fetcher, life, Removals(context))
         agent_layers = AgentLayers(context, self.proofs.versions)
-        self.spawns = Spawns(context, self.fetcher, life, self.endings, agent_layers)
+        self.spawns = Spawns(
+            context,
+            self.fetcher,
+            life,
+            self.endings,
+            agent_layers,
+            lands=self.submissions.await_author,
+        )
         self.merges = Merges(context, self.fetcher, self.endings)
         self.restores = Restores(context, sockets)
         self.undos = Undos(context, self.restores)

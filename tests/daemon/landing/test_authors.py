@@ -9,7 +9,7 @@ from tests.daemon.gate.gate_ground import BROKEN, CODE
 from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
-from windlass.core.errors import Conflict, Denied
+from windlass.core.errors import ConfigError, Conflict, Denied
 
 
 @pytest.fixture
@@ -107,3 +107,31 @@ def test_an_agent_lands_what_is_its_own_and_below_it_and_a_person_looks_first(
     assert "approval" in crew.change(made["id"])["why"]
     with pytest.raises(Denied):
         crew.workshop.ask_as(fox, "merge", agent="fox", into="main", ungated=True)
+
+
+def test_who_is_to_land_by_itself_has_a_draft_until_it_is_done(crew: CrewGround) -> None:
+    """Then it is proposed, and a person looks at it first unless the configuration says not to."""
+    fox = crew.worker("fox", land=True)
+    crew.settle()
+    assert (crew.change("c1")["state"], crew.change("c1")["author"]) == ("draft", "fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.complete(fox)
+    crew.settle()
+    assert crew.change("c1")["state"] == "held"
+    assert "approval" in crew.change("c1")["why"]
+    crew.commit(fox, {"more.py": "more = 2\n"})
+    crew.complete(fox)
+    crew.settle()
+    assert (crew.change("c1")["state"], crew.change("c1")["revision"]) == ("held", 3)
+    crew.workshop.ask("approve", change="fox")
+    crew.settle()
+    assert crew.change("c1")["state"] == "landed"
+    assert not crew.lives(fox)
+    assert (crew.root / "more.py").read_text() == "more = 2\n"
+
+
+def test_without_a_gate_nothing_lands_by_itself(workshop: Workshop) -> None:
+    """It is said before anything is started."""
+    asked = {"goal": "g", "name": "fox", "driver": "standin", "isolation": "hooks", "land": True}
+    with pytest.raises(ConfigError, match="no gate"):
+        workshop.ask("spawn", **asked)

@@ -44,6 +44,8 @@ class SpawnRequest(AnyRequest):
     max_seconds: NotRequired[float | None]
     with_changes: NotRequired[bool]
     """Whether its workspace gets copies of what the person has not committed."""
+    land: NotRequired[bool]
+    """Whether what it has lands by itself when it is done."""
     anyway: NotRequired[bool]
     """Whether it is started though a usage window is nearly used up."""
 

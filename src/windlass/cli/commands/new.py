@@ -24,6 +24,7 @@ from windlass.core.printable import printable_line
 
 EXAMPLES = (
     'wl new "add a --json flag to the export command"',
+    'wl new --land "mend the failing date test"',
     'wl new --name api --manager "split the API work and see it through"',
     'wl new --manager --parent api "see to the client libraries"',
     'wl new --role reviewer "review agent/api"',
@@ -60,6 +61,11 @@ def arguments(parser: ArgumentParser) -> None:
         "--with-changes",
         action="store_true",
         help="give it copies of your uncommitted files, uncommitted in its workspace too",
+    )
+    parser.add_argument(
+        "--land",
+        action="store_true",
+        help="have its work proven and landed by itself when it is done (also `wl work`)",
     )
     parser.add_argument(
         "--anyway",
@@ -125,6 +131,7 @@ def run(call: Call) -> int:
             max_usd=args.max_budget,
             max_seconds=args.time_limit,
             with_changes=args.with_changes,
+            land=args.land,
             anyway=args.anyway,
         )
     call.data(made)

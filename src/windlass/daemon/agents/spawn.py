@@ -59,6 +59,10 @@ _MOST_TOLD = 100
 """Names of files that a workspace was to have and has not, of which a reply tells."""
 
 
+Lands = Callable[[Writing, Agent, str], None]
+"""Has what an agent will have land on a branch when it is done: landing lies above agents."""
+
+
 class _Fork(NamedTuple):
     """The conversation that an agent begins with, and whose it is where that had a box alone."""
 
@@ -76,12 +80,15 @@ class Spawns:
         life: SessionLife,
         endings: Endings,
         agent_layers: AgentLayers,
+        *,
+        lands: Lands,
     ) -> None:
         self._context = context
         self._fetcher = fetcher
         self._life = life
         self._endings = endings
         self._agent_layers = agent_layers
+        self._lands = lands
 
     def operation(self) -> Operation:
         """The steps of a spawn."""
@@ -148,9 +155,8 @@ class Spawns:
         fork = self._fork(scope, request.get("fork"), driver, choice.level)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = scripts.chosen(request, repo, driver, scope.caller)
-        branch = _person_branch(repo, scope, request)
-        base, base_from = _base(git, head, parent, branch)
-        branches = repos.agent_branches(git)
+        base, base_from = _base(git, head, parent, _person_branch(repo, scope, request))
+        branches, target = repos.agent_branches(git), _target(context, repo, request)
         lacks = person_changes.lacking(scope, repo, request, base)
 
         def prepare(writing: Writing) -> dict[str, Any]:
@@ -210,6 +216,8 @@ class Spawns:
             )
             rows.put_observation(writing, agent.uid, seen)
             writing.emit(_created(agent, parent), repo=repo.id, agent=agent.uid)
+            if target:
+                self._lands(writing, agent, target)
             return {
                 "uid": agent.uid,
                 "withheld": withheld,
@@ -401,6 +409,18 @@ class Spawns:
             "remarks": work.data.get("remarks", []),
             "lacks": work.data.get("lacks", ""),
         }
+
+
+def _target(context: Context, repo: Repo, request: SpawnRequest) -> str:
+    """The branch that it lands on by itself; nothing where it does not."""
+    if not request.get("land", False):
+        return ""
+    if not request.get("worktree", True):
+        raise UserError(
+            "an agent in your own checkout has no branch that could land",
+            "leave --land or --no-worktree out",
+        )
+    return gates.require(gates.read(context, repo)).target.branch
 
 
 def _goal(request: SpawnRequest, caller: Agent | None) -> str:

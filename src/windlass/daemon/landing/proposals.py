@@ -1,6 +1,6 @@
 """The effect `landing.propose`: what an agent that says it is done has is proposed by itself.
 
-Only of agents that have a change that waits for them: a draft, or one that came back.
+Only of agents that have a change that is not over: a draft, one that came back, one that waits.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
@@ -24,7 +25,7 @@ from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
 
-_WAITS = frozenset({"draft", "rejected", "conflict"})
+_OVER = frozenset({"landed", "dropped"})
 
 
 class Proposals:
@@ -60,12 +61,12 @@ class Proposals:
         self._context.store.write(put)
 
 
-def _waiting(connection: Any, uid: Uid) -> tuple[Change | None, Agent | None]:
+def _waiting(connection: sa.Connection, uid: Uid) -> tuple[Change | None, Agent | None]:
     change = rows.of_author(connection, uid)
     author = agent_rows.agent(connection, uid)
     if author is None or author.ended_at is not None:
         return None, None
-    return (change if change is not None and change.state in _WAITS else None), author
+    return (None if change is None or change.state in _OVER else change), author
 
 
 def _proposed(work: RunningIntent) -> dict[str, Any]:

@@ -116,6 +116,25 @@ class Submissions:
         )
         return change, left_out
 
+    def await_author(self, writing: Writing, author: Agent, target: str) -> None:
+        """Begins a draft of an agent's: it is proposed when the agent says that it is done."""
+        if author.branch is None:
+            raise AssertionError(author.id)
+        self.begin_queue(writing, author.repo, target)
+        draft = Change(
+            repo=author.repo,
+            id=ChangeId(""),
+            target=target,
+            branch=author.branch,
+            head=author.base,
+            title=author.goal.strip().splitlines()[0],
+            state="draft",
+            why=f"{author.id} is at work on it",
+            author=author.uid,
+            ends=True,
+        )
+        rows.add(writing, _dated(draft, writing))
+
     def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
         """Begins the job that lands changes on a branch, unless there is one."""
         kind = landing_job.KIND.name
