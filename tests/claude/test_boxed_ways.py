@@ -25,7 +25,7 @@ LOOK = """
 until [ -e ~/listed ]; do sleep 0.1; done  # the server's tools are known by then
 cd $CLAUDE_CONFIG_DIR
 skills/digging/dig.sh
-ls settings.json .credentials.json rules skills/keys 2>&1 | grep -c 'No such file'
+ls settings.json .credentials.json rules/quiet.md skills/keys 2>&1 | grep -c 'No such file'
 echo mine >> CLAUDE.md || rm skills/digging/SKILL.md || touch commands/mine.md || echo 'as it was'
 """
 SKILL = """---

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from windlass.core.box_spec import BoxView, Network
+from windlass.core.config import WAYS
 from windlass.core.driver_request import HookChannels, SessionRequest
 from windlass.drivers import claude_login, claude_servers, claude_ways
 
@@ -42,7 +43,7 @@ def request_(tmp_path: Path, home: Path) -> SessionRequest:
         hooks=NOTHING,
         repo=str(tmp_path / "repo"),
         boxed=True,
-        ways=claude_ways.WAYS,
+        ways=WAYS,
         person_env={"HOME": str(home)},
         env={"PATH": str(programs), "HOME": "/private"},
         view=BoxView(shown=(str(programs),)),

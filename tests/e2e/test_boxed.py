@@ -509,3 +509,30 @@ def test_disk_that_cannot_be_counted_is_told_of_and_pauses_nobody(ground: Ground
     told = "not known how much disk fox takes: du: too many"
     until(lambda: told in log.read_text(), within=30, what="the log line")
     assert ground.state_of("fox") == "waiting"
+
+
+EXCHANGE = """
+import os
+config = os.path.join(os.path.dirname(os.environ["HOME"]), "config")
+for name in ("remote-settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents"):
+    os.symlink("/oldroot/tmp/planted", os.path.join(config, "link"))
+    try:
+        os.rename(os.path.join(config, "link"), os.path.join(config, name))
+        print("exchanged", name)
+    except OSError:
+        os.unlink(os.path.join(config, "link"))
+"""
+
+
+def test_what_boxes_cover_is_exchanged_in_none_of_them_also_before_there_is_anything_to_show(
+    ground: Ground,
+) -> None:
+    """A link there is followed by what sets the next box up: it made a file outside, as the person.
+
+    While an agent is paused nothing of the person's is there to be seen.
+    """
+    workspace = ground.new("fox", {"text": "I wait.\n\nWAITING"}, flags=["--isolation", "box"])
+    ground.wait("fox", states="waiting")
+    ground.wl("pause", "fox").ok()
+    (workspace / "exchange.py").write_text(EXCHANGE)
+    assert ground.wl("exec", "fox", "--", "python3", "exchange.py").ok().out == ""

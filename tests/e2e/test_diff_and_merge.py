@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+from pathlib import Path
 
 import pytest
 from tests.support.ground import Ground
@@ -34,3 +36,23 @@ def test_what_an_agent_began_with_is_shown_when_its_manager_is_gone(unboxed: Gro
     ground.wl("merge", "abe", "--force").ok()
     taken = ground.git("diff", "--name-only", before, "main").split()
     assert set(taken) == {"managers", "own"}
+
+
+def test_a_diff_program_is_shown_folders_that_lie_very_deep_and_nothing_of_them_is_left(
+    unboxed: Ground,
+) -> None:
+    unboxed.new("fox", {"text": "I wait.\n\nWAITING"})
+    unboxed.wait("fox", states="waiting")
+    deep = "/".join(["d"] * 1500)
+    commit = (
+        "commit refs/heads/agent/fox\ncommitter a <a@b.c> 0 +0000\ndata 1\nx\n"
+        f"from refs/heads/agent/fox^0\nM 100644 inline {deep}/f\ndata 1\nx\n"
+    )
+    repo = unboxed.folder / "repo"
+    subprocess.run(["git", "fast-import", "--quiet"], input=commit.encode(), cwd=repo, check=True)
+    tool = unboxed.folder / "tool"
+    tool.write_text('#!/bin/sh\ncd "$2" && find . -name f > "$0.found"; echo "$2" > "$0.place"\n')
+    tool.chmod(0o755)
+    unboxed.wl("diff", "fox", "--tool", str(tool)).ok()
+    shown = Path((unboxed.folder / "tool.place").read_text().strip())
+    assert not shown.parent.parent.exists()

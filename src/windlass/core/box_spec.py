@@ -47,7 +47,8 @@ class BoxSpec(msgspec.Struct, frozen=True, kw_only=True):
     must. `domains` are host names, `*.` in front for all below, with a port where it is not one of
     the web's; `addresses` are `host:port` pairs that are reached whatever they resolve to, the
     loopback of this machine included. `covers` are pairs of a file of ours and the file inside a
-    writable folder in whose place it is seen, read-only; neither is the box's to exchange.
+    writable folder in whose place it is seen, read-only; neither is the box's to exchange. All
+    boxes that write to one folder have to cover the same names in it: see `daemon.launch.boxes`.
     `placed` are pairs of a folder outside and where it is seen inside, to write to: for what has to
     lie at the same path in every box.
     """

@@ -127,6 +127,9 @@ class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 Way = Literal["CLAUDE.md", "rules", "skills", "commands", "agents"]
 """What of a person's own Claude configuration can come into a box."""
+WAYS: tuple[Way, ...] = get_args(Way)
+FILE_WAYS: frozenset[Way] = frozenset({"CLAUDE.md"})
+"""Those that are a file; all others are folders."""
 _USUAL_WAYS: tuple[Way, ...] = ("CLAUDE.md", "skills", "commands", "agents")
 
 

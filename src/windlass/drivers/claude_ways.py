@@ -14,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass.core.config import Way
+from windlass.core.config import WAYS
 from windlass.core.driver_request import SessionRequest
 from windlass.core.session_launch import Remark
 from windlass.drivers import claude_config
 
-WAYS: tuple[Way, ...] = ("CLAUDE.md", "rules", "skills", "commands", "agents")
 MOST_FILES = 2000
 MOST_BYTES = 16 << 20
 MOST_OF_A_FILE = 4 << 20

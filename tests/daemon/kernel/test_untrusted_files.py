@@ -29,3 +29,15 @@ def test_a_file_is_copied_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "copy").read_bytes() == data
     with pytest.raises(untrusted_files.NotPlain, match="larger"):
         untrusted_files.copy(tmp_path / "talk", tmp_path / "copy", most=len(data) - 1)
+
+
+def test_a_folder_in_the_place_of_a_file_is_deleted_however_deep_it_is(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    for name in ("place", *["d"] * 1500):
+        os.mkdir(name, dir_fd=here)
+        deeper = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    untrusted_files.make_plain(tmp_path, "place")
+    assert (tmp_path / "place").is_file()

@@ -11,6 +11,7 @@ from tests.support.workshop import Workshop
 
 from windlass.box import bwrap
 from windlass.core.box_spec import BoxSpec
+from windlass.core.config import WAYS
 from windlass.core.crew import Agent
 from windlass.daemon.launch import boxes, session_request
 from windlass.store import rows
@@ -118,3 +119,17 @@ def test_the_ways_of_the_person_are_seen_in_the_agents_own_folder_whatever_it_pu
         assert mounted(made, folder / "config" / name) == ["--ro-bind", ours]
     assert (folder / "config/skills").is_dir()
     assert (folder / "config/CLAUDE.md").is_file()
+
+
+def test_all_boxes_of_an_agent_cover_the_same_names_of_the_same_kinds(
+    workshop: Workshop, fox: Agent
+) -> None:
+    """One with a name uncovered could put a link there while another box is being set up."""
+    before = {place: Path(ours).is_dir() for ours, place in spec(workshop, fox).covers}
+    folder = workshop.context.folders.agent(fox.uid)
+    for name in WAYS:
+        (folder / "person/ways" / name).mkdir(parents=True)  # also one that is to be a file
+    after = {place: Path(ours).is_dir() for ours, place in spec(workshop, fox).covers}
+    assert after == before
+    covered = {Path(place).relative_to(folder / "config").as_posix() for place in before}
+    assert covered == {"remote-settings.json", *WAYS}

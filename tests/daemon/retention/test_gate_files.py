@@ -44,6 +44,47 @@ def test_layers_that_were_wanted_last_are_kept_up_to_a_size(context: Context) ->
     assert fresh.exists(), "a run may be at it"
 
 
+def deepen(folder: Path, *, folders: int) -> None:
+    """Makes folders in each other, deeper than a path can be, with 300 KiB in the last."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(folders):
+        os.mkdir("d", dir_fd=here)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    with os.fdopen(os.open("f", os.O_WRONLY | os.O_CREAT, dir_fd=here), "wb") as file:
+        file.write(os.urandom(300 << 10))
+    os.close(here)
+
+
+def test_what_a_change_left_however_deep_keeps_nothing_from_being_removed(
+    context: Context,
+) -> None:
+    """It counts as a whole, and it and all others go."""
+    used, old = layer(context, "used", days=2), layer(context, "old", days=9)
+    hostile = layer(context, "hostile", days=3)
+    deepen(hostile / "tree", folders=3000)
+    (hostile / "tree" / "closed").mkdir(mode=0)
+    found = list(gate_files.old_layers(context, most=300 << 10, removes=True))
+    assert {over.name: over.stays for over in found} == {"hostile": "", "old": ""}
+    assert found[0].size > 300 << 10
+    assert [folder.exists() for folder in (used, hostile, old)] == [True, False, False]
+
+
+def test_what_cannot_be_removed_is_told_and_keeps_nothing_else(context: Context) -> None:
+    """Somebody else's folder in it, say."""
+    layers = context.folders.home / "gates" / "deadbeef" / "layers"
+    stuck, old = layers / "stuck", layer(context, "old", days=9)
+    stuck.symlink_to(layers / "nowhere")  # the mark in it cannot be deleted: it leads elsewhere
+    (layers / "nowhere").write_text("no folder")
+    os.utime(layers / "nowhere", (NOW - 9 * DAY,) * 2)
+    os.utime(stuck, (NOW - 9 * DAY,) * 2, follow_symlinks=False)
+    found = {over.name: over for over in gate_files.old_layers(context, most=1, removes=True)}
+    assert found["stuck"].stays.startswith("it cannot be removed: ")
+    assert not found["old"].stays
+    assert not old.exists()
+
+
 def test_logs_go_by_their_age(context: Context) -> None:
     """All others stay."""
     logs = context.folders.home / "gates" / "deadbeef" / "logs"

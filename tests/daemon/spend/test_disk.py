@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.daemon.spend.cost_bench import Bench
 from tests.daemon.spend.test_budgets import start
 from tests.support.contexts import NoSockets
 from tests.support.fake_sessions import FakeSession, FakeSessions
+from tests.support.privileges import unprivileged
 
 from windlass.core.crew import Agent
 from windlass.core.states import State
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.session_life import SessionLife
+from windlass.daemon.kernel import disk_use
 from windlass.daemon.kernel.context import session_name
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
@@ -84,3 +87,53 @@ def test_deleted_files_that_are_held_open_are_part_of_what_an_agent_takes(bench:
     assert (session.alive, state(bench, fox)) == (False, State.PAUSED)
     (told,) = bench.events("agent.overgrown")
     assert "5 of them in deleted files that it holds open, and box.disk_mb is 2" in told.data["why"]
+
+
+def test_files_with_nothing_in_them_are_part_of_what_an_agent_takes(bench: Bench) -> None:
+    """A disk has room for so many, and they take no blocks."""
+    disk, fox, session = overgrown(bench)
+    (bench.folder / "fox" / "big").unlink()
+    for number in range(300):
+        (bench.folder / "fox" / f"link{number}").symlink_to("nothing")
+    disk.check()
+    assert session.alive
+    for number in range(300):
+        (bench.folder / "fox" / str(number)).touch()
+    disk.check()
+    assert (session.alive, state(bench, fox)) == (False, State.PAUSED)
+
+
+def test_who_has_more_files_than_are_counted_in_time_is_paused_after_some_looks(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nothing would limit it any more; one look may be slow for other reasons."""
+    disk, fox, session = overgrown(bench)
+    (bench.folder / "fox" / "big").unlink()
+    monkeypatch.setattr(disk_use, "_PATIENCE", 0.0)
+    disk.check()
+    disk.check()
+    assert session.alive
+    monkeypatch.undo()
+    disk.check()
+    monkeypatch.setattr(disk_use, "_PATIENCE", 0.0)
+    disk.check()
+    disk.check()
+    assert session.alive
+    disk.check()
+    assert (session.alive, state(bench, fox)) == (False, State.PAUSED)
+    (told,) = bench.events("agent.overgrown")
+    assert "too many to be counted in time" in told.data["why"]
+
+
+def test_what_an_agent_closed_is_part_of_what_it_takes(bench: Bench) -> None:
+    """It can write into a folder that nobody may list."""
+    disk, fox, session = overgrown(bench)
+    closed = bench.folder / "fox" / "closed"
+    closed.mkdir()
+    (bench.folder / "fox" / "big").rename(closed / "big")
+    closed.chmod(0o300)
+    try:
+        unprivileged(disk.check, closed=closed)
+    finally:
+        closed.chmod(0o700)
+    assert (session.alive, state(bench, fox)) == (False, State.PAUSED)

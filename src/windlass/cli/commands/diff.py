@@ -125,7 +125,8 @@ def _with_tool(call: Call) -> int:
                     return code
         return 0
     finally:
-        shutil.rmtree(diff["folder"], ignore_errors=True)
+        # Folders that an agent committed may lie deeper in each other than Python goes by itself.
+        subprocess.run(["rm", "-rf", "--", diff["folder"]], check=False)
 
 
 def _holds_something(folder: str) -> bool:

@@ -5,36 +5,86 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from typing import NamedTuple
 
 from windlass.git import gitfiles, holes, open_flags, walk
 from windlass.git.descent import Descent, Name, opened_file
 
+_DEEPEST = 2048
+"""Folders in each other that are copied: no path of the system names more."""
+_NAMED = 20
+"""How many of what could not be copied are told by name: whoever made it chose how many there are,
+and how long their names."""
+
+
+class _Folder(NamedTuple):
+    """A folder by the one above: by whole paths, those of deep ones together fill any memory."""
+
+    above: _Folder | None
+    name: Name
+    depth: int
+    mode: int
+
+    def path(self) -> list[Name]:
+        """The names from the top down to it."""
+        names: list[Name] = []
+        here = self
+        while here.above is not None:
+            names.append(here.name)
+            here = here.above
+        return names[::-1]
+
+
+class _Left:
+    """What could not be copied: some by their names, and how many more."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._more = 0
+
+    def add(self, folder: _Folder, name: Name) -> None:
+        """Notes one thing in a folder."""
+        if len(self._names) < _NAMED:
+            self._names.append(os.fsdecode(b"/".join(map(os.fsencode, (*folder.path(), name)))))
+        else:
+            self._more += 1
+
+    def told(self) -> list[str]:
+        """As a person reads it."""
+        return [*self._names, *([f"what {self._more} more names have"] if self._more else [])]
+
 
 def copy(source: str, target: str) -> list[str]:
-    """Copies files, folders and links to `target`, which is new; gives what could not be read.
+    """Copies files, folders and links to `target`, which is new; gives what could not be.
 
-    Pipes and sockets are left out: they are of no use without who made them. Holes stay holes.
+    That is what cannot be read, and what lies deeper than any path. Pipes and sockets are left out:
+    they are of no use without who made them. Holes stay holes.
     """
-    left: list[str] = []
-    closed: list[tuple[tuple[Name, ...], int]] = []
+    left = _Left()
+    closed: list[_Folder] = []
     os.mkdir(target, 0o700)  # noqa: PTH102 - as all else here
     with contextlib.ExitStack() as stack:
         old = stack.enter_context(_descent(stack, source))
         new = stack.enter_context(_descent(stack, target))
-        pending: list[tuple[Name, ...]] = [()]
+        pending = [_Folder(None, b"", 0, 0o700)]
         while pending:
-            path = pending.pop()
+            folder = pending.pop()
+            path = folder.path()
             here, there = old.open(path), new.open(path, make=True)
             for name, info in walk.listed(here):
-                if stat.S_ISDIR(info.st_mode):
-                    pending.append((*path, name))
-                    closed.append(((*path, name), stat.S_IMODE(info.st_mode)))
-                elif not _copy(name, here, there, info):
-                    left.append(os.fsdecode(b"/".join(map(os.fsencode, (*path, name)))))
+                if not stat.S_ISDIR(info.st_mode):
+                    if not _copy(name, here, there, info):
+                        left.add(folder, name)
+                elif folder.depth < _DEEPEST:
+                    mode = stat.S_IMODE(info.st_mode)
+                    pending.append(_Folder(folder, name, folder.depth + 1, mode))
+                    closed.append(pending[-1])
+                else:
+                    left.add(folder, name)
         # Last: nothing could be written into them any more.
-        for path, mode in reversed(closed):
-            os.fchmod(new.open(path), mode & 0o777)
-    return left
+        for folder in reversed(closed):
+            os.fchmod(new.open(folder.path()), folder.mode & 0o777)
+    return left.told()
 
 
 def _descent(stack: contextlib.ExitStack, folder: str) -> Descent:

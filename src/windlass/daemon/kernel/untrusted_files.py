@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from windlass.git import holes
+from windlass.git.erasing import erase
 
 _MOST_FILES = 100_000
 _MOST_HOLES = 1 << 20
@@ -145,7 +145,7 @@ def make_plain(folder: Path, name: str) -> None:
             if stat.S_ISREG(mode):
                 return
             if stat.S_ISDIR(mode):
-                shutil.rmtree(name, dir_fd=at)
+                erase(str(folder / name))
             else:
                 os.unlink(name, dir_fd=at)
     finally:

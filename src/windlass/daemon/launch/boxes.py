@@ -28,7 +28,8 @@ from windlass.core.box_spec import (
     Network,
     Quota,
 )
-from windlass.core.config import Config, confinement
+from windlass.core.config import FILE_WAYS, Config, Way, confinement
+from windlass.core.config import WAYS as ALL_WAYS
 from windlass.core.config_layers import Usable
 from windlass.core.crew import Agent
 from windlass.core.driver_request import OF_PERSON, WAYS, SessionRequest
@@ -52,8 +53,9 @@ _COVERED = ("config", "remote-settings.json")
 
 With one of its own making an agent would turn every hook off: measured on Claude Code.
 """
-_NOTHING = "nothing"
-"""In an agent's folder, where no box can write: the empty file that is seen in its place."""
+_NOTHING, _NONE = "nothing", "none"
+"""In an agent's folder, where no box can write: what is seen where a file or a folder is covered
+by nothing of anybody's."""
 _ITS_OWN = ("home", "config")
 _MEBIBYTE = 1 << 20
 
@@ -352,7 +354,7 @@ def _box_spec(
             *always(tuple(config.box.toolchains)),
         ),
         writable=(agent.workspace, *(str(folder / name) for name in _ITS_OWN), *more),
-        covers=(_cover(folder), *_ways(folder)),
+        covers=tuple(_covers(folder)),
         # What a gate's setup made for its checks serves agents as well.
         placed=((agent.workspace, TREE), (str(folder / "home"), HOME)),
         network=agent.network,
@@ -362,29 +364,37 @@ def _box_spec(
     )
 
 
-def _cover(folder: Path) -> tuple[str, str]:
-    """The empty file of ours in an agent's folder, and the file of the agent's that it covers.
+def _covers(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is covered of an agent's own folder: our file or folder, and the place of the agent's.
 
-    Neither is made anew while there is one: a box that runs would lose what covers it.
+    The same names in all of its boxes, and of one kind each, whatever is seen there. What a box has
+    covered its programs cannot exchange; in one that has not, they could put a link in its place
+    while another is being set up, and bubblewrap makes the file that is missing where a link leads.
+    Nothing is made anew that is there: a box that runs would lose what covers it.
     """
-    nothing = folder / _NOTHING
+    nothing, none = folder / _NOTHING, folder / _NONE
     if not untrusted_files.is_empty(nothing):
         whole_file.replace(nothing, b"")
-    own, name = folder / _COVERED[0], _COVERED[1]
-    untrusted_files.make_plain(own, name)
-    return str(nothing), str(own / name)
+    none.mkdir(mode=0o700, exist_ok=True)
+    own, copies = folder / _COVERED[0], folder / OF_PERSON / WAYS
+    untrusted_files.make_plain(own, _COVERED[1])
+    yield str(nothing), str(own / _COVERED[1])
+    for way in ALL_WAYS:
+        yield str(_shown_as(way, copies / way, nothing, none)), str(_made(own, way))
 
 
-def _ways(folder: Path) -> Iterator[tuple[str, str]]:
-    """The copies of the person's ways, and the places in the agent's own folder where each is seen.
+def _shown_as(way: Way, copy: Path, nothing: Path, none: Path) -> Path:
+    """What a box shows of the person's ways at one name: its copy, or that there is none."""
+    if way in FILE_WAYS:
+        return copy if copy.is_file() else nothing
+    return copy if copy.is_dir() else none
 
-    They are not the agent's to write: the next session has them anew.
-    """
-    copies, own = folder / OF_PERSON / WAYS, folder / _COVERED[0]
-    for copy in sorted(copies.iterdir()) if copies.is_dir() else ():
-        make = untrusted_files.make_folder if copy.is_dir() else untrusted_files.make_plain
-        make(own, copy.name)
-        yield str(copy), str(own / copy.name)
+
+def _made(own: Path, way: Way) -> Path:
+    """The place in the agent's own folder over which one of the ways is seen."""
+    make = untrusted_files.make_plain if way in FILE_WAYS else untrusted_files.make_folder
+    make(own, way)
+    return own / way
 
 
 def always(more: tuple[str, ...]) -> tuple[str, ...]:

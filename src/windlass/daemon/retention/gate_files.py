@@ -1,17 +1,22 @@
 """What gates leave on the disk: logs of runs by their age, dependencies by when they were wanted.
 
-A layer that was wanted within the last day stays, however much there is: a run may be at it.
+A layer that was wanted within the last day stays, however much there is: a run may be at it. What
+is in one was written by whoever wants to land something, and may be changed while it is looked at:
+nothing of it keeps anything else from being removed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from windlass.core.errors import GitError
 from windlass.daemon.gate.places import READY
+from windlass.daemon.kernel import disk_use
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.retention.ended_agents import Over
+from windlass.daemon.retention.ended_agents import Over, bytes_in
 from windlass.git.erasing import erase
 
 _DAY = 86_400.0
@@ -28,7 +33,10 @@ class _Kept(NamedTuple):
 def old_logs(context: Context, *, before: float, removes: bool) -> Iterator[Over]:
     """Finds logs of runs and setups that ended before then, and removes them."""
     for log in sorted(_gates(context).glob("*/logs/*")):
-        info = log.lstat()
+        try:
+            info = log.lstat()
+        except FileNotFoundError:  # a setup begins its log anew
+            continue
         if info.st_mtime < before:
             if removes:
                 log.unlink(missing_ok=True)
@@ -46,10 +54,18 @@ def old_layers(context: Context, *, most: int, removes: bool) -> Iterator[Over]:
         is_whole = not kept.folder.name.startswith(".")
         if (taken <= most and is_whole) or kept.wanted > now - _DAY:
             continue
-        if removes:
-            (kept.folder / READY).unlink(missing_ok=True)  # nobody takes half of it for whole
-            erase(str(kept.folder))
-        yield Over(kept.folder.name, kept.size)
+        stays = _removed(kept.folder) if removes else ""
+        yield Over(kept.folder.name, kept.size, stays)
+
+
+def _removed(folder: Path) -> str:
+    """Removes a layer or a cache; says why it is still there, if it is."""
+    try:
+        (folder / READY).unlink(missing_ok=True)  # nobody takes half of it for whole
+        erase(str(folder))
+    except (GitError, OSError) as error:
+        return f"it cannot be removed: {error}"
+    return ""
 
 
 def _layers(context: Context) -> Iterator[_Kept]:
@@ -57,11 +73,16 @@ def _layers(context: Context) -> Iterator[_Kept]:
     for folder in (*gates.glob("*/layers/*"), *gates.glob("*/caches/*")):
         ready = folder / READY
         mark = ready if ready.exists() else folder
-        yield _Kept(folder, mark.lstat().st_mtime, _size(folder))
+        with suppress(FileNotFoundError):  # it was being made, and is somewhere else by now
+            yield _Kept(folder, mark.lstat().st_mtime, _size(folder))
 
 
 def _size(folder: Path) -> int:
-    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
+    """However deep it is; of what cannot be counted as a whole, what can be named."""
+    try:
+        return disk_use.count_bytes(folder)
+    except (OSError, ValueError):
+        return bytes_in(folder)
 
 
 def _gates(context: Context) -> Path:

@@ -30,6 +30,11 @@ from windlass.store.rows import Session
 log = logging.getLogger(__name__)
 
 
+_MOST_TOO_LONG = 3
+"""Looks in a row that took too long: once a disk may be busy, but who makes so many files would
+have no limit any more."""
+
+
 class _Taken(NamedTuple):
     """MiB that an agent takes; some of it may be in files that no folder has any more."""
 
@@ -45,6 +50,7 @@ class Disk:
         self._fetcher = fetcher
         self._pauses = LimitPauses(context, intents)
         self._uncounted: dict[Uid, str] = context.memory.per_agent()
+        self._too_long: dict[Uid, int] = context.memory.per_agent()
 
     def check(self) -> None:
         """Pauses who has more than its share; a person makes room or raises it, and resumes it."""
@@ -61,6 +67,11 @@ class Disk:
             log.warning("no limit for the disk of %s: %s", agent.id, error.message)
             return
         taken = self._taken(agent, session) if limit else None
+        if self._too_long.get(agent.uid, 0) >= _MOST_TOO_LONG:
+            self._too_long.pop(agent.uid)
+            why = "its files are too many to be counted in time, and box.disk_mb limits them"
+            self._pause(agent, session, "box.disk_mb", why)
+            return
         if taken is None or taken.whole <= limit:
             return
         deleted = f", {taken.nameless} of them in deleted files that it holds open"
@@ -93,9 +104,12 @@ class Disk:
             nameless = self._context.sessions.nameless(folder, on=places) >> 20
             taken = _Taken(disk_use.count(*places) + nameless, nameless)
         except (OSError, ValueError) as error:
+            if isinstance(error, disk_use.TooLong):
+                self._too_long[agent.uid] = self._too_long.get(agent.uid, 0) + 1
             if agent.uid not in self._uncounted:
                 log.warning("not known how much disk %s takes: %s", agent.id, error)
             self._uncounted[agent.uid] = str(error)
             return None
         self._uncounted.pop(agent.uid, None)
+        self._too_long.pop(agent.uid, None)
         return taken

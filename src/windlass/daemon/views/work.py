@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import beside, boxes, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, merges, repository, submodules, workspace_state
+from windlass.git.erasing import erase
 from windlass.git.repository import Repository
 
 _DOING = "look into"
@@ -50,7 +50,7 @@ class Work:
                     git, agent.workspace, into, base=base, tip=tip, box=box
                 )
             except BaseException:
-                shutil.rmtree(into, ignore_errors=True)
+                erase(into)
                 raise
             return {**about, "folder": into, "tool": config.diff_tool, "unread": unread}
         stat = request.get("stat", False)
