@@ -23,9 +23,12 @@ TABLE = {
 }
 NEEDED: dict[str, dict[str, Any]] = {
     "answer": {"question": "q", "text": "x"},
+    "approve": {"change": "c1"},
+    "block": {"change": "c1"},
     "change": {"change": "c1"},
     "change.wait": {"change": "c1"},
     "ask": {"text": "x"},
+    "drop": {"change": "c1"},
     "drivers.trust": {"driver": "claude"},
     "drivers.trusted": {"driver": "claude"},
     "end": {"agents": ["a"]},
@@ -42,7 +45,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "retry": {"intent": "k"},
     "send": {"agent": "a", "text": "x"},
     "spawn": {"goal": "x"},
-    "submit": {"branch": "b"},
     "taken": {"numbers": [1], "listener": "x", "route": "listen"},
     "trust.accept": {"digests": []},
 }

@@ -95,7 +95,8 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: {"problems": []}}
+    checked = {"problems": [], "gated": False}
+    asked = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: checked}
     call = Told(module, "api", **asked)
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
@@ -115,14 +116,15 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     module.run(call)
     assert "api" in str(call.asked[-1])
-    call = Told(module, "api", "--force", **{verb: lambda _: done})
+    call = Told(module, "api", "--force", **asked, **{verb: lambda _: done})
     module.run(call)
-    assert len(call.asked) == 1
+    assert [name for name, _ in call.asked if name != "merge-check"] == [verb]
 
 
 @pytest.mark.parametrize("module", [kill, nuke, merge])
 def test_what_ends_agents_is_not_asked_of_one_that_two_letters_mean(module: Any) -> None:
-    call = Told(module, "ap", why=lambda _: {"id": "api"})
+    checked = {"merge-check": lambda _: {"problems": [], "gated": False}}
+    call = Told(module, "ap", why=lambda _: {"id": "api"}, **checked)
     with pytest.raises(UserError, match="'ap' is api, but too short") as refused:
         module.run(call)
     assert refused.value.hint == "type it, or at least 3 letters of it: api"
@@ -843,7 +845,8 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
 
 
 def test_a_merge_that_will_be_refused_is_refused_before_the_question() -> None:
-    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: {"problems": ["it waits"]}}
+    checked = {"problems": ["it waits"], "gated": False}
+    asked = {"why": lambda _: {"id": "api"}, "merge-check": lambda _: checked}
     with pytest.raises(Conflict, match="it waits"):
         merge.run(Told(merge, "api", **asked))
 

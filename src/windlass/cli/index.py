@@ -22,7 +22,6 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
     "start": (
         CommandEntry("init", "set up this repository"),
         CommandEntry("new", "start an agent on a goal", ("new-agent", "spawn")),
-        CommandEntry("demo", "watch a crew at work on a scratch repository"),
     ),
     "see": (
         CommandEntry("list", "list the agents", ("ls",)),
@@ -58,6 +57,7 @@ REST: tuple[CommandEntry, ...] = (
     CommandEntry("config", "read and change configuration"),
     CommandEntry("costs", "show what agents spent"),
     CommandEntry("daemon", "start, stop and inspect the daemon"),
+    CommandEntry("demo", "watch a crew at work on a scratch repository"),
     CommandEntry("denials", "show what an agent was not allowed, and what would allow it"),
     CommandEntry("dev", "look into the works"),
     CommandEntry("doctor", "check what this machine has and lacks"),

@@ -17,11 +17,14 @@ _TAKEN_BACK = {
     "ack": "`wl inbox` shows what is left",
     "allow": _ON_ITS_WAY,
     "answer": _ON_ITS_WAY,
+    "approve": "`wl block{of}` takes it back, until it has landed",
     "ask": _ON_ITS_WAY,
+    "block": "`wl approve{of}` takes it back",
     "change.wait": "`wl queue --all` shows what becomes of it",
     "config.add": "`wl config remove` takes it back",
     "config.remove": "`wl config add` or `set` takes it back",
     "config.set": "`wl config set` or `remove` takes it back",
+    "drop": "`wl merge` of its branch proposes it anew",
     "drivers.trust": "`wl drivers` shows it",
     "end": "`wl undo` takes it back",
     "gate.run": "`wl gate run` with the same commit shows what comes of it",
@@ -61,6 +64,6 @@ def told(verb: str, request: Mapping[str, Any] = MappingProxyType({})) -> str | 
     back = _TAKEN_BACK.get(verb)
     if back is None:
         return None
-    name = request.get("name") or request.get("agent")
+    name = request.get("name") or request.get("agent") or request.get("change")
     of = f" {printable_line(name)}" if isinstance(name, str) else ""
     return f"interrupted; what was asked for goes on if it was begun: {back.format(of=of)}"
