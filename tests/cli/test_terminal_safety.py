@@ -89,6 +89,7 @@ LINES: dict[str, list[list[str]]] = {
     "undo": [[]],
     "wait": [["a", "--for", "complete"]],
     "why": [["a"], ["a", "--history"], ["msg-0123456789"]],
+    "work": [["goal"]],
 }
 """Every command that prints what came from an agent, as it is called here."""
 OTHERS = {

@@ -53,6 +53,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **{f"box.{name}": COUNT for name in (*BOX_LIMITS, "home_mb")},
     "gate.commands": WORDS,
     "landing.protected": WORDS,
+    "landing.review": st.sampled_from(["", "none", "person"]),
+    "landing.max_attempts": POSITIVE,
     "policy.shell": st.sampled_from(["guided", "strict"]),
     "trash.ignored_mb": COUNT,
     "trash.ignored_files": COUNT,
