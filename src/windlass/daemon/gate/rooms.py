@@ -108,7 +108,7 @@ def _room(
     stacks: Sequence[Stack],
 ) -> Iterator[Room]:
     tree, home = folder / "tree", folder / "home"
-    before = overlay.prefix(stacks, file=folder / "stacks.json") if stacks else []
+    before = overlay.prefix(stacks, file=folder / "stacks") if stacks else []
     uppers = {stack.place: stack.folder / "upper" for stack in stacks}
     written = (uppers.get(tree, tree), uppers.get(home, home))
     shown = environment.for_box(
