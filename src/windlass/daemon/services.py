@@ -94,7 +94,7 @@ class Services:
         agent_layers = AgentLayers(context, self.proofs.versions)
         self.spawns = Spawns(context, self.fetcher, life, self.endings, agent_layers)
         self.merges = Merges(context, self.fetcher, self.endings)
-        self.restores = Restores(context, sockets)
+        self.restores = Restores(context, sockets, agent_layers)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
         self.limit_waits = LimitWaits(context, self.intents, self.pause_resume)
