@@ -56,6 +56,10 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """The target's tip then."""
     fresh: bool = False
     """Whether checks are run whatever is known of them."""
+    authors: tuple[str, ...] = ()
+    """The agents on whose branches the tree was then."""
+    approved: bool = False
+    """Whether a person lets its own setup reach what the target's does."""
     network_tree: str = ""
     """The tree to be tried with the network, if this one is not green without; none: no try."""
     before: Attempt | None = None
@@ -72,8 +76,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Goes from the layer to the checks, and is over when each of them has ended."""
     state = shapes.convert(data, GateState)
     if news.kind == jobs.BEGUN:
-        effect = Effect(LAYER, {"tree": state.tree, "gate": data["gate"]})
-        return Decision(data, (effect,))
+        wanted = {name: data[name] for name in ("tree", "gate", "authors", "approved")}
+        return Decision(data, (Effect(LAYER, wanted),))
     if news.kind == jobs.CANCELLED:
         ends = [
             CheckEnd(name=name, outcome="could-not-run", why="cancelled") for name in _open(state)

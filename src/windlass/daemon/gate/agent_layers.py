@@ -17,7 +17,7 @@ from pathlib import Path
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.daemon.gate import gates, layers
+from windlass.daemon.gate import gates, layers, setup_reach
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.versions import KnownVersions
@@ -81,7 +81,13 @@ class AgentLayers:
         needed = layers.need(gate, gate.target.tree, asked.digest)
         mark = beside.mark(agent, "setup")
         made = layers.make(
-            self._context, gate, needed, tree=gate.target.tree, mark=mark, timeout=timeout
+            self._context,
+            gate,
+            needed,
+            tree=gate.target.tree,
+            mark=mark,
+            reach=setup_reach.of_target(gate),
+            timeout=timeout,
         )
         if made["why"]:
             return f"{made['why']} (log: {made['log']})" if made["log"] else str(made["why"])

@@ -35,7 +35,7 @@ from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId, effect_key
-from windlass.daemon.gate import gates, layers
+from windlass.daemon.gate import gates, layers, setup_reach
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.versions import KnownVersions
@@ -125,7 +125,12 @@ class Proofs:
         if not todo:
             reply["marks"] = self._marks(gate, tree, known)
         else:
-            job = self._begin(orders[0], todo, fresh=bool(request.get("fresh", False)))
+            job = self._begin(
+                orders[0],
+                todo,
+                fresh=bool(request.get("fresh", False)),
+                approved=bool(request.get("setup_network", False)),
+            )
             reply["job"] = job.id
         return reply
 
@@ -174,13 +179,20 @@ class Proofs:
         return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
     def _begin(
-        self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool, network_tree: str = ""
+        self,
+        order: CheckOrder,
+        todo: tuple[str, ...],
+        *,
+        fresh: bool,
+        approved: bool = False,
+        network_tree: str = "",
     ) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
 
         All checks of a run have the tree and the circumstances of this one.
         """
         gate, tree = order.gate, order.tree
+        is_own = layers.need(gate, tree, order.versions).is_own
         state = GateState(
             tree=tree,
             gate=gate.spec,
@@ -188,6 +200,8 @@ class Proofs:
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
+            authors=setup_reach.authors(self._context, gate, tree) if is_own else (),
+            approved=approved,
             network_tree=network_tree,
         )
 
@@ -196,7 +210,8 @@ class Proofs:
             found = about(writing.connection, subject=tree)
             if found is not None:
                 running = shapes.convert(found.state, GateState)
-                if (running.gate, running.todo) == (state.gate, state.todo):
+                same = ("gate", "todo", "approved")
+                if all(getattr(running, name) == getattr(state, name) for name in same):
                     return found
             kept = gate_job.begun(state)
             return self._jobs.begin(writing, "gate", repo=gate.repo.id, subject=tree, state=kept)
@@ -312,7 +327,11 @@ class Proofs:
         tree = work.data["tree"]
         # Not what it was when the run began: the target may have moved, and with it whose it is.
         needed = layers.need(gate, tree, asked.digest)
-        work.keep(layer=layers.make(self._context, gate, needed, tree=tree, mark=_mark(work)))
+        reach = setup_reach.of_target(gate)
+        if needed.is_own and not work.data.get("approved", False):
+            reach = setup_reach.of_change(self._context, gate, work.data.get("authors", ()))
+        made = layers.make(self._context, gate, needed, tree=tree, mark=_mark(work), reach=reach)
+        work.keep(layer=made)
 
     def _run_check(self, work: RunningIntent) -> None:
         gate, data = self._recorded(work), work.data
