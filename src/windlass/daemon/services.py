@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from windlass.core.gate import job as gate_job
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
@@ -72,7 +72,7 @@ class Services:
         self.context = context
         self.intents = Intents(context, tell=_tell_of_unfinished)
         self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
-        self.proofs = Proofs(context, self.jobs, Checks(context, Slots()))
+        self.proofs = Proofs(context, self.jobs, Checks(context, Slots()), tell=_tell_of_proof)
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
@@ -170,6 +170,12 @@ def _tell_of_unfinished(writing: Writing, intent: Intent, why: str) -> None:
 
 def _tell_of_job(writing: Writing, job: Job, why: str) -> None:
     notices.post(writing, job.repo, "windlass", "waiting", why, by_hand=True)
+
+
+def _tell_of_proof(writing: Writing, *, repo: RepoId, text: str, is_green: bool) -> None:
+    notices.post(
+        writing, repo, "windlass", "complete" if is_green else "waiting", text, by_hand=True
+    )
 
 
 def _heed(engine: EmbeddedEngine, events: list[Event]) -> None:
