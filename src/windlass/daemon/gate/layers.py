@@ -109,7 +109,7 @@ def _make(
 ) -> dict[str, Any]:
     places = GatePlaces(context.folders.home, gate.repo.id)
     rooms.end_earlier(context, mark)
-    build = places.layers / f".{needed.key}"
+    build = places.layer_made_at(needed.key)
     erase(str(build))
     places.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = places.logs / f"setup-{needed.key}.log"
