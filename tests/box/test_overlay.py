@@ -24,7 +24,7 @@ def test_what_is_written_in_a_stack_goes_to_its_top_alone(tmp_path: Path) -> Non
     place = tmp_path / "place"
     assert overlay.works(tmp_path / "probe")
     stack = Stack([layer, tree], tmp_path / "top", place)
-    line = overlay.prefix([stack], file=tmp_path / "stacks.json")
+    line = overlay.prefix([stack], file=tmp_path / "stacks")
     words = [*line, "/bin/sh", "-ec", SCRIPT, "-", str(place)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["old", "tool", "deps", "tree.txt"]
@@ -32,6 +32,17 @@ def test_what_is_written_in_a_stack_goes_to_its_top_alone(tmp_path: Path) -> Non
     assert (tree / "folder").is_dir()
     assert sorted(path.name for path in (layer / "deps").iterdir()) == ["tool"]
     assert list(place.iterdir()) == []
+
+
+def test_what_was_written_in_a_stack_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
+    """One program after the other: none of them waits until the disk has what the other wrote."""
+    (tmp_path / "tree").mkdir()
+    stack = Stack([tmp_path / "tree"], tmp_path / "top", tmp_path / "place")
+    line = overlay.prefix([stack], file=tmp_path / "stacks")
+    for script in ("echo one >file", "grep one file && echo two >file", "grep two file"):
+        words = [*line, "/bin/sh", "-ec", f'cd "$1" && {script}', "-", str(stack.place)]
+        subprocess.run(words, check=True, timeout=60)
+    assert (tmp_path / "top" / "upper" / "file").read_text() == "two\n"
 
 
 def test_a_copy_of_a_stack_holds_the_same(tmp_path: Path) -> None:

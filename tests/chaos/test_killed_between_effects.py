@@ -29,7 +29,7 @@ OPERATIONS = {
         Spawns(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, lands=NOTHING).operation(),
         ENDING.operation(),
         Merges(NOTHING, NOTHING, ENDING).operation(),
-        Restores(NOTHING, NOTHING).operation(),
+        Restores(NOTHING, NOTHING, NOTHING).operation(),
     )
 }
 HELLO = (

@@ -71,6 +71,22 @@ def test_head_names_its_branch_unless_it_is_detached(repo: Repository) -> None:
     assert repository.head_branch(repo) is None
 
 
+def test_a_ref_that_stands_for_another_names_it_wherever_that_is_kept(repo: Repository) -> None:
+    """Also where all others are packed, and where what it names is not there."""
+    ref = "refs/remotes/origin/HEAD"
+    assert repository.symbolic_ref(repo, ref) is None
+    for name in ("main", "gone"):
+        git(repo.root, "symbolic-ref", ref, f"refs/remotes/origin/{name}")
+        git(repo.root, "pack-refs", "--all")
+        assert repository.symbolic_ref(repo, ref) == f"refs/remotes/origin/{name}"
+    assert repository.symbolic_ref(repo, "refs/heads/main") is None
+    kept = Path(repo.git_dir, ref)
+    kept.unlink()
+    kept.symlink_to("refs/remotes/origin/main")  # as git made them long ago
+    git(repo.root, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert repository.symbolic_ref(repo, ref) == "refs/remotes/origin/main"
+
+
 @pytest.mark.parametrize("rev", ["nope", "", "--all", "-h", "main:readme.txt", "a\0b"])
 def test_what_names_no_commit_resolves_to_nothing(repo: Repository, rev: str) -> None:
     assert repository.resolve(repo, rev) is None

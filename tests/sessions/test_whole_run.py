@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import tracemalloc
 import uuid
 from pathlib import Path
 
 import pytest
 
 from windlass.core.sessions import WholeRun
+from windlass.daemon.gate.checks import LOG_BYTES
 from windlass.sessions import commands
 from windlass.sessions.capped_output import CappedOutput
 
@@ -79,3 +82,37 @@ def test_nothing_is_lost_while_there_is_room(parts: list[bytes]) -> None:
         output.feed(part)
     output.close()
     assert file.getvalue() == b"".join(parts)
+
+
+def test_of_a_gigabyte_what_a_gate_keeps_is_kept_head_and_end(tmp_path: Path) -> None:
+    """As much as gates allow, on the disk and, of the end, in memory."""
+    part = b"x" * (1 << 20)
+    tracemalloc.start()
+    try:
+        with (tmp_path / "log").open("wb") as file:
+            output = CappedOutput(file, most=LOG_BYTES)
+            for said in (b"first\n", *[part] * 1024, b"last\n"):
+                output.feed(said)
+            output.close()
+        assert tracemalloc.get_traced_memory()[1] < LOG_BYTES
+    finally:
+        tracemalloc.stop()
+    assert LOG_BYTES == 64 << 20
+    assert output.left_out == (1 << 30) + len("first\nlast\n") - LOG_BYTES
+    with (tmp_path / "log").open("rb") as file:
+        assert file.read(7) == b"first\nx"
+        assert file.seek(-6, os.SEEK_END) < LOG_BYTES + 100
+        assert file.read() == b"xlast\n"
+
+
+def test_what_is_said_a_byte_at_a_time_takes_no_more_room() -> None:
+    """A part of the output by itself has a price that is a multiple of one byte."""
+    output = CappedOutput(io.BytesIO(), most=400_000)
+    tracemalloc.start()
+    try:
+        for _ in range(500_000):
+            output.feed(b"x")
+        assert tracemalloc.get_traced_memory()[1] < 1_500_000
+    finally:
+        tracemalloc.stop()
+    assert output.left_out == 100_000

@@ -7,7 +7,7 @@ stack is copied instead.
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.box import overlay_mount, wrapper
+
+_PROGRAMS = os.path.dirname(overlay_mount.__file__)  # noqa: PTH120 - text, for a program
 
 
 class Stack(NamedTuple):
@@ -33,17 +35,18 @@ class Stack(NamedTuple):
 
 def prefix(stacks: Sequence[Stack], *, file: Path) -> list[str]:
     """Returns what to put before a command so that it sees these stacks; `file` says which."""
-    spec = []
+    spec: list[list[bytes]] = []
     for stack in stacks:
         upper, work = stack.folder / "upper", stack.folder / "work"
         for made in (upper, work, stack.place):
             made.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lowers = [str(lower) for lower in stack.lowers]
-        places = {"upper": str(upper), "work": str(work), "place": str(stack.place)}
-        spec.append({"lowers": lowers, **places})
-    file.write_bytes(json.dumps(spec).encode("utf-8", "surrogateescape"))
+        spec.append([os.fsencode(path) for path in (stack.place, upper, work, *stack.lowers)])
+    file.write_bytes(overlay_mount.written(spec))
     python, _ = wrapper.interpreter()
-    return [python, "-I", "-S", "-X", "utf8", overlay_mount.__file__, str(file), "--"]
+    # Our folder is looked through last: no module of ours stands for one of Python's own.
+    start = "import overlay_mount; overlay_mount.start()"
+    load = f"import sys; sys.path.append({_PROGRAMS!r}); {start}"
+    return [python, "-I", "-S", "-X", "utf8", "-c", load, str(file)]
 
 
 def copy(stacks: Sequence[Stack]) -> None:
@@ -69,7 +72,7 @@ def _tried(folder: Path) -> bool:
         (own / "lower").mkdir()
         (own / "lower" / "there").touch()
         stack = Stack([own / "lower"], own / "top", own / "place")
-        line = prefix([stack], file=own / "stacks.json")
+        line = prefix([stack], file=own / "stacks")
         words = ["/bin/sh", "-c", 'test -e "$1/there" && : >"$1/made"', "-", str(own / "place")]
         try:
             done = subprocess.run(

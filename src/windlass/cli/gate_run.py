@@ -76,15 +76,6 @@ def say_check(call: Call, check: dict[str, Any]) -> None:
         call.say(f"    log: {printable_line(check['log'])}")
 
 
-def counts(checks: list[dict[str, Any]]) -> str:
-    """What was tested, in how long: `214 tests in 31 s`."""
-    tests = sum(check["tests"] or 0 for check in checks)
-    seconds = sum(check["seconds"] or 0.0 for check in checks)
-    took = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    what = render.counted(tests, "test") if tests else render.counted(len(checks), "check")
-    return f"{what} in {took}"
-
-
 def end_of_log(check: dict[str, Any]) -> list[str]:
     """The last lines that a check, or the setup before it, said; first what it lacked."""
     held = b""

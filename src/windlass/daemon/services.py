@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from windlass.core.gate import job as gate_job
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.core.landing import job as landing_job
 from windlass.daemon.agents.allow import Allowances
@@ -80,7 +80,7 @@ class Services:
         self.context = context
         self.intents = Intents(context, tell=_tell_of_unfinished)
         self.jobs = Jobs(context, self.intents, tell=_tell_of_job)
-        self.proofs = Proofs(context, self.jobs, Checks(context, Slots()))
+        self.proofs = Proofs(context, self.jobs, Checks(context, Slots()), tell=_tell_of_proof)
         self.costs = Costs(context)
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
@@ -111,7 +111,7 @@ class Services:
             lands=self.submissions.await_author,
         )
         self.merges = Merges(context, self.fetcher, self.endings)
-        self.restores = Restores(context, sockets)
+        self.restores = Restores(context, sockets, agent_layers)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
         self.limit_waits = LimitWaits(context, self.intents, self.pause_resume)
@@ -194,6 +194,12 @@ def _tell_of_unfinished(writing: Writing, intent: Intent, why: str) -> None:
 
 def _tell_of_job(writing: Writing, job: Job, why: str) -> None:
     notices.post(writing, job.repo, "windlass", "waiting", why, by_hand=True)
+
+
+def _tell_of_proof(writing: Writing, *, repo: RepoId, text: str, is_green: bool) -> None:
+    notices.post(
+        writing, repo, "windlass", "complete" if is_green else "waiting", text, by_hand=True
+    )
 
 
 def _heed(engine: EmbeddedEngine, events: list[Event]) -> None:

@@ -21,7 +21,7 @@ from windlass.git.repository import object_format
 from windlass.git.runner import LONG, Dirs, run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from windlass.git.repository import Repository
@@ -89,6 +89,13 @@ def _tree_of(repo: Repository, rev: str) -> str:
 
 _tree_of_id = lru_cache(maxsize=256)(_tree_of)
 """What an id names does not change; asking git again is most of what a known verdict costs."""
+
+
+def trees_at(repo: Repository, refs: Iterable[str]) -> dict[str, str]:
+    """The tree of what each of these refs holds, by its full name; of those that there are."""
+    said = repo.git("for-each-ref", "--format=%(refname)%00%(tree)", *refs)
+    lines = (line.partition(b"\0") for line in said.out.splitlines())
+    return {os.fsdecode(ref): tree.decode() for ref, _, tree in lines}
 
 
 def blobs(repo: Repository, tree: str, wanted: Sequence[str]) -> Mapping[str, str]:

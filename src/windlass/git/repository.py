@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from windlass.git.runner import GitResult
 
 
+_LINK = b"ref: "
 _ON_BRANCH = b"ref: refs/heads/"
+_REFTABLES = ".invalid"
+"""The branch in the file HEAD where refs are not files."""
 # With NULs: the parts of a name that an agent made must not be taken for more commands.
 _UPDATE = ("update-ref", "-z", "--stdin")
 
@@ -140,8 +143,8 @@ def require_commit(repo: Repository) -> str:
 def head_branch(repo: Repository) -> str | None:
     """Names the branch that the main checkout is on; None when HEAD is detached."""
     # Asked for all the time, so it is read where git keeps it; with reftables it is not there.
-    kept = _branch_in(workspace_state.read_small(os.path.join(repo.git_dir, "HEAD")))
-    if kept not in (None, ".invalid"):
+    kept = _kept_head(repo)
+    if kept not in (None, _REFTABLES):
         return kept
     said = repo.git("symbolic-ref", "-q", "HEAD", ok=(0, 1))
     name = _line(said)
@@ -150,6 +153,13 @@ def head_branch(repo: Repository) -> str | None:
 
 def symbolic_ref(repo: Repository, ref: str) -> str | None:
     """The ref that another one stands for; None where it stands for none."""
+    # A file of its own, whatever else is packed: read where git keeps it, as with HEAD.
+    path = os.path.join(repo.git_dir, ref)
+    held = workspace_state.read_small(path)
+    if held is not None:
+        return os.fsdecode(held[len(_LINK) :].strip()) if held.startswith(_LINK) else None
+    if not os.path.lexists(path) and _kept_head(repo) != _REFTABLES:
+        return None
     said = repo.git("symbolic-ref", "-q", ref, ok=(0, 1, 128))
     return _line(said) if said.code == 0 else None
 
@@ -236,6 +246,11 @@ def checkouts(repo: Repository) -> dict[str, str]:
         if branch := _branch_in(head):
             places.setdefault(branch, place)
     return {**registered.clones(repo), **places}
+
+
+def _kept_head(repo: Repository) -> str | None:
+    """The branch that the file HEAD names, which says something else where refs are no files."""
+    return _branch_in(workspace_state.read_small(os.path.join(repo.git_dir, "HEAD")))
 
 
 def _branch_in(head: bytes | None) -> str | None:

@@ -7,6 +7,9 @@ from typing import IO
 
 from windlass.core.gate.printed_lines import CUT_LINE
 
+_PART = 1 << 16
+"""Bytes that are kept together: each part has a price of its own, and some say a byte at a time."""
+
 
 class CappedOutput:
     """Writes what it is fed to a file, at most so many bytes: half from the start, half the end.
@@ -18,26 +21,31 @@ class CappedOutput:
         self._file = file
         self._room = most // 2
         self._most_of_end = most - self._room
-        self._end: deque[bytes] = deque()
+        self._end: deque[bytearray] = deque()
         self._end_bytes = 0
         self.left_out = 0
 
     def feed(self, part: bytes) -> None:
         """Takes what the program said next."""
         head, rest = part[: self._room], part[self._room :]
-        self._file.write(head)
+        if head:
+            self._file.write(head)
+            self._file.flush()  # it is read while the program goes on, and after we have died
         self._room -= len(head)
         if rest:
-            self._end.append(rest)
+            if not self._end or len(self._end[-1]) >= _PART:
+                self._end.append(bytearray())
+            self._end[-1] += rest
             self._end_bytes += len(rest)
         while self._end_bytes > self._most_of_end:
             self._forget(self._end_bytes - self._most_of_end)
 
     def _forget(self, over: int) -> None:
-        first = self._end.popleft()
+        first = self._end[0]
         gone = min(len(first), over)
-        if gone < len(first):
-            self._end.appendleft(first[gone:])
+        del first[:gone]
+        if not first:
+            self._end.popleft()
         self._end_bytes -= gone
         self.left_out += gone
 

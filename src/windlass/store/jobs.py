@@ -114,6 +114,13 @@ def open_effects(connection: sa.Connection, job: JobId) -> list[DueEffect]:
     return sorted(due, key=lambda effect: core.number_of(effect.key))
 
 
+def with_effects_left(connection: sa.Connection) -> list[Job]:
+    """The jobs that are over and have effects that are recorded and not done."""
+    keys = connection.execute(sa.select(t.intents.c.id).where(t.intents.c.status == "open"))
+    owners = {owner for key in keys.scalars() if (owner := core.owner(key)) is not None}
+    return [job for job in listed(connection, status="done") if job.id in owners] if owners else []
+
+
 def earliest_cursor(connection: sa.Connection) -> int | None:
     """The event up to which every open job has heard everything; None where there is no job."""
     query = sa.select(sa.func.min(_J.cursor)).where(_J.status == "open")

@@ -50,6 +50,7 @@ class GateGround:
         self.due: list[DueEffect] = []
         self.dies_at = ""
         self.is_dead = False
+        self.told: list[str] = []
         self.start_daemon()
 
     def start_daemon(self) -> None:
@@ -58,7 +59,8 @@ class GateGround:
         work, due = self.work, self.due
         intents = Intents(self.context)
         jobs = Jobs(self.context, intents)
-        self.proofs = Proofs(self.context, jobs, Checks(self.context, Slots(1)))
+        checks = Checks(self.context, Slots(1))
+        self.proofs = Proofs(self.context, jobs, checks, tell=self._told)
         intents.add(self.proofs.operations())
         jobs.add((gate_job.KIND,))
         self.intents, self.jobs = intents, jobs
@@ -77,6 +79,9 @@ class GateGround:
         self.context.store.listen(heed)
         self.context.failpoints.reached = self._reached  # type: ignore[method-assign]
         engine.open()
+
+    def _told(self, _: Writing, **said: Any) -> None:
+        self.told.append(said["text"])
 
     def _reached(self, name: str) -> None:
         if name == self.dies_at:

@@ -102,6 +102,24 @@ def test_it_is_none_of_the_agents_work_until_it_is_changed(
     assert kept(workshop, ground, agent) == ["deps/new", "deps/one", "work.txt"]
 
 
+def test_an_agent_that_comes_back_has_it_as_a_new_one_has(
+    workshop: Workshop, ground: GateGround
+) -> None:
+    """And its work in there as it was, which is its work still."""
+    made = start(workshop, ground, "fox", "box")
+    agent = workshop.agent(made["uid"])
+    run(workshop, ground, "echo mine >deps/one; echo new >deps/new; echo work >work.txt")
+    mine = ["deps/new", "deps/one", "work.txt"]
+    assert kept(workshop, ground, agent) == mine
+    done = workshop.ask("undo", cwd=str(ground.root))
+    assert [each["id"] for each in done["restored"]] == ["fox"]
+    assert done["notes"] == []
+    ran = run(workshop, ground, f"{CHECK} && cat deps/one deps/new deps/where")
+    assert ran.stdout.split() == ["5", "mine", "new", "/windlass/tree"], ran
+    assert set(reports.uncommitted(workshop.context, agent).names) == set(mine)
+    assert kept(workshop, ground, agent) == mine
+
+
 def test_without_a_box_the_gates_setup_is_the_workspaces(
     workshop: Workshop, ground: GateGround
 ) -> None:

@@ -16,6 +16,8 @@ POINTS = [
     "gate.check.run.after",
     "gate.check.finish.before",
     "gate.check.finish.after",
+    "gate.tell.tell.before",
+    "gate.tell.finish.before",
 ]
 
 
@@ -30,5 +32,6 @@ def test_the_next_daemon_ends_it(ground: GateGround, point: str) -> None:
     ground.settle()
     assert ground.ended(reply["job"])["outcome"] == "passed"
     assert ground.verdicts() == 1
+    assert len(ground.told) == 1
     again = ground.prove()
     assert (again["cached"], again["outcome"]) == (True, "passed")

@@ -101,14 +101,28 @@ def test_what_was_made_from_a_change_is_that_change_s_alone(layered: GateGround)
     assert said(layered)[2] == "from main"
 
 
-def test_a_target_that_moves_under_a_run_is_given_nothing_of_the_change(
-    layered: GateGround,
+SEES = """
+sh deps/run && sh "$(cat "$HOME/where")/deps/run"
+test ! -e mark && echo >mark && echo >deps/run
+"""
+
+
+@pytest.mark.parametrize("way", ["overlay", "copies"])
+def test_without_a_box_a_run_sees_the_layer_where_that_was_made(
+    ground: GateGround, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    layered.commit({"lock.txt": "lock 2\n", "source.txt": "from a sly change\n"}, branch="sly")
-    layered.begin("sly")
-    layered.commit({"lock.txt": "lock 2\n"})
-    layered.settle()
-    assert said(layered, fresh=True)[2] == "from main"
+    """Its paths hold there, in the tree and in the home; and nothing that a run writes stays."""
+    if way == "copies":
+        monkeypatch.setattr("windlass.box.overlay.works", lambda _: False)
+    setup = "mkdir deps; echo cat $PWD/calc.py >deps/run; pwd >$HOME/where"
+    own = f'[gate]\nbox = false\nsetup = "{setup}"\ndeps = ["deps"]\n'
+    own += '[[gate.check]]\nname = "c"\nrun = "sh ./sees.sh"\ntests = "none"\n'
+    (Path(ground.context.folders.home) / "config.toml").write_text(own)
+    ground.commit({"sees.sh": SEES, "calc.py": "first\n"})
+    assert said(ground) == ["first", "first"]
+    ground.commit({"calc.py": "changed\n"}, branch="change")
+    assert said(ground, "change") == ["changed", "changed"]
+    assert said(ground, fresh=True) == ["first", "first"]
 
 
 @pytest.mark.parametrize(
@@ -142,16 +156,6 @@ def test_a_tracked_path_is_no_dependency(layered: GateGround) -> None:
     done = layered.prove()
     assert done["outcome"] == "could-not-run"
     assert "packages/a/file is part of the tree itself" in done["checks"][0]["why"]
-
-
-def test_what_a_change_made_of_its_own_inputs_is_nobody_elses(layered: GateGround) -> None:
-    """Not another change's with the same inputs, nor the target's once they have landed."""
-    layered.commit({"lock.txt": "lock 2\n", "source.txt": "from sly\n"}, branch="sly")
-    layered.commit({"lock.txt": "lock 2\n", "source.txt": "honest\n"}, branch="honest")
-    assert said(layered, "sly")[2] == "from sly"
-    assert said(layered, "honest")[2] == "honest"
-    layered.commit({"lock.txt": "lock 2\n"})
-    assert said(layered)[2] == "from main"
 
 
 def test_inputs_that_land_while_a_run_is_under_way_have_their_layer_made_from_the_target(

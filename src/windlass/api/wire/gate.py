@@ -22,6 +22,8 @@ class GateRunRequest(AnyRequest):
     check: NotRequired[Word]
     fresh: NotRequired[bool]
     """Runs checks again whose green verdict is known."""
+    setup_network: NotRequired[bool]
+    """Lets the setup of a tree with inputs of its own reach what the target's does."""
 
 
 class GateWaitRequest(AnyRequest):

@@ -4,7 +4,9 @@ The gate is read from the branch that changes land on: [gate] in its .windlass/c
 own configuration. `wl gate` alone shows its checks and how that branch fares. `wl gate run` proves
 a commit, that branch's own without one: its dependencies are made, and every check runs in a copy
 of that very tree, in a box, without a network unless it says otherwise. What is green is known by
-the tree and not run again; --fresh runs it all the same.
+the tree and not run again; --fresh runs it all the same. Where a commit has other gate.inputs than
+the target, the setup for it reaches what its author does and gate.setup_domains; --setup-network
+approves more, as for the target: look at its inputs first.
 
 Exit codes: 0 passed, 10 a check failed, 11 nothing was tested, 13 a check could not run.
 """
@@ -35,6 +37,11 @@ def arguments(parser: ArgumentParser) -> None:
     run.add_argument("rev", nargs="?", metavar="REV", help="a commit, branch or tag (the target)")
     run.add_argument("--check", metavar="NAME", help="only this check")
     run.add_argument("--fresh", action="store_true", help="run also what is known to be green")
+    run.add_argument(
+        "--setup-network",
+        action="store_true",
+        help="let the setup of its own dependencies reach what the target's does",
+    )
 
 
 def run(call: Call) -> int:
@@ -67,7 +74,8 @@ def _run(call: Call) -> int:
     asked = {
         name: getattr(call.args, name) for name in ("rev", "check") if getattr(call.args, name)
     }
-    done = call.ask("gate.run", fresh=call.args.fresh, **asked)
+    approved = {"setup_network": True} if call.args.setup_network else {}
+    done = call.ask("gate.run", fresh=call.args.fresh, **approved, **asked)
     if done["job"]:
         known = [check for check in done["checks"] if check["cached"]]
         left = [check["name"] for check in done["checks"] if not check["cached"]]

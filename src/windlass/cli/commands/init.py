@@ -18,6 +18,7 @@ from typing import Any
 
 from windlass.cli import gate_run, waiting
 from windlass.cli.call import Call
+from windlass.core.gate import summary
 from windlass.core.gate.verdicts import EXIT_CODES, worst
 from windlass.core.printable import printable_line
 
@@ -212,7 +213,7 @@ def _say_outcome(call: Call, look: dict[str, Any], run: dict[str, Any]) -> None:
         return
     if outcome == "passed":
         word = call.paint("green", "green")
-        call.say(f"{target} is {word}: {gate_run.counts(run['checks'])}")
+        call.say(f"{target} is {word}: {summary.counts(run['checks'])}")
         return
     word = "red" if outcome == "failed" else f"not proven ({outcome})"
     call.say(f"{target} is {call.paint(word, gate_run.COLOURS[outcome])}")

@@ -2,7 +2,8 @@
 
 A tree that is not green without the network may be tried once more with it.
 
-Pure. Effects are `gate.layer`, `gate.check` and, for one that is cancelled, `gate.stop`.
+Pure. Effects are `gate.layer`, `gate.check`, for one that is cancelled `gate.stop`, and `gate.tell`
+at the end of one that a person has begun.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from windlass.core.gate.spec import GateSpec
 from windlass.core.gate.verdicts import Outcome
 from windlass.core.jobs import Decision, Effect, JobKind, News
 
-LAYER, CHECK, STOP = "gate.layer", "gate.check", "gate.stop"
+LAYER, CHECK, STOP, TELL = "gate.layer", "gate.check", "gate.stop", "gate.tell"
 _FIRST_CHECK = 2
 """The number of the effect that is the first check: before it comes the layer."""
 
@@ -56,6 +57,12 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """The target's tip then."""
     fresh: bool = False
     """Whether checks are run whatever is known of them."""
+    authors: tuple[str, ...] = ()
+    """The agents on whose branches the tree was then."""
+    approved: bool = False
+    """Whether a person lets its own setup reach what the target's does."""
+    tells: bool = False
+    """Whether the person is told of its end."""
     network_tree: str = ""
     """The tree to be tried with the network, if this one is not green without; none: no try."""
     before: Attempt | None = None
@@ -72,15 +79,15 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Goes from the layer to the checks, and is over when each of them has ended."""
     state = shapes.convert(data, GateState)
     if news.kind == jobs.BEGUN:
-        effect = Effect(LAYER, {"tree": state.tree, "gate": data["gate"]})
-        return Decision(data, (effect,))
+        wanted = {name: data[name] for name in ("tree", "gate", "authors", "approved")}
+        return Decision(data, (Effect(LAYER, wanted),))
     if news.kind == jobs.CANCELLED:
         ends = [
             CheckEnd(name=name, outcome="could-not-run", why="cancelled") for name in _open(state)
         ]
-        ended = msgspec.structs.replace(state, ends=(*state.ends, *ends))
+        ended = msgspec.structs.replace(state, ends=(*state.ends, *ends), tells=False)
         return _over(ended, (Effect(STOP, {"job": news.data["job"]}),))
-    if news.kind != jobs.EFFECT or news.data["what"] == STOP:
+    if news.kind != jobs.EFFECT or news.data["what"] in (STOP, TELL):
         return Decision(data)
     if news.data["what"] == LAYER:
         return _layer_made(state, news.data)
@@ -166,4 +173,6 @@ def _over(state: GateState, effects: tuple[Effect, ...] = ()) -> Decision:
         "ends": data["ends"],
         "layer": data["layer"],
     }
+    if state.tells:
+        effects = (*effects, Effect(TELL, {}))
     return Decision(data, effects, result=result)

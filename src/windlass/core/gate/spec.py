@@ -102,7 +102,7 @@ def own_layer_key(common: str, tree: str) -> str:
     A setup may do what any file of its tree says. Under the inputs alone they would be those of the
     next change with the same inputs, and of the target once such a change has landed.
     """
-    return digest([common, tree]) if common else common
+    return digest([common, tree])
 
 
 def check_key(gate: GateSpec, check: Check) -> str:

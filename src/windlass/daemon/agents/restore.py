@@ -24,11 +24,13 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.events import AgentRestored
 from windlass.core.ids import AgentId, RepoId, Uid, agent_id
+from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
 from windlass.daemon.agents import endings, folder_copy
 from windlass.daemon.agents.session_life import AgentSockets
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.gate.agent_layers import AgentLayers
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -52,17 +54,19 @@ class Restores:
     if the rest fails, it ends as it had.
     """
 
-    def __init__(self, context: Context, sockets: AgentSockets) -> None:
+    def __init__(self, context: Context, sockets: AgentSockets, agent_layers: AgentLayers) -> None:
         self._context = context
         self._sockets = sockets
+        self._agent_layers = agent_layers
 
     def operation(self) -> Operation:
-        """The steps of a restoration: the agent's files, its folder, its sockets."""
+        """The steps of a restoration: the agent's files, its folder, the gate's, its sockets."""
         return Operation(
             kind="restore",
             steps=(
                 Step("files", self._files, self._give_up),
                 Step("folder", self._folder),
+                Step("dependencies", self._dependencies),
                 Step("open", self._open),
             ),
             locks=lambda data: [Uid(plan["uid"]) for plan in data["agents"]],
@@ -156,6 +160,9 @@ class Restores:
     def _folder(self, work: RunningIntent) -> None:
         self._with_each(work, self._copy_folder)
 
+    def _dependencies(self, work: RunningIntent) -> None:
+        self._with_each(work, self._lend)
+
     def _with_each(
         self, work: RunningIntent, do: Callable[[RunningIntent, Plan], list[str]]
     ) -> None:
@@ -205,6 +212,17 @@ class Restores:
             half.rename(target)
         target.mkdir(parents=True, exist_ok=True)
         return [f"{path} is in its archive alone" for path in missing]
+
+    def _lend(self, work: RunningIntent, plan: Plan) -> list[str]:
+        """Gives an agent what the gate's checks need, as a new one has it; says what it lacks."""
+        agent = self._context.store.read(partial(rows.agent, uid=Uid(plan["uid"])))
+        if agent is None or agent.branch is None or agent.isolation != "box":
+            return []
+        repo = repos.by_id(self._context, work.intent.repo)
+        usable = settings.usable(self._context.folders.home, repo.root)
+        timeout = usable.at(agent.isolation).workspace.timeout
+        why = self._agent_layers.lend_again(agent, repo, timeout=timeout)
+        return [printable_line(why)] if why else []
 
     def _folders_of(self, plan: Plan) -> tuple[Path, Path, Path]:
         """Where an agent's folder comes back, where it is made before that, and from what."""

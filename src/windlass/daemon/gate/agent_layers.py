@@ -12,12 +12,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.daemon.gate import gates, layers
+from windlass.daemon.gate import gates, layers, setup_reach
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import GatePlaces
 from windlass.daemon.gate.versions import KnownVersions
@@ -26,8 +26,11 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, setup_files
 from windlass.git import gate_trees
 from windlass.git.erasing import erase
+from windlass.git.walk import walk
 from windlass.store.rows import Repo
 
+_Give = Callable[[Path, str, str], bool]
+"""Puts a dependency of a layer into a workspace; says whether it is there now."""
 _NEW = ".windlass-new"
 _EXCLUDED = "# what the gate's checks need, put here by Windlass\n"
 
@@ -44,13 +47,22 @@ class AgentLayers:
 
         Nobody may work there yet. A gate without a setup needs nothing.
         """
+        return self._lent(agent, repo, timeout, _give)
+
+    def lend_again(self, agent: Agent, repo: Repo, *, timeout: float) -> str:
+        """The same in a workspace that came back with its agent's work: that stays as it is."""
+        return self._lent(agent, repo, timeout, _complete)
+
+    def _lent(self, agent: Agent, repo: Repo, timeout: float, give: _Give) -> str:
         try:
             gate = gates.find(self._context, repo)
             if gate is None or not gate.spec.setup:
                 return ""
-            return self._lend(agent, gate, timeout)
+            return self._lend(agent, gate, timeout, give)
         except WindlassError as error:
             return error.message
+        except OSError as error:
+            return f"what the gate needs cannot be put there: {error.strerror}"
 
     def note(self, agent: Agent, repo: Repo) -> None:
         """Notes what a setup has made in a workspace of the gate's dependencies."""
@@ -60,7 +72,7 @@ class AgentLayers:
             paths = [p for p in _names(there, gate.spec.deps) if not (there / p).is_symlink()]
             setup_files.remember_provided(self._context, agent, paths)
 
-    def _lend(self, agent: Agent, gate: Gate, timeout: float) -> str:
+    def _lend(self, agent: Agent, gate: Gate, timeout: float, give: _Give) -> str:
         if gate.level != "box":
             return "the gate runs without a box, so what it needs was made at another place"
         asked = self._versions.of(gate)
@@ -69,7 +81,13 @@ class AgentLayers:
         needed = layers.need(gate, gate.target.tree, asked.digest)
         mark = beside.mark(agent, "setup")
         made = layers.make(
-            self._context, gate, needed, tree=gate.target.tree, mark=mark, timeout=timeout
+            self._context,
+            gate,
+            needed,
+            tree=gate.target.tree,
+            mark=mark,
+            reach=setup_reach.of_target(gate),
+            timeout=timeout,
         )
         if made["why"]:
             return f"{made['why']} (log: {made['log']})" if made["log"] else str(made["why"])
@@ -81,12 +99,14 @@ class AgentLayers:
                 for p in _names(layer / "tree", gate.spec.deps)
                 if not gate_trees.blobs(git, agent.base, [p])
             ]
-            paths = [name for name in named if _give(layer / "tree", agent.workspace, name)]
+            paths = [name for name in named if give(layer / "tree", agent.workspace, name)]
             home = self._context.folders.private_home(agent.uid)
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             _add(layer / "home", home)
+            again = give is _complete  # in a new workspace nothing is anybody's work
+            changed = _changed(layer / "tree", Path(agent.workspace), paths) if again else set()
         _exclude(Path(agent.workspace), paths)
-        setup_files.remember_provided(self._context, agent, paths)
+        setup_files.remember_provided(self._context, agent, paths, but=changed)
         return ""
 
 
@@ -113,6 +133,50 @@ def _give(layer: Path, workspace: str, name: str) -> bool:
     if not os.path.lexists(Path(workspace) / name):
         _copy(layer / name, Path(workspace) / name)
     return True
+
+
+def _complete(layer: Path, workspace: str, name: str) -> bool:
+    """The same where an agent has worked: of a folder that is there, what is missing in it."""
+    if not _give(layer, workspace, name):
+        return False
+    _fill(layer / name, Path(workspace) / name)
+    return True
+
+
+def _fill(source: Path, target: Path) -> None:
+    if not os.path.lexists(target):
+        _copy(source, target)
+    elif _is_folder(source) and _is_folder(target):
+        for path in source.iterdir():
+            _fill(path, target / path.name)
+
+
+def _changed(layer: Path, workspace: Path, paths: Iterable[str]) -> set[str]:
+    """The files below these paths that are no copies of the layer's: somebody's work, or older."""
+    found = set()
+    for path in paths:
+        top = workspace / path
+        below = [] if not _is_folder(top) else walk(str(top))
+        names = [path, *(f"{path}/{os.fsdecode(e.path)}" for e in below if e.kind != "folder")]
+        found |= {name for name in names if not _is_copy(layer / name, workspace / name)}
+    return found
+
+
+def _is_copy(one: Path, other: Path) -> bool:
+    """Whether a file is as `cp -a` makes it of another one."""
+    try:
+        was, now = one.lstat(), other.lstat()
+    except OSError:
+        return False
+    return (was.st_mode, was.st_size, was.st_mtime_ns) == (
+        now.st_mode,
+        now.st_size,
+        now.st_mtime_ns,
+    )
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(path.lstat().st_mode)
 
 
 def _add(source: Path, home: Path) -> None:

@@ -110,7 +110,9 @@ class Checks:
         cache = run_caches.of(self._context, gate, order.key.check_key, order.tree)
         has_layer = bool(order.layer)
         folder = places.runs / mark
-        asked = _asked(check, HOME if gate.spec.box else str(folder / "home"))
+        # Without a box paths that the setup has written hold where it was run, and nowhere else.
+        at = places.layer_made_at(order.layer) if has_layer and not gate.spec.box else None
+        asked = _asked(check, HOME if gate.spec.box else str((at or folder) / "home"))
         variables = asked.environment if asked is not None else {}
         wanted = Wanted(gate.spec.box, gate.spec.network, variables=variables)
         lent = rooms.throw_away(
@@ -121,6 +123,7 @@ class Checks:
             folder=folder,
             trees=[*run_caches.lowers(cache), *([layer / "tree"] if has_layer else []), tree],
             homes=[layer / "home"] if has_layer else (),
+            at=at,
         )
         with lent as room:
             done = self._context.commands.run_whole(
@@ -132,7 +135,7 @@ class Checks:
                 mark=mark,
                 prefix=room.prefix,
                 most=LOG_BYTES,
-                look=growth.look(self._context, gate.config, folder),
+                look=growth.look(self._context, gate.config, folder, *([at] if at else [])),
             )
             in_tree = (check.junit,) if check.junit else asked.files if asked else ()
             written = ((room.written, in_tree), (room.home_written, (f"{_REPORTS}/*",)))

@@ -30,6 +30,8 @@ class Target(NamedTuple):
     branch: str
     tip: str
     tree: str
+    is_lasting: bool
+    """Whether it is meant whatever is checked out."""
 
 
 class Gate(NamedTuple):
@@ -125,30 +127,21 @@ def require(gate: Gate) -> Gate:
 def target(context: Context, repo: Repo, git: Repository) -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual."""
     named = settings.usable(context.folders.home, repo.root).config.landing.target
-    branch, tip = (named, _tips(git, named).get(named)) if named else _usual(git)
-    if tip is None:
+    lasting = [named] if named else _usual(git)
+    head = None if named else repository.head_branch(git)
+    wanted = [*lasting, *([head] if head else [])]
+    tips = _tips(git, *wanted)
+    branch = next((name for name in wanted if name in tips), wanted[-1])
+    if (tip := tips.get(branch)) is None:
         raise ConfigError(
             f"{repo.root} has no branch {branch!r} to land on",
             "name the right one: wl config set landing.target BRANCH",
         )
-    return Target(branch, tip, gate_trees.tree_of(git, tip))
+    return Target(branch, tip, gate_trees.tree_of(git, tip), branch in lasting)
 
 
-def lasting(git: Repository) -> str | None:
-    """The branch that is meant where none is configured, whichever is checked out."""
-    wanted = _lasting(git)
-    tips = _tips(git, *wanted)
-    return next((branch for branch in wanted if branch in tips), None)
-
-
-def _usual(git: Repository) -> tuple[str, str | None]:
-    head = repository.head_branch(git)
-    wanted = [*_lasting(git), *([head] if head else [])]
-    tips = _tips(git, *wanted)
-    return next(((branch, tips[branch]) for branch in wanted if branch in tips), (wanted[-1], None))
-
-
-def _lasting(git: Repository) -> list[str]:
+def _usual(git: Repository) -> list[str]:
+    """The branches that may be meant where none is configured, whichever is checked out."""
     remote = repository.symbolic_ref(git, "refs/remotes/origin/HEAD") or ""
     return [*([remote.removeprefix("refs/remotes/origin/")] if remote else []), *_USUAL]
 

@@ -13,16 +13,16 @@ from windlass.daemon.kernel import disk_use
 from windlass.daemon.kernel.context import Context
 
 
-def look(context: Context, config: Config, folder: Path) -> Callable[[int], str]:
-    """Makes a question what stands against a run going on that writes below a folder."""
+def look(context: Context, config: Config, *folders: Path) -> Callable[[int], str]:
+    """Makes a question what stands against a run going on that writes below these folders."""
     most = config.box.disk_mb
 
     def ask(pid: int) -> str:
         if not most:
             return ""
         try:
-            nameless = context.commands.nameless_below(pid, on=[folder]) >> 20
-            taken = disk_use.count(folder) + nameless
+            nameless = context.commands.nameless_below(pid, on=folders) >> 20
+            taken = disk_use.count(*folders) + nameless
         except (OSError, ValueError):
             return "how much it has written cannot be counted"
         return f"it wrote {taken} MiB, and box.disk_mb is {most}" if taken > most else ""

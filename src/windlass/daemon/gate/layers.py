@@ -23,6 +23,7 @@ from windlass.daemon.gate import growth, rooms
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.places import READY, GatePlaces
 from windlass.daemon.gate.rooms import Wanted
+from windlass.daemon.gate.setup_reach import Reach
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import gate_trees
@@ -91,6 +92,7 @@ def make(
     *,
     tree: str,
     mark: str,
+    reach: Reach,
     timeout: float = _SETUP_SECONDS,
 ) -> dict[str, Any]:
     """Makes a layer, unless it is there; returns `why` where a tree cannot have it, and its log."""
@@ -99,21 +101,23 @@ def make(
     with in_use(context, gate, needed.key):
         if is_ready(context, gate, needed.key):
             return {"key": needed.key, "why": "", "log": ""}
-        return _make(context, gate, needed, mark=mark, timeout=timeout)
+        return _make(context, gate, needed, mark=mark, reach=reach, timeout=timeout)
 
 
 def _make(
-    context: Context, gate: Gate, needed: LayerNeed, *, mark: str, timeout: float
+    context: Context, gate: Gate, needed: LayerNeed, *, mark: str, reach: Reach, timeout: float
 ) -> dict[str, Any]:
     places = GatePlaces(context.folders.home, gate.repo.id)
     rooms.end_earlier(context, mark)
-    build = places.layers / f".{needed.key}"
+    build = places.layer_made_at(needed.key)
     erase(str(build))
     places.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = places.logs / f"setup-{needed.key}.log"
     log.unlink(missing_ok=True)
     try:
-        why = _set_up(context, gate, needed, build=build, log=log, mark=mark, timeout=timeout)
+        why = _set_up(
+            context, gate, needed, build=build, log=log, mark=mark, reach=reach, timeout=timeout
+        )
         if not why:
             why = _keep(gate, needed, build, places.layer(needed.key))
     finally:
@@ -129,13 +133,12 @@ def _set_up(
     build: Path,
     log: Path,
     mark: str,
+    reach: Reach,
     timeout: float,
 ) -> str:
     """Runs the setup in a fresh tree; says why there is nothing to keep, or nothing."""
     gate_trees.bring(repos.git(gate.repo), build / "tree", needed.source)
-    # What only a change wants was written by whoever made that: it reaches what is named, no more.
-    network = gate.setup_network and (not needed.is_own or bool(gate.spec.setup_domains))
-    wanted = Wanted(gate.spec.box, network, gate.spec.setup_domains)
+    wanted = Wanted(gate.spec.box, reach.network, reach.domains)
     try:
         lent = rooms.writable(context, gate.repo, gate.config, wanted, folder=build)
         with lent as room:
@@ -157,10 +160,7 @@ def _set_up(
     if done.timed_out:
         return f"gate.setup took longer than {timeout:.0f} s"
     if done.code:
-        waits = (
-            "" if network or not gate.spec.setup_network else f"; it had no network: {_why(needed)}"
-        )
-        return f"gate.setup ended with {done.code}{waits}"
+        return f"gate.setup ended with {done.code}{_lacked(gate, needed, reach)}"
     return ""
 
 
@@ -173,11 +173,19 @@ def _masked(gate: Gate, tree: str) -> str:
     return ""
 
 
-def _why(needed: LayerNeed) -> str:
-    """Why a setup that asks for the network has none, and what gives it some."""
-    if needed.is_own:
-        return "its gate.inputs are not the target's; name the hosts it may reach in setup_domains"
-    return "you have not accepted it: wl trust gate.setup"
+def _lacked(gate: Gate, needed: LayerNeed, reach: Reach) -> str:
+    """What a setup had less of the network than the gate says, why, and what gives it more."""
+    if not (gate.spec.setup_network and gate.spec.box):
+        return ""
+    if not gate.setup_network:
+        return "; it had no network: you have not accepted it: wl trust gate.setup"
+    if not needed.is_own or (reach.network and not reach.domains):
+        return ""
+    had = f"reached {', '.join(reach.domains)} alone" if reach.network else "had no network"
+    return (
+        f"; it {had}: its gate.inputs are not the target's; name hosts in setup_domains, or approve"
+        " it for this tree: wl gate run REV --setup-network"
+    )
 
 
 def _keep(gate: Gate, needed: LayerNeed, build: Path, layer: Path) -> str:

@@ -29,6 +29,10 @@ class GatePlaces:
         """The folder of a layer."""
         return self.layers / key
 
+    def layer_made_at(self, key: str) -> Path:
+        """Where a layer is made; without a box its runs see it there, as paths in it may say."""
+        return self.layers / f".{key}"
+
     @property
     def caches(self) -> Path:
         """What green runs of the target left for later ones, a folder for each check."""

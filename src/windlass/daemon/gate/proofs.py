@@ -34,9 +34,10 @@ from windlass.core.gate.marks import Edit
 from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Outcome, Verdict
 from windlass.core.ids import RepoId
-from windlass.core.jobs import Job, JobId, effect_key
-from windlass.daemon.gate import gates, layers
+from windlass.core.jobs import Job, JobId, effect_key, owner
+from windlass.daemon.gate import gates, layers, setup_reach
 from windlass.daemon.gate.checks import CheckOrder, Checks
+from windlass.daemon.gate.end_notices import EndNotices, Tell
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.versions import KnownVersions
 from windlass.daemon.jobs.ledger import Jobs
@@ -57,10 +58,13 @@ _LARGEST_EDIT = 1 << 18
 class Proofs:
     """Proves commits: begins runs, does what they need, and tells how they ended."""
 
-    def __init__(self, context: Context, jobs: Jobs, checks: Checks) -> None:
+    def __init__(
+        self, context: Context, jobs: Jobs, checks: Checks, *, tell: Tell = lambda *_, **__: None
+    ) -> None:
         self._context = context
         self._jobs = jobs
         self._checks = checks
+        self._ends = EndNotices(tell)
         self.versions = KnownVersions(context)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -69,6 +73,7 @@ class Proofs:
             Operation(gate_job.LAYER, (Step("make", self._make_layer),), _nobody, _kept("layer")),
             Operation(gate_job.CHECK, (Step("run", self._run_check),), _nobody, _kept("end")),
             Operation(gate_job.STOP, (Step("stop", self._stop),), _nobody, lambda _: {}),
+            Operation(gate_job.TELL, (Step("tell", self._tell),), _nobody, lambda _: {}),
         )
 
     def view(self, caller: Caller, request: GateRequest) -> GateView:
@@ -125,7 +130,12 @@ class Proofs:
         if not todo:
             reply["marks"] = self._marks(gate, tree, known)
         else:
-            job = self._begin(orders[0], todo, fresh=bool(request.get("fresh", False)))
+            job = self._begin(
+                orders[0],
+                todo,
+                fresh=bool(request.get("fresh", False)),
+                approved=bool(request.get("setup_network", False)),
+            )
             reply["job"] = job.id
         return reply
 
@@ -172,12 +182,14 @@ class Proofs:
             if any(event.kind in ends for event in events):
                 loop.call_soon_threadsafe(news.set)
 
-        with self._context.store.listening(committed):
+        with self._context.store.listening(committed), self._ends.awaited(request["job"]):
             while True:
                 news.clear()
                 job = await self._context.pools.look(caller, self._find, request["job"])
                 left = None if until is None else until - clock.monotonic()
                 if job.status != "open" or (left is not None and left <= 0):
+                    if job.status != "open":
+                        self._ends.has_read(job.id)
                     return await self._context.pools.look(caller, self._ended, job)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if left is None else clock.real(left)):
@@ -194,13 +206,20 @@ class Proofs:
         return [CheckOrder(gate, tree, check, needed.key, versions) for check in wanted]
 
     def _begin(
-        self, order: CheckOrder, todo: tuple[str, ...], *, fresh: bool, network_tree: str = ""
+        self,
+        order: CheckOrder,
+        todo: tuple[str, ...],
+        *,
+        fresh: bool,
+        approved: bool = False,
+        network_tree: str = "",
     ) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
 
         All checks of a run have the tree and the circumstances of this one.
         """
         gate, tree = order.gate, order.tree
+        is_own = layers.need(gate, tree, order.versions).is_own
         state = GateState(
             tree=tree,
             gate=gate.spec,
@@ -208,6 +227,9 @@ class Proofs:
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
+            authors=setup_reach.authors(self._context, gate, tree) if is_own else (),
+            approved=approved,
+            tells=True,
             network_tree=network_tree,
         )
 
@@ -216,7 +238,8 @@ class Proofs:
             found = about(writing.connection, subject=tree)
             if found is not None:
                 running = shapes.convert(found.state, GateState)
-                if (running.gate, running.todo) == (state.gate, state.todo):
+                same = ("gate", "todo", "approved")
+                if all(getattr(running, name) == getattr(state, name) for name in same):
                     return found
             kept = gate_job.begun(state)
             return self._jobs.begin(writing, "gate", repo=gate.repo.id, subject=tree, state=kept)
@@ -332,7 +355,11 @@ class Proofs:
         tree = work.data["tree"]
         # Not what it was when the run began: the target may have moved, and with it whose it is.
         needed = layers.need(gate, tree, asked.digest)
-        work.keep(layer=layers.make(self._context, gate, needed, tree=tree, mark=_mark(work)))
+        reach = setup_reach.of_target(gate)
+        if needed.is_own and not work.data.get("approved", False):
+            reach = setup_reach.of_change(self._context, gate, work.data.get("authors", ()))
+        made = layers.make(self._context, gate, needed, tree=tree, mark=_mark(work), reach=reach)
+        work.keep(layer=made)
 
     def _run_check(self, work: RunningIntent) -> None:
         gate, data = self._recorded(work), work.data
@@ -340,6 +367,11 @@ class Proofs:
         order = CheckOrder(gate, data["tree"], check, data["layer"]["key"], data["versions"])
         end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"])
         work.keep(end=msgspec.to_builtins(end))
+
+    def _tell(self, work: RunningIntent) -> None:
+        job = self._find(owner(work.intent.id) or "")
+        gate = gates.read(self._context, repos.by_id(self._context, job.repo))
+        self._ends.tell(work, job.id, gate, self._ended(job))
 
     def _stop(self, work: RunningIntent) -> None:
         """Ends every command of a run, whichever of its effects has started it."""

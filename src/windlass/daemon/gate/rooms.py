@@ -6,6 +6,7 @@ Whatever a command does there, none of the folders below changes, and nothing of
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -62,7 +63,7 @@ def writable(
     tree, home = folder / "tree", folder / "home"
     for made in (tree, home):
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _room(context, repo, config, wanted, folder=folder, stacks=()) as room:
+    with _room(context, repo, config, wanted, folder=folder, seen=folder, stacks=()) as room:
         yield room
 
 
@@ -76,25 +77,44 @@ def throw_away(
     folder: Path,
     trees: Sequence[Path],
     homes: Sequence[Path],
+    at: Path | None = None,
 ) -> Iterator[Room]:
     """Lends a room that shows these trees as one, the topmost first, and homes likewise.
 
-    What is written goes below `folder`, which is deleted afterwards.
+    What is written goes below `folder`, which is deleted afterwards. Whoever has no box sees both
+    below `at`, where there is one: each run for itself, or, where they are copies, one at a time.
     """
     erase(str(folder))
     folder.mkdir(mode=0o700, parents=True)
-    stacks = [Stack(trees, folder / "top", folder / "tree")]
+    seen = at or folder
+    stacks = [Stack(trees, folder / "top", seen / "tree")]
     if homes:
-        stacks.append(Stack(homes, folder / "home-top", folder / "home"))
+        stacks.append(Stack(homes, folder / "home-top", seen / "home"))
     try:
-        (folder / "home").mkdir(mode=0o700)
-        if not overlay.works(context.folders.home / "gates"):
-            overlay.copy(stacks)
-            stacks = []
-        with _room(context, repo, config, wanted, folder=folder, stacks=stacks) as room:
-            yield room
+        with contextlib.ExitStack() as held:
+            if not overlay.works(context.folders.home / "gates"):
+                if at is not None:
+                    held.enter_context(_taken(context, at))
+                overlay.copy(stacks)
+                stacks = []
+            (seen / "home").mkdir(mode=0o700, parents=True, exist_ok=True)
+            if at is not None:
+                os.utime(at)  # what was wanted within the last day stays
+            lent = _room(context, repo, config, wanted, folder=folder, seen=seen, stacks=stacks)
+            yield held.enter_context(lent)
     finally:
         erase(str(folder))
+
+
+@contextlib.contextmanager
+def _taken(context: Context, folder: Path) -> Iterator[None]:
+    """Has a folder to itself, empty, for as long as the block takes."""
+    with context.locks.holding([f"gate at {folder}"]):
+        erase(str(folder))
+        try:
+            yield
+        finally:
+            erase(str(folder))
 
 
 @contextlib.contextmanager
@@ -105,10 +125,11 @@ def _room(
     wanted: Wanted,
     *,
     folder: Path,
+    seen: Path,
     stacks: Sequence[Stack],
 ) -> Iterator[Room]:
-    tree, home = folder / "tree", folder / "home"
-    before = overlay.prefix(stacks, file=folder / "stacks.json") if stacks else []
+    tree, home = seen / "tree", seen / "home"
+    before = overlay.prefix(stacks, file=folder / "stacks") if stacks else []
     uppers = {stack.place: stack.folder / "upper" for stack in stacks}
     written = (uppers.get(tree, tree), uppers.get(home, home))
     shown = environment.for_box(

@@ -68,7 +68,10 @@ class Jobs:
         writing.emit(event, repo=job.repo, subject=core.subject(job.id))
 
     def claim(self) -> list[JobNote]:
-        """Takes over every open job; sets aside what daemons died with again and again."""
+        """Takes over every open job; sets aside what daemons died with again and again.
+
+        And what jobs that are over have left to do: they decided it with their end.
+        """
         claimed = self._context.store.write(partial(rows.claim, host=self._host))
         notes = []
         for job in claimed:
@@ -82,9 +85,12 @@ class Jobs:
                     ),
                 )
             else:
-                due = self._context.store.read(partial(rows.open_effects, job=job.id))
-                notes.append(self._note(job, due))
-        return notes
+                notes.append(self._note(job, self._left(job)))
+        over = self._context.store.read(rows.with_effects_left)
+        return [*notes, *(self._note(job, self._left(job)) for job in over)]
+
+    def _left(self, job: Job) -> list[DueEffect]:
+        return self._context.store.read(partial(rows.open_effects, job=job.id))
 
     def advance(self, job_id: JobId) -> JobNote | None:
         """Has a job take in everything that happened to it since it was last looked at."""

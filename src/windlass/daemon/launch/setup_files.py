@@ -5,7 +5,7 @@ Remembered in the agent's folder, outside of its box, before its first session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -52,11 +52,18 @@ def work_status(context: Context, agent: Agent) -> WorkStatus:
     )
 
 
-def remember_provided(context: Context, agent: Agent, paths: Iterable[str]) -> None:
-    """Notes what was put into a workspace that no agent has worked in yet, below these paths."""
+def remember_provided(
+    context: Context, agent: Agent, paths: Iterable[str], *, but: Collection[str] = ()
+) -> None:
+    """Notes what was put into a workspace in which nobody works yet, below these paths.
+
+    But for files that were not put there: they are the agent's.
+    """
     path = context.folders.agent(agent.uid) / PROVIDED
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole_file.replace(path, msgspec.json.encode(provided_files.take(agent.workspace, paths)))
+    taken = provided_files.take(agent.workspace, paths)
+    stamps = {name: stamp for name, stamp in taken.stamps.items() if name not in but}
+    whole_file.replace(path, msgspec.json.encode(msgspec.structs.replace(taken, stamps=stamps)))
 
 
 def provided(context: Context, agent: Agent) -> Provided:

@@ -184,10 +184,10 @@ def _planned(
     said = {*known.origins, *filed}
     has_gate = any(key in said for key in _OWN_GATE)
     values: dict[str, Any] = {}
-    branch = repository.head_branch(git)
+    branch, target = repository.head_branch(git), gates.target(context, repo, git)
     if not has_gate and findings.proposal is not None:
         values = _gate_values(findings.proposal, said)
-        is_lasting = in_force.landing.target or gates.lasting(git)
+        is_lasting = in_force.landing.target or target.is_lasting
         if branch and not is_lasting and kind != "private":
             values["landing.target"] = branch
     include = _include(findings, names, in_force, repo)
@@ -200,7 +200,7 @@ def _planned(
         kind=kind,
         commit=commit,
         branch=branch,
-        target=gates.target(context, repo, git).branch,
+        target=target.branch,
         path=path,
         held=held,
         there=there,
