@@ -152,8 +152,13 @@ class Proofs:
         """How a run stands."""
         return self._ended(self._find(job))
 
-    def prove(self, gate: Gate, tree: str) -> tuple[Outcome | None, str]:
-        """Gives the outcome of a tree if it is known to be green; else the run that will tell."""
+    def prove(
+        self, gate: Gate, tree: str, *, authors: Iterable[str] = (), approved: bool = False
+    ) -> tuple[Outcome | None, str]:
+        """Gives the outcome of a tree if it is known to be green; else the run that will tell.
+
+        `authors` are the agents whose work is in it, `approved` says that a person lets it all in.
+        """
         orders = self._orders(gate, tree, gate.spec.checks)
         green = {
             order.check.name
@@ -163,7 +168,10 @@ class Proofs:
         todo = tuple(o.check.name for o in orders if o.check.name not in green)
         if not todo:
             return "passed", ""
-        return None, self._begin(orders[0], todo, fresh=False).id
+        job = self._begin(
+            orders[0], todo, fresh=False, approved=approved, authors=tuple(authors), tells=False
+        )
+        return None, job.id
 
     def marks(self, gate: Gate, tree: str) -> list[str]:
         """What a green tree does to its own tests, compared with the target."""
@@ -212,6 +220,8 @@ class Proofs:
         *,
         fresh: bool,
         approved: bool = False,
+        authors: tuple[str, ...] = (),
+        tells: bool = True,
         network_tree: str = "",
     ) -> Job:
         """Begins the job of a run, or finds the one that runs these checks already.
@@ -219,7 +229,8 @@ class Proofs:
         All checks of a run have the tree and the circumstances of this one.
         """
         gate, tree = order.gate, order.tree
-        is_own = layers.need(gate, tree, order.versions).is_own
+        if not authors and layers.need(gate, tree, order.versions).is_own:
+            authors = setup_reach.authors(self._context, gate, tree)
         state = GateState(
             tree=tree,
             gate=gate.spec,
@@ -227,9 +238,9 @@ class Proofs:
             versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
-            authors=setup_reach.authors(self._context, gate, tree) if is_own else (),
+            authors=authors,
             approved=approved,
-            tells=True,
+            tells=tells,
             network_tree=network_tree,
         )
 

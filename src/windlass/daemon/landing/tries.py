@@ -60,7 +60,12 @@ class Tries:
             later += stack.later
             if not stack.group and group:
                 continue
-            outcome, job = self._proofs.prove(gate, stack.tree)
+            outcome, job = self._proofs.prove(
+                gate,
+                stack.tree,
+                authors=[change.author for change in made.changes if change.author is not None],
+                approved=bool(group) and all(c.approval is not None for c in made.changes),
+            )
             tries.append(Try(group=stack.group, tree=stack.tree, job=job, outcome=outcome))
             self._mark_gating(repo.id, stack.group, heads)
         came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
