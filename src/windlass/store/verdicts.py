@@ -59,6 +59,14 @@ def newest_not_green(connection: sa.Connection, repo: RepoId, tree: str) -> Verd
     return found[0] if found else None
 
 
+def is_red(connection: sa.Connection, repo: RepoId, tree: str) -> bool:
+    """Whether a check of a tree ended last without being green."""
+    newest = sa.func.max(_V.id)
+    last = sa.select(newest).where(_V.repo == repo, _V.tree == tree).group_by(_V.check_key)
+    query = sa.select(_V.id).where(_V.id.in_(last), _V.outcome != "passed").limit(1)
+    return connection.execute(query).scalar() is not None
+
+
 def by_number(connection: sa.Connection, number: int) -> Verdict | None:
     """One verdict."""
     found = records.every(Verdict, connection, sa.select(t.verdicts).where(_V.id == number))

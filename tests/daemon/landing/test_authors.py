@@ -135,3 +135,55 @@ def test_without_a_gate_nothing_lands_by_itself(workshop: Workshop) -> None:
     asked = {"goal": "g", "name": "fox", "driver": "standin", "isolation": "hooks", "land": True}
     with pytest.raises(ConfigError, match="no gate"):
         workshop.ask("spawn", **asked)
+
+
+def test_whose_work_has_landed_can_be_brought_back(crew: CrewGround) -> None:
+    """It was ended by Windlass, and is as good as ended by hand."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    assert not crew.lives(fox)
+    back = crew.workshop.ask("undo")
+    assert [found["id"] for found in back["restored"]] == ["fox"]
+    assert crew.lives(fox)
+    assert crew.change("c1")["state"] == "landed"
+
+
+def test_what_waits_is_kept_from_gits_clean_up(crew: CrewGround) -> None:
+    """Also when its branch is not there any more; what has landed needs nobody to keep it."""
+    crew.write(crew.root, BROKEN)
+    git(crew.root, "checkout", "-q", "-b", "mine")
+    git(crew.root, "commit", "-q", "-a", "-m", "broken")
+    head = git(crew.root, "rev-parse", "HEAD").strip()
+    git(crew.root, "checkout", "-q", "main")
+    crew.workshop.ask("submit", change="mine", cwd=str(crew.root))
+    crew.settle()
+    git(crew.root, "branch", "-D", "mine")
+    git(crew.root, "reflog", "expire", "--expire=now", "--all")
+    git(crew.root, "gc", "-q", "--prune=now")
+    assert git(crew.root, "cat-file", "-t", head).strip() == "commit"
+    crew.workshop.ask("drop", change="c1", cwd=str(crew.root))
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    pinned = git(crew.root, "for-each-ref", "--format=%(refname)", "refs/windlass/changes/")
+    assert pinned.split() == ["refs/windlass/changes/c2"], "until the next try"
+
+
+def test_an_agent_begins_at_the_last_proven_commit_while_main_is_red(crew: CrewGround) -> None:
+    """What nobody has judged is taken as it is."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    green = crew.main()
+    assert git(crew.root, "rev-parse", "refs/windlass/green").strip() == green
+    crew.write(crew.root, BROKEN)
+    git(crew.root, "commit", "-q", "-a", "-m", "somebody breaks it")
+    assert crew.worker("owl").base == crew.main()
+    crew.workshop.ask("gate.run", cwd=str(crew.root))
+    crew.settle()
+    assert git(crew.root, "rev-parse", "refs/windlass/green").strip() == green
+    assert crew.worker("elk").base == green

@@ -25,6 +25,8 @@ State = Literal[
 ]
 OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
+PINNED: frozenset[State] = OPEN | {"rejected", "conflict", "held"}
+"""Where what was proposed may be needed still, whatever becomes of its branch."""
 EXIT_CODES: dict[State, int] = {
     "draft": 0,
     "queued": 0,

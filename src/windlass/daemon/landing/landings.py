@@ -18,7 +18,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
-from windlass.daemon.gate import gates
+from windlass.daemon.gate import gates, green
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.branch_moves import BranchMove
@@ -141,6 +141,7 @@ class Landings:
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
         merges.apply(git, plan)
+        green.follow(git, plan.new)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
