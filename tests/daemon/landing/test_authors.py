@@ -132,6 +132,7 @@ def test_who_is_to_land_by_itself_has_a_draft_until_it_is_done(crew: CrewGround)
 
 def test_without_a_gate_nothing_lands_by_itself(workshop: Workshop) -> None:
     """It is said before anything is started."""
+    (workshop.context.folders.home / "config.toml").unlink()
     asked = {"goal": "g", "name": "fox", "driver": "standin", "isolation": "hooks", "land": True}
     with pytest.raises(ConfigError, match="no gate"):
         workshop.ask("spawn", **asked)
@@ -187,3 +188,39 @@ def test_an_agent_begins_at_the_last_proven_commit_while_main_is_red(crew: CrewG
     crew.settle()
     assert git(crew.root, "rev-parse", "refs/windlass/green").strip() == green
     assert crew.worker("elk").base == green
+
+
+def test_without_a_gate_nothing_is_merged_into_the_target(workshop: Workshop) -> None:
+    """Until the person says why it may, or takes the word for it: then every listing has that."""
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    place = Path(made["workspace"])
+    (place / "more.txt").write_text("more\n")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "more")
+    own = workshop.context.folders.home / "config.toml"
+    own.unlink()
+    for asked in ({"agent": "fox"}, {"agent": "fox", "into": "main"}):
+        with pytest.raises(ConfigError, match="no gate") as told:
+            workshop.ask("merge", **asked)
+        assert told.value.exit_code == 3
+        assert "landing.unproven" in told.value.hint
+    with pytest.raises(ConfigError, match="no gate"):
+        workshop.ask("submit", change="fox")
+    own.write_text('[landing]\nunproven = "a prototype"\n')
+    done = workshop.ask("merge", agent="fox")
+    assert done["verdict"] == "unproven: a prototype"
+    said = git(workshop.repo, "log", "-1", "--format=%B", "main")
+    assert "Windlass-Verdict: unproven: a prototype" in said
+
+
+def test_a_person_may_merge_without_a_verdict_and_that_tip_is_proven_next(
+    crew: CrewGround,
+) -> None:
+    """The commit says by whose word it is there."""
+    fox = crew.worker("fox")
+    crew.commit(fox, BROKEN)
+    done = crew.workshop.ask("merge", agent="fox", ungated=True)
+    assert done["verdict"] == "ungated: by the person"
+    crew.settle()
+    shown = crew.workshop.ask("gate", cwd=str(crew.root))
+    assert (shown["tip"], shown["outcome"]) == (crew.main(), "failed")

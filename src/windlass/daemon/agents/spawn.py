@@ -426,7 +426,7 @@ def _target(context: Context, repo: Repo, request: SpawnRequest) -> str:
             "an agent in your own checkout has no branch that could land",
             "leave --land or --no-worktree out",
         )
-    return gates.require(gates.read(context, repo)).target.branch
+    return gates.landing(gates.read(context, repo)).target.branch
 
 
 def _goal(request: SpawnRequest, caller: Agent | None) -> str:

@@ -148,6 +148,12 @@ class Proofs:
         todo = tuple(check.name for check in gate.spec.checks)
         return self._begin(order, todo, fresh=False, network_tree=network_tree).id
 
+    def prove_target(self, repo: RepoId) -> None:
+        """Begins to prove what is on the target now, where nobody knows yet how that is."""
+        gate = gates.find(self._context, repos.by_id(self._context, repo))
+        if gate is not None and self._orders_and_unproven(gate, gate.target.tree)[1]:
+            self.begin(gate, gate.target.tree)
+
     def told(self, job: JobId) -> GateRunReply:
         """How a run stands."""
         return self._ended(self._find(job))

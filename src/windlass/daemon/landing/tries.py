@@ -46,7 +46,7 @@ class Tries:
 
     def _try(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        gate = gates.require(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo))
         git = repos.git(repo)
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
