@@ -115,6 +115,7 @@ class Merges:
         def prepare(writing: Writing) -> dict[str, Any]:
             data = endings.record([agent], configured, how="merge", by=by, now=writing.now)
             own = scope.caller is not None and into != scope.caller.branch
+            leaves = scope.caller is not None and _leaves_box(agent, scope.caller, owner)
             return {
                 **data,
                 "into": into,
@@ -123,6 +124,7 @@ class Merges:
                 "verdict": verdict,
                 "time": int(writing.now),
                 "agents_own": own,
+                "leaves_box": leaves,
                 "protected": config.landing.protected,
             }
 
@@ -361,11 +363,15 @@ class Merges:
     ) -> None:
         """Refuses an agent what only a person lets in, by what would really change."""
         patterns = self._patterns(work, agent)
-        own = work.data.get("agents_own")
-        if own and (marked := _marked(git, plan.old, plan.new, patterns)):
+        leaves = work.data.get("leaves_box")
+        if not (work.data.get("agents_own") or leaves):
+            return
+        if marked := _marked(git, plan.old, plan.new, patterns):
+            lets = "lets out of a box" if leaves else "lets in"
+            more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
             raise Denied(
-                f"{agent.id} edits protected paths, which only a person lets in:"
-                f" {', '.join(map(printable_line, marked[:5]))}",
+                f"{agent.id} edits protected paths, which only a person {lets}:"
+                f" {', '.join(map(printable_line, marked[:5]))}{more}",
                 f"ask the person: wl merge {agent.id} --into {work.data['into']}",
             )
 
@@ -393,6 +399,15 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _leaves_box(agent: Agent, caller: Agent, owner: Agent | None) -> bool:
+    """Whether a merge takes what was written in a box to where somebody works without one.
+
+    What is there tells agent CLIs, editors and shells what to run: as the person.
+    """
+    boxed = agent.isolation == "box"
+    return boxed and (caller.isolation != "box" or owner is None or owner.isolation != "box")
 
 
 def usual_target(repo: Repo, agent: Agent, live: list[Agent], cwd: str) -> str | None:

@@ -20,6 +20,7 @@ from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, DriverError, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
+from windlass.core.mail.mentions import as_prompt
 from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
@@ -435,6 +436,7 @@ def _goal(request: SpawnRequest, caller: Agent | None) -> str:
         raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
     if caller is not None:
         texts.require_short(goal)
+        return as_prompt(goal)
     return goal
 
 
