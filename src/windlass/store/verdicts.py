@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -59,12 +60,15 @@ def newest_not_green(connection: sa.Connection, repo: RepoId, tree: str) -> Verd
     return found[0] if found else None
 
 
-def is_red(connection: sa.Connection, repo: RepoId, tree: str) -> bool:
-    """Whether a check of a tree ended last without being green."""
-    newest = sa.func.max(_V.id)
-    last = sa.select(newest).where(_V.repo == repo, _V.tree == tree).group_by(_V.check_key)
-    query = sa.select(_V.id).where(_V.id.in_(last), _V.outcome != "passed").limit(1)
-    return connection.execute(query).scalar() is not None
+def of_trees(
+    connection: sa.Connection, repo: RepoId, trees: Collection[str]
+) -> dict[str, dict[str, Verdict]]:
+    """The newest verdict of each check that judged some trees, whatever it depended on."""
+    query = sa.select(t.verdicts).where(_V.repo == repo, _V.tree.in_(sorted(trees)))
+    found: dict[str, dict[str, Verdict]] = {}
+    for verdict in records.every(Verdict, connection, query.order_by(_V.id)):
+        found.setdefault(verdict.tree, {})[verdict.check] = verdict
+    return found
 
 
 def by_number(connection: sa.Connection, number: int) -> Verdict | None:

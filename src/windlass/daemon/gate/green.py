@@ -31,5 +31,6 @@ def instead_of(context: Context, repo: RepoId, git: Repository, tip: str) -> str
     if green is None or green == tip or not repository.is_ancestor(git, green, tip):
         return None
     tree = gate_trees.tree_of(git, tip)
-    is_red = context.store.read(partial(verdicts.is_red, repo=repo, tree=tree))
+    known = context.store.read(partial(verdicts.of_trees, repo=repo, trees=[tree]))
+    is_red = any(verdict.outcome != "passed" for verdict in known.get(tree, {}).values())
     return green if is_red else None
