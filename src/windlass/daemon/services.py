@@ -36,6 +36,7 @@ from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.undos import LandingUndos
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
@@ -86,6 +87,7 @@ class Services:
         self.fetcher = CommitFetcher(context)
         self.submissions = Submissions(context, self.jobs, self.fetcher)
         self.judgements = Judgements(context)
+        self.landing_undos = LandingUndos(context, self.submissions)
         budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
@@ -161,6 +163,7 @@ class Services:
                 *self.proofs.operations(),
                 self.submissions.operation(),
                 *self.judgements.operations(),
+                self.landing_undos.operation(),
                 Tries(context, self.proofs).operation(),
                 Landings(context, self.proofs).operation(),
                 Stops(context, self._wake).operation(),

@@ -111,6 +111,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its branch is deleted when it has landed."""
     unattended: bool = False
     """Whether a checkout that is in the way is left behind, detached."""
+    reverts: ChangeId | None = None
+    """The change that this one takes back."""
     past: tuple[Revision, ...] = ()
     """The revisions before, the oldest first."""
     ticket: Ticket | None = None
