@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
-from windlass.core.errors import GitError, Internal, Unavailable, WindlassError
+from windlass.core.errors import Conflict, GitError, Internal, Unavailable, WindlassError
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
-from windlass.git import merges
+from windlass.git import checkout, merges, runner
+from windlass.git.runner import Dirs
 
 
 class Killed(BaseException):
@@ -96,6 +98,28 @@ def test_a_merge_puts_a_boxed_agents_clone_right_that_another_one_left_half_move
     assert not (clone / "fox.txt").exists()
     assert (clone / "owl.txt").exists()
     assert (clone / "kept.txt").read_text() == "old\n"
+
+
+def test_git_looks_at_the_clone_that_is_merged_into_in_a_box(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its agent can keep git waiting there, and wrote the objects that it reads."""
+    boss, fox = worker(workshop, "boss", isolation="box"), worker(workshop, "fox")
+    commit(fox, "fox.txt")
+    looked: list[bool] = []
+
+    def run(*args: Any, dirs: Dirs, **more: Any) -> Any:
+        if dirs.work_tree == boss.workspace:
+            looked.append(bool(dirs.box))
+        return runner.run(*args, dirs=dirs, **more)
+
+    monkeypatch.setattr(checkout, "run", run)
+    (Path(boss.workspace) / "kept.txt").write_text("not committed\n")
+    git(Path(boss.workspace), "add", "kept.txt")
+    with pytest.raises(Conflict, match=r"uncommitted changes in kept\.txt"):
+        workshop.ask("merge", agent="fox", into="boss")
+    assert looked
+    assert all(looked)
 
 
 def file_for_the_archive(workshop: Workshop, agent: Agent) -> None:
