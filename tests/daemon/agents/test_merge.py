@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, GitError, Internal, Unavailable, WindlassError
+from windlass.daemon.agents import endings
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
@@ -122,26 +124,31 @@ def test_git_looks_at_the_clone_that_is_merged_into_in_a_box(
     assert all(looked)
 
 
-def file_for_the_archive(workshop: Workshop, agent: Agent) -> None:
+def file_for_the_archive(workshop: Workshop, agent: Agent, _: pytest.MonkeyPatch) -> None:
     assert agent.uid
     workshop.context.folders.archive.write_text("in the way\n")
 
 
-def full_disk(workshop: Workshop, agent: Agent) -> None:
-    folder = workshop.context.folders.agent(agent.uid)
-    (folder / "events.jsonl").symlink_to("/dev/full")
+def full_disk(workshop: Workshop, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workshop.agent(agent.uid)
+    monkeypatch.setattr(
+        endings, "_new_file", lambda _: os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb")
+    )
 
 
 @pytest.mark.parametrize(
     ("spoil", "kind"), [(file_for_the_archive, Internal), (full_disk, Unavailable)]
 )
 def test_whatever_keeps_an_agent_from_being_ended_it_is_told_that_it_is_merged(
-    workshop: Workshop, spoil: object, kind: type[WindlassError]
+    workshop: Workshop,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: object,
+    kind: type[WindlassError],
 ) -> None:
     fox = worker(workshop, "fox")
     commit(fox, "fox.txt")
     assert callable(spoil)
-    spoil(workshop, fox)
+    spoil(workshop, fox, monkeypatch)
     with pytest.raises(kind, match=r"is merged into main, but fox could not be ended") as told:
         workshop.ask("merge", agent="fox")
     assert told.value.hint.endswith("; what is left to do is wl kill fox")
