@@ -97,6 +97,7 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protected: list[str] = []
     review: Literal["", "none", "person"] = ""
     max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
+    unproven: str = ""
 
 
 class TrashSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -263,6 +264,7 @@ ABOUT = {
     "landing.protected": "paths that only a person lets change, beside those that always are",
     "landing.review": "who looks before agents' work lands: a `person`, or `none`; unset: a person",
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
+    "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
     "claude.api_key_file": "file with an API key, for agents with an own folder",

@@ -27,6 +27,8 @@ OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
 UNFINISHED: frozenset[State] = OPEN | {"draft", "rejected", "conflict", "held"}
 """Where something may still become of a change."""
+PINNED: frozenset[State] = UNFINISHED - {"draft"}
+"""Where what was proposed may be needed still, whatever becomes of its branch."""
 EXIT_CODES: dict[State, int] = {
     "draft": 0,
     "queued": 0,

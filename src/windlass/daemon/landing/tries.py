@@ -19,7 +19,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages
+from windlass.daemon.landing import messages, pins
 from windlass.daemon.landing.views import author_of
 from windlass.git import repository, stacks
 from windlass.git.repository import Repository
@@ -46,8 +46,9 @@ class Tries:
 
     def _try(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        gate = gates.require(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo))
         git = repos.git(repo)
+        pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
         heads, time = work.data["heads"], int(work.intent.created_at)
         tries: list[Try] = []
