@@ -185,7 +185,7 @@ NO_CHANGES: dict[str, Any] = {"target": None, "changes": [], "waiting": []}
 def test_what_stalls_needs_the_person_on_the_screen_and_in_json(
     more: dict[str, Any], said: str | None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent = {"id": "fox", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
+    agent = {"id": "fox", "uid": "u", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
     home.run(Told(home, "--json", agents=lambda _: [agent], unfinished=lambda _: NO_CHANGES))
     (shown,) = json.loads(capsys.readouterr().out)
     need = shown["needs_you"]
