@@ -96,6 +96,20 @@ def held(repo: Repository, path: str, *, old: str, new: str, lock: int) -> Itera
             yield follower
 
 
+def detach(repo: Repository, path: str, *, at: str) -> None:
+    """Has a checkout be on no branch, at the commit that it shows; touches no file."""
+    _of_checkout(repo, path, "update-ref", "--no-deref", "-m", "left behind", "HEAD", at)
+
+
+def attach(repo: Repository, path: str, *, branch: str) -> None:
+    """Has a checkout be on a branch; touches no file."""
+    _of_checkout(repo, path, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+
+
+def _of_checkout(repo: Repository, path: str, *words: str) -> None:
+    run(words, dirs=Dirs(git_dir=_git_dir(repo, path)))
+
+
 def settle(repo: Repository, path: str, *, lock: int) -> None:
     """Puts a checkout right that an earlier call left half moved, if it is one."""
     git_dir = _git_dir(repo, path)

@@ -25,6 +25,10 @@ _LISTS = {b"/": "made", b"=": "staged", b"-": "left_out"}
 _LIMIT = 16 << 20
 
 
+class CheckoutBusy(Conflict):
+    """Another git is at work in a checkout: it will end, and then it can be tried again."""
+
+
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """A checkout's way from one commit to another."""
 
@@ -48,7 +52,7 @@ def take(top: int, move: Move, *, git_dir: str) -> None:
     try:
         handle = os.open(_NAME, open_flags.NEW, 0o644, dir_fd=top)
     except FileExistsError:
-        raise Conflict(
+        raise CheckoutBusy(
             f"another git is working in this checkout: {path_in(git_dir)} exists",
             "wait for it to end; if none is running, delete that file",
         ) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,7 @@ from windlass.git.repository import (
     checkouts,
     is_ancestor,
     merge_bases,
+    places,
     read_ref,
     require,
     set_ref,
@@ -52,6 +53,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     checkout: str | None
     tip: str = ""
     """The commit that is merged; plans of older releases do not say it."""
+    detaches: bool = False
+    """Whether a checkout in which something is in the way is left where it is, on no branch."""
 
     @property
     def target_branch(self) -> str:
@@ -205,50 +208,86 @@ def _branch_at(repo: Repository, place: str) -> str:
 def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Refuses a plan that the target's checkout could not follow; moves nothing."""
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
-        place = checkouts(repo).get(plan.target_branch)
-        if place is not None and workspace_state.is_folder(place):
+        for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
-                follower.refuse()
+                _refuse(follower, plan)
 
 
 def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Puts the target's checkout right where `apply` died in it: it shows what the branch has."""
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
-        place = checkouts(repo).get(plan.target_branch)
-        if place is not None and workspace_state.is_folder(place):
+        for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
 
 
-def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
-    """Moves the target ref from `old` to `new`, its checkout first; safe to repeat after a crash.
+def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list[str]:
+    """Moves the target ref from `old` to `new`, its checkouts first; safe to repeat after a crash.
 
     A checkout that did not follow would make the person's next commit revert what was merged.
     Where the checkout is a clone, `box` starts a program in a box that shows the clone, writable,
-    and what it borrows; the clone's own branch goes along.
+    and what it borrows; the clone's own branch goes along. Returns the checkouts that were left
+    behind, detached.
     """
-    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+    with (
+        workspace_state.locked_branch(repo, plan.target_branch) as lock,
+        contextlib.ExitStack() as held,
+    ):
         now = read_ref(repo, plan.target_ref)
-        # Asked again, not taken from the plan: people switch branches.
-        place = checkouts(repo).get(plan.target_branch)
         if now not in (plan.old, plan.new):
             raise Conflict(
                 f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"
             )
-        if place is None or not workspace_state.is_folder(place):
-            set_ref(repo, plan.target_ref, plan.new, old=now)
-            return
-        _settle(repo, place, lock=lock, box=box)
-        with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
-            if now == plan.new:
+        # Asked again, not taken from the plan: people switch branches.
+        found = _places(repo, plan)
+        followers = []
+        for place in found:
+            _settle(repo, place, lock=lock, box=box)
+            opened = _held(repo, place, plan=plan, lock=lock, box=box)
+            followers.append(held.enter_context(opened))
+        if now == plan.new:
+            for follower in followers:
                 follower.catch_up()
-                return
-            follower.follow()
-            try:
-                set_ref(repo, plan.target_ref, plan.new, old=plan.old)
-            except (Conflict, GitError, OSError):
-                follower.go_back()
-                raise
+            return []
+        return _move(repo, plan, dict(zip(found, followers, strict=True)))
+
+
+def _move(
+    repo: Repository, plan: MergePlan, followers: Mapping[str, checkout.Follower]
+) -> list[str]:
+    """Moves checkouts and then the branch; what has gone ahead goes back where that fails."""
+    behind = [place for place, follower in followers.items() if _refuse(follower, plan)]
+    back = contextlib.ExitStack()
+    try:
+        for place in behind:
+            back.callback(checkout.attach, repo, place, branch=plan.target_branch)
+            checkout.detach(repo, place, at=plan.old)
+        for place, follower in followers.items():
+            if place not in behind:
+                follower.follow()
+                back.callback(follower.go_back)
+        set_ref(repo, plan.target_ref, plan.new, old=plan.old)
+    except (Conflict, GitError, OSError):
+        back.close()
+        raise
+    return behind
+
+
+def _refuse(follower: checkout.Follower, plan: MergePlan) -> bool:
+    """Refuses a checkout that cannot follow; says that it is left behind where that is wanted."""
+    try:
+        follower.refuse()
+    except Conflict:
+        if not plan.detaches:
+            raise
+        return True
+    return False
+
+
+def _places(repo: Repository, plan: MergePlan) -> list[str]:
+    """Where the target is checked out now."""
+    found = places(repo, plan.target_branch)
+    return [place for place in found if workspace_state.is_folder(place)]
 
 
 def _settle(repo: Repository, place: str, *, lock: int, box: Sequence[str]) -> None:

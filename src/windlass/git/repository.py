@@ -21,7 +21,7 @@ from windlass.git.blobs import kinds
 from windlass.git.runner import Dirs, run, user_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from windlass.git.runner import GitResult
 
@@ -239,13 +239,26 @@ def checkouts(repo: Repository) -> dict[str, str]:
 
     Reads the admin folders itself: `git worktree list` fails while another git adds a worktree.
     """
-    main = head_branch(repo)
-    places = {main: repo.root} if main else {}
+    places: dict[str, str] = {}
+    for branch, place in _attached(repo):
+        places.setdefault(branch, place)
+    return {**registered.clones(repo), **places}
+
+
+def places(repo: Repository, branch: str) -> list[str]:
+    """Says where a branch is checked out: git lets several worktrees have the same one."""
+    clone = registered.clones(repo).get(branch)
+    attached = [place for found, place in _attached(repo) if found == branch]
+    return attached or ([] if clone is None else [clone])
+
+
+def _attached(repo: Repository) -> Iterator[tuple[str, str]]:
+    if main := head_branch(repo):
+        yield main, repo.root
     for admin, place in workspace_state.admins(repo).items():
         head = gitfiles.read_below(workspace_state.canonical(admin), "HEAD")
         if branch := _branch_in(head):
-            places.setdefault(branch, place)
-    return {**registered.clones(repo), **places}
+            yield branch, place
 
 
 def _kept_head(repo: Repository) -> str | None:
