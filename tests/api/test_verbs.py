@@ -29,6 +29,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "change.wait": {"change": "c1"},
     "change.diff": {"change": "c1"},
     "change.retry": {"change": "c1"},
+    "change.undo": {"change": "c1"},
     "commit": {"commit": "abcd"},
     "ask": {"text": "x"},
     "drop": {"change": "c1"},

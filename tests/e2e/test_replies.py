@@ -49,6 +49,7 @@ def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Gro
     talk(ask)
     steer(ask, ground)
     propose(ask, ground)
+    land(ask, ground)
     end(ask, ground)
     assert set(ROUTES) - ask.answered == set()
 
@@ -168,11 +169,39 @@ def propose(ask: Asker, ground: Ground) -> None:
     assert ask("init", accept=True, commit=False)["written"]
 
 
+def land(ask: Asker, ground: Ground) -> None:
+    """A branch that lands and is taken back, and one that conflicts with it and is judged."""
+    ground.git("add", "-A")
+    ground.git("commit", "-q", "-m", "a gate")
+    for name in ("mine", "yours"):
+        ground.git("checkout", "-q", "-b", name, "main")
+        (ground.folder / "repo" / "same.txt").write_text(f"{name}\n")
+        ground.git("add", "same.txt")
+        ground.git("commit", "-q", "-m", name)
+        ground.git("checkout", "-q", "main")
+    mine = ask("change.wait", change=ask("submit", change="mine")["id"])
+    assert mine["state"] == "landed"
+    yours = ask("change.wait", change=ask("submit", change="yours")["id"])["id"]
+    assert ask("change", change=yours)["state"] == "conflict"
+    assert ask("changes", all=True)["changes"]
+    assert ask("change.diff", change=yours)["committed"]
+    assert ask("commit", commit=mine["commit"])["changes"][0]["id"] == mine["id"]
+    assert ask("landings")["landings"][0]["changes"][0]["id"] == mine["id"]
+    assert ask("unfinished")["waiting"] == [yours]
+    assert ask("block", change=yours, why="no")["state"] == "held"
+    assert ask("approve", change=yours)["state"] == "queued"
+    assert ask("change.wait", change=yours)["state"] == "conflict"
+    ask("change.retry", change=yours)
+    assert ask("change.wait", change=yours)["state"] == "conflict"
+    assert ask("drop", change=yours)["state"] == "dropped"
+    assert ask("change.undo", change=mine["id"])["state"] == "dropped"
+
+
 def end(ask: Asker, ground: Ground) -> None:
     """Merging, ending, bringing back, and what is left in the end."""
     ground.wait("fox", states="waiting,complete")
     assert ask("merge-check", agent="fox", into="main")["clean"]
-    assert ask("merge", agent="fox", into="main")["ended"][0]["trash"]
+    assert ask("merge", agent="fox", into="main", ungated=True)["ended"][0]["trash"]
     assert ask("undo")["restored"][0]["entry"]
     ask("end", agents=["fox"])
     (newest, *_) = ask("trash")

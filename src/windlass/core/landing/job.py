@@ -29,6 +29,8 @@ PROPOSE, RETIRE = "landing.propose", "landing.retire"
 """Propose what an agent that is done has; end the author of what landed. The queue waits for
 neither."""
 _SLOTS = 1
+_AGAIN = 2.0
+"""Seconds until a checkout in which another git is at work is looked at once more."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -65,6 +67,8 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that conflict with others that wait before them, and so wait for these."""
     ended: dict[str, Outcome] = {}
     """Runs that ended while a try was under way: it may be what began them."""
+    again_at: float | None = None
+    """When to try once more what could not be done for a while."""
 
     @property
     def names(self) -> Group:
@@ -95,7 +99,11 @@ def begun(target: str) -> dict[str, Any]:
 
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
-    state = shapes.convert(data, LandingState)
+    decision = _advance(shapes.convert(data, LandingState), news)
+    return decision._replace(wake_at=decision.state["again_at"])
+
+
+def _advance(state: LandingState, news: News) -> Decision:
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
@@ -104,8 +112,13 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return Decision(_kept(state), (Effect(PROPOSE, {"uid": news.agent}),))
     if news.kind in (JobDone.kind, JobSetAside.kind):
         return _next(_judged(state, news.data))
+    if news.kind == jobs.WOKEN:
+        return _next(state)
     if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
         state = msgspec.structs.replace(state, busy="")
+        if (news.data.get("result") or {}).get("waits"):
+            # Another git is at work in a checkout: it ends, and then it goes on as it is.
+            return Decision(_kept(msgspec.structs.replace(state, again_at=news.at + _AGAIN)))
         return _ENDS[news.data["what"]](state, news.data)
     return Decision(_kept(state))
 
@@ -275,7 +288,7 @@ def _hold_all(state: LandingState, why: str) -> Decision:
 
 
 def _do(state: LandingState, what: str, **data: Any) -> Decision:
-    state = msgspec.structs.replace(state, busy=what)
+    state = msgspec.structs.replace(state, busy=what, again_at=None)
     heads = {waiting.change: waiting.head for waiting in state.queue}
     return Decision(_kept(state), (Effect(what, {"target": state.target, "heads": heads, **data}),))
 

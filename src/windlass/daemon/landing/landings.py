@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -28,7 +28,9 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import messages, submissions
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
+from windlass.daemon.mail import notices
 from windlass.git import merges, repository, stacks
+from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -37,6 +39,13 @@ from windlass.store import spending
 from windlass.store.store import Writing
 
 _PASSED = "passed"
+
+
+class _Way(NamedTuple):
+    """How the target is to move, and what keeps changes from going along."""
+
+    plan: MergePlan
+    in_the_way: dict[str, str]
 
 
 class Landings:
@@ -66,7 +75,7 @@ class Landings:
         tried = shapes.convert(work.data["tried"], Try)
         tip = repository.require(git, f"refs/heads/{work.data['target']}")
         made = self._stacked(work, git, tip, tried.group)
-        found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": []}
+        found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": [], "waits": ""}
         if (made.stack.group, made.stack.tree) != (tried.group, tried.tree):
             work.keep(**found)
             return
@@ -78,11 +87,16 @@ class Landings:
         work.keep(verdict=unproven or _PASSED)
         if not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
-        plan = self._plan_of(work, git, made)
-        if not found["marks"]:
-            found["in_the_way"] = self._in_the_way(work, git, plan, tried)
-        if not found["marks"] and not found["in_the_way"]:
-            found["plan"] = msgspec.to_builtins(plan)
+        if found["marks"]:
+            work.keep(**found)
+            return
+        try:
+            way = self._way(work, git, made)
+        except CheckoutBusy as busy:
+            found["waits"] = _told(busy)
+        else:
+            found["in_the_way"] = way.in_the_way
+            found["plan"] = msgspec.to_builtins(way.plan) if not way.in_the_way else None
         work.keep(**found)
 
     def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
@@ -118,37 +132,65 @@ class Landings:
             checkout=repository.checkouts(git).get(target),
         )
 
-    def _in_the_way(
-        self, work: RunningIntent, git: Repository, plan: MergePlan, tried: Try
-    ) -> dict[str, str]:
-        """Which changes a person's own edits in a checkout of the target are in the way of."""
+    def _way(self, work: RunningIntent, git: Repository, made: StackedGroup) -> _Way:
+        """Looks which changes a person's own edits in a checkout of the target are in the way of.
+
+        Those of them that land unattended leave such a checkout behind instead.
+        """
+        plan = self._plan_of(work, git, made)
         try:
             merges.rehearse(git, plan)
+        except CheckoutBusy:
+            raise
         except Conflict as error:
             whole = _told(error)
         else:
-            return {}
+            return _Way(plan, {})
         found = {}
-        for name in tried.group if len(tried.group) > 1 else ():
-            made = self._stacked(work, git, plan.old, [name])
+        leaves_behind = False
+        for change in made.changes:
             try:
-                merges.rehearse(git, self._plan_of(work, git, made))
+                alone = self._stacked(work, git, plan.old, [change.id])
+                merges.rehearse(git, self._plan_of(work, git, alone))
+            except CheckoutBusy:
+                raise
             except Conflict as error:
-                found[name] = _told(error)
-        return found or dict.fromkeys(tried.group, whole)
+                leaves_behind = leaves_behind or change.unattended
+                if not change.unattended:
+                    found[str(change.id)] = _told(error)
+        if found or not leaves_behind:
+            return _Way(plan, found or {str(change.id): whole for change in made.changes})
+        return _Way(msgspec.structs.replace(plan, detaches=True), {})
 
     def _apply(self, work: RunningIntent) -> None:
         if work.data["plan"] is None:
             return
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
-        merges.apply(git, plan)
+        try:
+            behind = merges.apply(git, plan)
+        except CheckoutBusy as busy:
+            work.keep(plan=None, waits=_told(busy))
+            return
+        except Conflict:
+            work.keep(plan=None)  # the branch, or a checkout of it, is not as it was: look again
+            return
         if work.data["verdict"] == _PASSED:
             green.follow(git, plan.new)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
                 _tell_landed(writing, work, name, plan)
+            for place in behind:
+                text = f"{printable_line(place)} is left behind, detached at {plan.old[:10]}"
+                notices.post(
+                    writing,
+                    RepoId(work.intent.repo),
+                    "windlass",
+                    "waiting",
+                    f"{text}: what you have there was in the way",
+                    by_hand=True,
+                )
 
         work.with_next_record(change)
 
@@ -229,6 +271,7 @@ def _landed(work: RunningIntent) -> dict[str, Any]:
         "landed": work.data["plan"] is not None,
         "group": work.data["tried"]["group"],
         "in_the_way": work.data["in_the_way"],
+        "waits": work.data.get("waits", ""),
         "marks": work.data["marks"],
         "authors": work.read(partial(_authors, work=work)),
     }

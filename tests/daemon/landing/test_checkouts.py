@@ -1,0 +1,82 @@
+"""Checkouts of the target when it moves: all go along, or wait, or are left behind if wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.daemon.landing.landing_ground import LandingGround
+from tests.support.contexts import Turned
+
+OVER = {"calc.py": "def add(a, b):\n    return b + a\n"}
+
+
+def second(ground: LandingGround, tmp_path: Path) -> Path:
+    """A second checkout of the target: git makes one where it is told to."""
+    place = tmp_path / "other"
+    ground.git("worktree", "add", "-q", "-f", str(place), "main")
+    return place
+
+
+def at(ground: LandingGround, place: Path) -> tuple[str, str]:
+    """The branch that a checkout is on, and what differs there from its commit."""
+    branch = ground.git("-C", str(place), "rev-parse", "--abbrev-ref", "HEAD")
+    return branch, ground.git("-C", str(place), "status", "--porcelain")
+
+
+def test_every_checkout_of_the_target_goes_along(ground: LandingGround, tmp_path: Path) -> None:
+    """Whoever commits in one of them commits nothing but their own edits."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    other = second(ground, tmp_path)
+    (other / "notes.txt").write_text("mine\n")
+    ground.submit("mine")
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}
+    assert at(ground, ground.root) == ("main", "")
+    assert at(ground, other) == ("main", "?? notes.txt")
+    assert (other / "more.py").exists()
+
+
+def test_edits_in_any_of_them_hold_what_overlaps_them(ground: LandingGround, tmp_path: Path) -> None:
+    """No checkout has moved, not even the one that could have."""
+    ground.commit(OVER, branch="over")
+    other = second(ground, tmp_path)
+    (other / "calc.py").write_text("# mine\n")
+    ground.submit("over")
+    ground.settle()
+    assert ground.states() == {"over": "held"}
+    assert at(ground, ground.root) == ("main", "")
+    assert (other / "calc.py").read_text() == "# mine\n"
+
+
+def test_a_checkout_in_the_way_is_left_behind_where_that_is_wanted(
+    ground: LandingGround, tmp_path: Path
+) -> None:
+    """It keeps everything, and is on no branch: its next commit reverts nothing."""
+    before = ground.git("rev-parse", "main")
+    ground.commit(OVER, branch="over")
+    other = second(ground, tmp_path)
+    (other / "calc.py").write_text("# mine\n")
+    ground.submit("over", unattended=True)
+    ground.settle()
+    assert ground.states() == {"over": "landed"}
+    assert at(ground, ground.root) == ("main", "")
+    assert at(ground, other) == ("HEAD", " M calc.py".strip())
+    assert ground.git("-C", str(other), "rev-parse", "HEAD") == before
+    assert (other / "calc.py").read_text() == "# mine\n"
+
+
+def test_while_another_git_is_at_work_it_waits_and_then_lands(
+    ground: LandingGround, clock: Turned
+) -> None:
+    """Nobody has to propose it again."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.submit("mine")
+    lock = ground.root / ".git" / "index.lock"
+    lock.touch()
+    ground.settle()
+    assert ground.states() == {"mine": "gating"}
+    lock.unlink()
+    clock.time += 5.0
+    ground.engine.wake_due()
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}
