@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-PLAIN = ("bwrap", "cat", "cp", "env", "git", "ls", "mkdir", "python3", "rm", "sh", "true")
+PLAIN = (
+    *("bash", "bwrap", "cat", "cp", "du", "env", "find", "git", "id", "ls", "mkdir", "python3"),
+    *("rm", "sh", "true", "uname"),
+)
 """What any machine has: neither tmux nor an agent's program."""
 
 
