@@ -14,6 +14,7 @@ from tests.support.ground import Ground, until
 from windlass.core.landing import job as landing_job
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.tries import Tries
 
@@ -23,8 +24,8 @@ NOTHING: Any = None
 GATE = '[gate]\n[[gate.check]]\nname = "c"\nrun = "test ! -e bad.txt"\ntests = "none"\n'
 _ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
 _OPERATIONS = (
-    Tries(NOTHING, NOTHING).operation(),
-    Landings(NOTHING, NOTHING).operation(),
+    Tries(NOTHING, NOTHING, NOTHING).operation(),
+    Landings(NOTHING, NOTHING, Pushes(NOTHING, NOTHING)).operation(),
     Retirements(NOTHING, NOTHING, _ENDING).operation(),
 )
 _NOW = ("landing.land.apply.after", "landing.retire.look again.after")

@@ -32,10 +32,12 @@ from windlass.daemon.kernel.pools import PoolName
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
 from windlass.daemon.landing.proposals import Proposals
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
@@ -69,7 +71,10 @@ from windlass.engine.embedded import EmbeddedEngine
 from windlass.store.rows import Intent
 from windlass.store.store import Event, Writing
 
-_POOLS: dict[str, PoolName] = {gate_job.LAYER: "gate", gate_job.CHECK: "gate"}
+_POOLS: dict[str, PoolName] = {
+    **dict.fromkeys((gate_job.LAYER, gate_job.CHECK), "gate"),
+    **dict.fromkeys((landing_job.TRY, landing_job.LAND), "landing"),
+}
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
 
 
@@ -86,6 +91,7 @@ class Services:
         self.fetcher = CommitFetcher(context)
         self.submissions = Submissions(context, self.jobs, self.fetcher)
         self.judgements = Judgements(context)
+        upstreams = Upstreams(context)
         budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
@@ -161,8 +167,8 @@ class Services:
                 *self.proofs.operations(),
                 self.submissions.operation(),
                 *self.judgements.operations(),
-                Tries(context, self.proofs).operation(),
-                Landings(context, self.proofs).operation(),
+                Tries(context, self.proofs, upstreams).operation(),
+                Landings(context, self.proofs, Pushes(context, upstreams)).operation(),
                 Stops(context, self._wake).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),

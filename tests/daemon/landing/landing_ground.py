@@ -12,9 +12,11 @@ from windlass.core.landing.changes import Change
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import ChangeViews
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.store import changes as rows
@@ -28,12 +30,13 @@ class LandingGround(GateGround):
         super().start_daemon()
         self.submissions = Submissions(self.context, self.jobs, CommitFetcher(self.context))
         self.judgements = Judgements(self.context)
+        upstreams = Upstreams(self.context)
         self.intents.add(
             (
                 self.submissions.operation(),
                 *self.judgements.operations(),
-                Tries(self.context, self.proofs).operation(),
-                Landings(self.context, self.proofs).operation(),
+                Tries(self.context, self.proofs, upstreams).operation(),
+                Landings(self.context, self.proofs, Pushes(self.context, upstreams)).operation(),
                 Stops(self.context, lambda *_: None).operation(),
             )
         )

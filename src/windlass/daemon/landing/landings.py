@@ -25,10 +25,11 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages, submissions
+from windlass.daemon.landing import messages, pushes, submissions
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
-from windlass.git import merges, repository, stacks
+from windlass.git import merges, remotes, repository, stacks
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -42,15 +43,20 @@ _PASSED = "passed"
 class Landings:
     """Moves the target to proven trees."""
 
-    def __init__(self, context: Context, proofs: Proofs) -> None:
+    def __init__(self, context: Context, proofs: Proofs, pushes: Pushes) -> None:
         self._context = context
         self._proofs = proofs
+        self._pushes = pushes
 
     def operation(self) -> Operation:
         """Look once more, then move the branch and its checkouts."""
         return Operation(
             landing_job.LAND,
-            (Step("plan", self._plan), Step("apply", self._apply, self._settle)),
+            (
+                Step("plan", self._plan),
+                Step("apply", self._apply, self._settle, needed=_is_local),
+                *self._pushes.steps(_tell_landed),
+            ),
             lambda _: [],
             _landed,
             moves=_move,
@@ -64,9 +70,16 @@ class Landings:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         git = repos.git(repo)
         tried = shapes.convert(work.data["tried"], Try)
-        tip = repository.require(git, f"refs/heads/{work.data['target']}")
-        made = self._stacked(work, git, tip, tried.group)
         found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": []}
+        if pushed := work.data.get("settles"):
+            work.keep(**{**found, "plan": pushed, "mode": "push"})
+            return
+        target = gates.target(self._context, repo, git)
+        found |= {"mode": target.mode, "remote": target.remote}
+        ref = f"refs/heads/{work.data['target']}"
+        if target.mode != "local":
+            ref = remotes.upstream_ref(target.remote, work.data["target"])
+        made = self._stacked(work, git, repository.require(git, ref), tried.group)
         if (made.stack.group, made.stack.tree) != (tried.group, tried.tree):
             work.keep(**found)
             return
@@ -77,7 +90,7 @@ class Landings:
             gate = gates.require(gates.read(self._context, repo))
             found["marks"] = self._proofs.marks(gate, tried.tree)
         plan = self._plan_of(work, git, made)
-        if not found["marks"]:
+        if not found["marks"] and target.mode == "local":
             found["in_the_way"] = self._in_the_way(work, git, plan, tried)
         if not found["marks"] and not found["in_the_way"]:
             found["plan"] = msgspec.to_builtins(plan)
@@ -220,13 +233,23 @@ def _move(data: Mapping[str, Any]) -> BranchMove:
     return BranchMove(data["target"], plan.get("old"), plan.get("new"))
 
 
+def _is_local(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("mode", "local") == "local")
+
+
 def _landed(work: RunningIntent) -> dict[str, Any]:
+    data, group = work.data, work.data["tried"]["group"]
+    outcome = data.get("outcome", "landed" if data["plan"] is not None else "")
+    in_the_way = data["in_the_way"]
+    if outcome == "refused":
+        in_the_way = dict.fromkeys(group, data["refused"])
     return {
-        "landed": work.data["plan"] is not None,
-        "group": work.data["tried"]["group"],
-        "in_the_way": work.data["in_the_way"],
-        "marks": work.data["marks"],
+        "landed": outcome == "landed",
+        "group": group,
+        "in_the_way": in_the_way,
+        "marks": data["marks"],
         "authors": work.read(partial(_authors, work=work)),
+        "unsettled": pushes.unsettled(work),
     }
 
 
