@@ -106,7 +106,8 @@ def settle(git: Repository, plan: MergePlan, *, remote: str) -> Settled:
         why = pushed.why
         if pushed.outcome == "refused":
             break
-    return Settled("refused", why)
+    told = f"{remote} does not take it: {why}; where {branch} is protected, land by pull requests"
+    return Settled("refused", f"{printable_line(told)}: wl config set landing.mode pr --global")
 
 
 def follow(git: Repository, branch: str, *, commit: str, remote: str) -> str:
