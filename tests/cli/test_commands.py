@@ -166,6 +166,9 @@ def test_nothing_is_done_to_one_agent_if_another_is_not_there(module: Any, verb:
     assert [asked for asked, _ in call.asked] == ["info", "info", verb], "each once"
 
 
+NO_CHANGES: dict[str, Any] = {"target": None, "changes": [], "waiting": []}
+
+
 @pytest.mark.parametrize(
     ("more", "said", "command"),
     [
@@ -183,7 +186,7 @@ def test_what_stalls_needs_the_person_on_the_screen_and_in_json(
     more: dict[str, Any], said: str | None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agent = {"id": "fox", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
-    home.run(Told(home, "--json", agents=lambda _: [agent]))
+    home.run(Told(home, "--json", agents=lambda _: [agent], unfinished=lambda _: NO_CHANGES))
     (shown,) = json.loads(capsys.readouterr().out)
     need = shown["needs_you"]
     if said is None:
@@ -664,6 +667,7 @@ def test_an_agent_that_is_paused_needs_the_person_and_says_why(
         agents=lambda _: [agent],
         questions=lambda _: [],
         costs=lambda _: {"total": {"usd": 0, "notional_usd": 0}},
+        unfinished=lambda _: NO_CHANGES,
         **{"set-aside": lambda _: []},
     )
     home.run(call)
@@ -711,6 +715,7 @@ NOTHING: dict[str, Callable[[dict[str, Any]], Any]] = {
     "costs": lambda _: {"total": {"usd": 0, "notional_usd": 0}},
     "questions": lambda _: [],
     "set-aside": lambda _: [],
+    "unfinished": lambda _: NO_CHANGES,
 }
 
 
@@ -825,6 +830,11 @@ def test_doctor_says_once_what_stands_in_the_way(
     ) in below
 
 
+def no_change(request: dict[str, Any]) -> Any:
+    """Nothing of that name was proposed."""
+    raise NotFound(f"there is no change {request['change']}", "")
+
+
 def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
     def left(key: str, *agents: str) -> dict[str, Any]:
         return {"id": key, "kind": "merge", "agents": list(agents)}
@@ -838,10 +848,9 @@ def test_retry_finds_what_is_meant_by_an_agent_or_an_id() -> None:
     with pytest.raises(UserError, match="fox may mean several") as refused:
         retry.run(Told(retry, "fox", **{"set-aside": lambda _: several}))
     assert "person:1, person:2" in refused.value.hint
+    absent = {"why": lambda _: {"id": "owl"}, "set-aside": lambda _: several}
     with pytest.raises(NotFound, match="nothing of owl is set aside or halted"):
-        retry.run(
-            Told(retry, "owl", why=lambda _: {"id": "owl"}, **{"set-aside": lambda _: several})
-        )
+        retry.run(Told(retry, "owl", change=no_change, **absent))
 
 
 def test_a_merge_that_will_be_refused_is_refused_before_the_question() -> None:

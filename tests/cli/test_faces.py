@@ -17,14 +17,48 @@ from windlass.cli.commands import completion, new
 from windlass.cli.index import ALL, NAMES, SHORT
 from windlass.cli.main import main, parser_of
 
+WANTED = {
+    "start": "init new run",
+    "see": "status look diff why log watch",
+    "steer": "send answer attach",
+    "end": "merge approve kill undo",
+}
+"""What `wl help` is to show, once it is there."""
 
-def test_the_short_help_shows_sixteen_verbs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sum(len(group) for group in SHORT.values()) == 16
+
+def test_the_short_help_shows_the_verbs_of_every_day(capsys: pytest.CaptureFixture[str]) -> None:
+    """In their order, those of them that there are."""
     assert main(["help"]) == 0
     shown = capsys.readouterr().out
-    for group in SHORT.values():
-        for entry in group:
-            assert f"  {entry.name}" in shown
+    for purpose, names in WANTED.items():
+        there = [name for name in names.split() if name in NAMES]
+        assert [entry.name for entry in SHORT[purpose]] == there
+        assert all(f"  {name} " in shown for name in there)
+
+
+def test_all_of_the_help_shows_at_most_45_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Users count words: what few need is elsewhere, and other names are in no list."""
+    assert main(["help", "--all"]) == 0
+    shown = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    assert len(shown) <= 45
+    assert {"show", "drop", "retry", "dev"} <= {*shown}
+    for entry in ALL:
+        assert not {*entry.aliases} & {*shown}, entry
+    assert not {"submit", "work", "explain", "model", "jobs"} & {*shown}
+
+
+@pytest.mark.parametrize("name", ["explain", "model", "jobs"])
+def test_what_is_for_experts_is_below_dev_and_works_by_its_old_name(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options that every command takes may stand anywhere before it."""
+    assert main(["dev"]) == 0
+    assert f"  {name} " in capsys.readouterr().out
+    for words in (["dev", name, "--help"], ["-q", "dev", "-q", name, "--help"], [name, "--help"]):
+        assert main(words) == 0
+        assert capsys.readouterr().out.startswith(f"usage: wl dev {name}")
+    assert main(["dev", "nope"]) == 2
+    assert "no command 'dev nope'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
@@ -49,8 +83,10 @@ def test_no_two_commands_share_a_name() -> None:
         (["drivers", "trust", "--f"], ["--force"]),
         (["drivers", "--j"], ["--json"]),
         (["trust", "--re"], ["--revoke"]),
-        (["model", ""], ["serve"]),
+        (["dev", ""], ["explain", "jobs", "model"]),
+        (["dev", "model", ""], ["serve"]),
         (["model", "serve", "--p"], ["--port"]),
+        (["dev", "explain", ""], ["screen", "tool"]),
         (["explain", ""], ["screen", "tool"]),
         (["explain", "screen", ""], []),
         (["costs", "--by", ""], ["agent", "role", "task", "day", "model"]),
@@ -81,6 +117,7 @@ _KNOWN = {
     "drivers": [{"name": "claude"}, {"name": "standin"}],
     "repos": [{"id": "here"}],
     "trash": [{"id": "fox-1"}],
+    "unfinished": {"changes": [{"id": "c7"}]},
     "trust": {"waiting": [{"key": "isolation"}], "accepted": [{"key": "model"}]},
 }
 
@@ -90,6 +127,10 @@ _KNOWN = {
     [
         (["look", ""], ["fox", "owl"]),
         (["look", "-n", "5", "f"], ["fox"]),
+        (["show", ""], ["fox", "owl", "c7"]),
+        (["diff", "c"], ["c7"]),
+        (["why", "c"], ["c7"]),
+        (["merge", "x", "--needs", ""], ["c7"]),
         (["kill", "fox", ""], ["owl"]),
         (["kill", "--", ""], ["fox", "owl"]),
         (["reassign", "fox", ""], ["owl"]),
@@ -154,6 +195,8 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
             return [{"id": "fox", "role": "manager"}, {"id": "owl", "role": "gone"}]
         if verb == "roles":
             return [{"name": name} for name in ("manager", "worker", "reviewer")]
+        if verb == "unfinished":
+            return {"changes": [{"id": "c7"}]}
         assert verb == "inbox"
         assert "agent" not in request, "one request is enough, however many agents there are"
         if request.get("sent"):
@@ -184,7 +227,8 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
         (["ack", "msg-6", "msg-4", ""], ["msg-5", "msg-1", "msg-0"]),
         (["answer", ""], ["msg-6", "msg-5", "msg-1", "fox"]),
         (["answer", "fox", ""], []),
-        (["why", ""], ["fox", "owl"]),
+        (["why", ""], ["fox", "owl", "c7"]),
+        (["approve", ""], ["fox", "owl", "c7"]),
         (["why", "msg-"], ["msg-7", "msg-6", "msg-5", "msg-4", "msg-1", "msg-0"]),
     ],
     ids=" ".join,

@@ -12,7 +12,7 @@ from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.cli.commands import doctor
 from windlass.cli.commands import help as help_
-from windlass.cli.index import ALL, CommandEntry
+from windlass.cli.index import ALL, LISTED, CommandEntry
 from windlass.cli.main import parser_of
 
 ROOM = 60
@@ -45,7 +45,7 @@ def test_every_command_of_the_list_is_explained(
 ) -> None:
     help_.run(call)
     said = whole(capsysbinary.readouterr().out.decode())
-    assert all(word in said for entry in ALL for word in entry.about.split())
+    assert all(word in said for entry in LISTED for word in entry.about.split())
 
 
 @pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)

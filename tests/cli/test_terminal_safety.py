@@ -44,8 +44,7 @@ LINES: dict[str, list[list[str]]] = {
     "config": [["list"], ["get", "driver"]],
     "costs": [[], ["--by", "model"]],
     "denials": [["a"], ["a", "--suggest"]],
-    "diff": [["a"], ["a", "--stat"]],
-    "dev": [["jobs"], ["jobs", "--all"]],
+    "diff": [["a"], ["a", "--stat"], ["c12"], ["c12", "--stat"]],
     "doctor": [[]],
     "drop": [["c1"]],
     "gate": [[], ["run"]],
@@ -57,10 +56,11 @@ LINES: dict[str, list[list[str]]] = {
     "info": [["a"], ["a", "--policy"], ["a", "--prompt"]],
     "init": [[], ["--accept"]],
     "interrupt": [["a"]],
+    "jobs": [[], ["--all"]],
     "kill": [["a", "--force"]],
     "list": [[], ["--all"]],
     "listen": [[]],
-    "log": [[], ["a", "--follow"]],
+    "log": [[], ["a", "--follow"], ["c12"], ["--landed"]],
     "look": [["a"], ["a", "--no-color"]],
     "merge": [["a", "--force"]],
     "merge-check": [["a"]],
@@ -79,8 +79,9 @@ LINES: dict[str, list[list[str]]] = {
     "resume": [["a"]],
     "gc": [[], ["--dry-run"]],
     "repair": [[], ["--dry-run"]],
-    "retry": [[MARK], [MARK, "--back"]],
+    "retry": [[MARK], [MARK, "--back"], ["c12"]],
     "send": [["a", "text"]],
+    "show": [["c12"], ["a"]],
     "status": [[], ["a"]],
     "submit": [["a"]],
     "trash": [["list"], ["show", "t"], ["restore", "t"], ["empty", "t", "--force"]],
@@ -88,7 +89,7 @@ LINES: dict[str, list[list[str]]] = {
     "trust": [[], ["--list"], ["--revoke"], ["--yes"]],
     "undo": [[]],
     "wait": [["a", "--for", "complete"]],
-    "why": [["a"], ["a", "--history"], ["msg-0123456789"]],
+    "why": [["a"], ["a", "--history"], ["msg-0123456789"], ["c12"]],
     "work": [["goal"]],
 }
 """Every command that prints what came from an agent, as it is called here."""
@@ -96,6 +97,7 @@ OTHERS = {
     "attach": "becomes tmux",
     "completion": "prints a text of ours",
     "daemon": "prints its own numbers, and the log, of which this module has a test",
+    "dev": "prints texts of ours",
     "demo": "prints its own texts, and names through `render`",
     "estop": "prints numbers",
     "exec": "test_terminal_relay.py",
@@ -174,10 +176,12 @@ def answer(verb: str, *, attack: Attack = everywhere, **request: Any) -> Any:
     """What a daemon says whose every text is an attack."""
     reply = filled(ROUTES[verb].reply, attack)
     match verb:
-        case "diff":
+        case "diff" | "change.diff":
             whole = f" x{ATTACK} | 3 ++-\n" if request.get("stat") else PATCH
             encoded = base64.b64encode(whole.encode(errors="surrogateescape")).decode()
-            reply |= {"committed": encoded, "uncommitted": encoded if request.get("stat") else ""}
+            reply |= {"committed": encoded}
+            if verb == "diff":
+                reply |= {"uncommitted": encoded if request.get("stat") else ""}
         case "log":
             reply = [{**reply[0], "kind": kind, "data": data(kind, attack)} for kind in KINDS]
             reply += [{**reply[0], "kind": attack("event"), "data": data("x.y", attack)}]
@@ -190,7 +194,10 @@ def answer(verb: str, *, attack: Attack = everywhere, **request: Any) -> Any:
     return reply
 
 
-KINDS = ("agent.state", "agent.created", "agent.merged", "agent.ended", "note", "x.y")
+KINDS = (
+    *("change.queued", "change.landed", "change.stopped"),
+    *("agent.state", "agent.created", "agent.merged", "agent.ended", "note", "x.y"),
+)
 CONTENTS = {
     "commits": [{"oid": "0" * 40, "subject": ATTACK}],
     "stashes": [{"oid": "0" * 40, "message": ATTACK}],
@@ -203,9 +210,9 @@ CONTENTS = {
 def data(kind: str, attack: Attack) -> dict[str, Any]:
     """What an event of a kind carries."""
     names = ("was", "now", "source", "evidence", "parent", "role", "base_from", "goal", "into")
-    more = ("commit", "verdict", "how", "by", "text", "sender")
+    more = ("commit", "verdict", "how", "by", "text", "sender", "branch", "target", "state", "why")
     if kind != "x.y":
-        return {name: attack(name) for name in (*names, *more)}
+        return {name: attack(name) for name in (*names, *more, "revision")}
     return {"thing": attack("text"), "things": [attack("text")]}
 
 

@@ -70,6 +70,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "gate.network": st.booleans(),
     "gate.box": st.booleans(),
     "landing.target": TEXT,
+    "landing.unproven": TEXT,
     "claude.token_file": TEXT,
     "claude.api_key_file": TEXT,
     "claude.bring": st.lists(st.sampled_from(["CLAUDE.md", "rules", "skills"]), unique=True),
@@ -148,15 +149,8 @@ STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 UNCHANGED = (
     *("driver", "model", "diff_tool", "workspace.setup", "workspace.teardown", "gate.commands"),
     *("gate.check", "gate.setup", "gate.deps", "gate.inputs", "gate.versions", "gate.cache"),
-    *(
-        "landing.target",
-        "landing.remote",
-        "trash.ignored_mb",
-        "trash.ignored_files",
-        "retention",
-        "claude",
-    ),
-    "notify",
+    *("landing.target", "landing.remote", "landing.unproven", "trash.ignored_mb"),
+    *("trash.ignored_files", "retention", "claude", "notify"),
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
 

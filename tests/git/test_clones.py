@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -335,6 +336,38 @@ def test_a_clone_that_lost_its_git_folder_gets_one_and_keeps_its_files(
     origin = str(clone.parent.parent / "mirror")
     workspaces.ensure(repo, path=str(clone), branch="agent/c1", agent="c1", origin=origin)
     assert git(clone, "status", "--porcelain") == " M readme.txt\n?? new"
+
+
+@pytest.mark.parametrize("name", [".gitattributes", ".gitignore", "sub/.gitattributes"])
+def test_a_clone_that_lost_its_git_folder_gets_one_whatever_lies_in_it(
+    repo: Repository, clone: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its agent wrote all of it: git outside of a box would wait at a pipe for ever."""
+    monkeypatch.setattr(clones, "LONG", 10.0)
+    (clone / "sub").mkdir()
+    (clone / "sub" / "tracked").write_text("x\n")
+    git(clone, "add", "sub")
+    git(clone, "commit", "-q", "-m", "sub")
+    fetch(repo, clone)
+    shutil.rmtree(clone / ".git")
+    (clone / name).unlink(missing_ok=True)
+    os.mkfifo(clone / name)
+    origin = str(clone.parent.parent / "mirror")
+    workspaces.ensure(repo, path=str(clone), branch="agent/c1", agent="c1", origin=origin)
+    (clone / name).unlink()
+    git(clone, "checkout", "-q", "--", ".")
+    assert is_good(repo, clone)
+
+
+def test_a_clone_that_became_a_link_is_not_led_out(repo: Repository, clone: Path) -> None:
+    elsewhere = clone.parent.parent / "elsewhere"
+    clone.rename(elsewhere)
+    shutil.rmtree(elsewhere / ".git")
+    clone.symlink_to(elsewhere)
+    origin = str(clone.parent.parent / "mirror")
+    with pytest.raises(Conflict, match="no folder any more"):
+        workspaces.ensure(repo, path=str(clone), branch="agent/c1", agent="c1", origin=origin)
+    assert not (elsewhere / ".git").exists()
 
 
 def test_a_git_folder_that_became_a_link_is_not_taken_for_a_clone(

@@ -26,8 +26,8 @@ from tests.support.replies import as_declared
 from windlass.api import client
 
 WL = str(Path(sys.executable).parent / "wl")
-_TIDY = "[nudges]\nuncommitted = false\n"
-"""Tests leave files in workspaces; an agent that were told of them would go on."""
+_TIDY = '[nudges]\nuncommitted = false\n[landing]\nunproven = "a test without a gate"\n'
+"""Tests leave files in workspaces; an agent that were told of them would go on. Few have a gate."""
 _LEAKING = ("CLAUDE", "ANTHROPIC", "TMUX", "WINDLASS", "GIT_", "XDG_", "AI_AGENT")
 
 

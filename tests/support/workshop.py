@@ -26,6 +26,8 @@ from windlass.store import rows
 
 _IDENTITY = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
 _ENV = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+WITHOUT_A_GATE = '[landing]\nunproven = "a test without a gate"\n'
+"""Few repositories of tests have a gate, and agents are merged all the same."""
 
 
 def git(cwd: Path, *words: str) -> str:
@@ -44,6 +46,7 @@ class Workshop:
         self.repo.mkdir()
         git(self.repo, "init", "-q", "-b", "main")
         git(self.repo, "commit", "-q", "--allow-empty", "-m", "first")
+        (context.folders.home / "config.toml").write_text(WITHOUT_A_GATE)
         self.services = Services(context, NoSockets())
         self._table = routes(self.services)
 

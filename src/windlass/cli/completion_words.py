@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from windlass.api import client
 from windlass.cli.commands.message import OPEN
-from windlass.cli.index import ALL, NAMES
+from windlass.cli.index import ALL, EXPERTS, LISTED, NAMES, RARE
 from windlass.cli.output import write
 from windlass.core.errors import WindlassError
 
@@ -31,7 +31,9 @@ def offers(words: list[str]) -> list[str]:
     """Everything that could stand where the last word stands."""
     typed = words[-1] if words else ""
     if len(words) <= 1:
-        return [entry.name for entry in ALL if entry.name.startswith(typed)]
+        return _started(sorted(entry.name for entry in (*LISTED, *RARE)), typed)
+    if words[0] == "dev" and (len(words) == 2 or words[1] in EXPERTS):
+        return offers(words[1:]) if len(words) > 2 else _started(EXPERTS, typed)
     entry = NAMES.get(words[0])
     if entry is None:
         return []
@@ -40,6 +42,10 @@ def offers(words: list[str]) -> list[str]:
     place = _place(parser_of(entry, import_module(entry.module)), words[1:-1])
     place = place._replace(typed=typed)
     return [offer for offer in _possible(place, typed) if offer.startswith(typed)]
+
+
+def _started(names: Iterable[str], typed: str) -> list[str]:
+    return [name for name in names if name.startswith(typed)]
 
 
 class _Position(NamedTuple):
@@ -129,6 +135,15 @@ def _agents(_: _Position) -> list[str]:
     return [agent["id"] for agent in _asked("agents")]
 
 
+def _changes(_: _Position) -> list[str]:
+    """Changes of which something may still become; those that landed are too many."""
+    return [change["id"] for change in dict(_asked("unfinished")).get("changes", [])]
+
+
+def _agents_and_changes(place: _Position) -> list[str]:
+    return [*_agents(place), *_changes(place)]
+
+
 def _recipients(place: _Position) -> list[str]:
     """Whom a message can go to; after a comma, somebody more."""
     agents = _asked("agents")
@@ -142,7 +157,7 @@ def _recipients(place: _Position) -> list[str]:
 
 def _subjects(place: _Position) -> list[str]:
     """What `wl why` explains; messages are many, and only looked for where one may be meant."""
-    agents = _agents(place)
+    agents = _agents_and_changes(place)
     if any(name.startswith(place.typed) for name in agents):
         return agents
     return _messages(place)
@@ -239,6 +254,10 @@ def _literals(key: str) -> list[str]:
 
 _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "AGENT": _agents,
+    "AGENT|BRANCH|CHANGE": _agents_and_changes,
+    "AGENT|CHANGE": _agents_and_changes,
+    "CHANGE": _changes,
+    "CHANGE|AGENT|BRANCH": _agents_and_changes,
     "KEY": _trusted_keys,
     "PARENT": _agents,
     "QUESTION": _questions,

@@ -20,6 +20,7 @@ _TAKEN_BACK = {
     "approve": "`wl block{of}` takes it back, until it has landed",
     "ask": _ON_ITS_WAY,
     "block": "`wl approve{of}` takes it back",
+    "change.retry": "`wl block{of}` takes it back, until it has landed",
     "change.wait": "`wl queue --all` shows what becomes of it",
     "config.add": "`wl config remove` takes it back",
     "config.remove": "`wl config add` or `set` takes it back",

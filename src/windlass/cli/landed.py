@@ -1,10 +1,13 @@
-"""What is said of changes: where each stands, and why one did not land."""
+"""What is said of changes: where each stands, why one did not land, and what to type about it."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from windlass.cli import render
 from windlass.cli.call import Call
+from windlass.core.ages import age
 from windlass.core.printable import printable_line
 
 _NAMED = 10
@@ -18,13 +21,163 @@ _COLOURS = {
 
 def say(call: Call, change: dict[str, Any]) -> None:
     """Prints one change, with its ticket where it has one."""
-    state = change["state"]
-    word = call.paint(state.replace("-", " "), _COLOURS.get(state, ""))
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
-    where = f" as {change['commit'][:10]}" if change["commit"] and state == "landed" else ""
-    call.say(f"{change['change']}  {branch} → {target}  {word}{where}")
+    where = f" as {change['commit'][:10]}" if change["commit"] and is_landed(change) else ""
+    call.say(f"{change['change']}  {branch} → {target}  {_state(call, change['state'])}{where}")
     if change["why"]:
         call.say(f"  {printable_line(change['why'])}")
+    _ticket(call, change)
+
+
+def show(call: Call, change: dict[str, Any]) -> None:
+    """Prints everything about one change, and what to type next."""
+    call.say(f"{call.paint(change['id'], 'bold')}  {printable_line(change['title'])}")
+    branch, target = printable_line(change["branch"]), printable_line(change["target"])
+    call.say(f"  {branch} → {target}  {_state(call, change['state'])}")
+    for name, text in _facts(change):
+        call.say(f"  {name:<10} {printable_line(text)}")
+    _ticket(call, change)
+    if len(change["revisions"]) > 1:
+        call.say("  revisions")
+        for revision in change["revisions"]:
+            _revision(call, revision)
+    if command := next_step(change):
+        call.say(f"  {'next':<10} {command}")
+
+
+def explain(call: Call, change: dict[str, Any]) -> None:
+    """Prints why a change is where it is."""
+    state = _state(call, change["state"])
+    call.say(f"{call.paint(change['id'], 'bold')} is {state}")
+    for name, text in _reasons(change):
+        call.say(f"  {name:<8} {printable_line(text)}")
+    _ticket(call, change)
+    if command := next_step(change):
+        call.say(f"  {'next':<8} {command}")
+
+
+def next_step(change: dict[str, Any]) -> str:
+    """What to type about a change, as it stands."""
+    name, branch = change["id"], printable_line(change["branch"])
+    match change["state"]:
+        case "draft":
+            return f"wl look {printable_line(change['author'] or branch)}"
+        case "queued" | "gating":
+            return "wl queue"
+        case "landed":
+            return f"wl diff {name}"
+        case "held" if change["blocked"]:
+            return f"wl approve {name}"
+        case "held" if is_unapproved(change):
+            return f"wl diff {name}, then wl approve {name}"
+        case "held" | "rejected":
+            return f"wl retry {name}"
+        case "conflict":
+            return f"merge {printable_line(change['target'])} into {branch}, then wl merge {branch}"
+        case "dropped":
+            return f"wl merge {branch}"
+        case _:
+            return ""
+
+
+def need(change: dict[str, Any]) -> tuple[str, str]:
+    """What a change that waits for a person needs, and the command that gives it."""
+    since = age(time.time() - change["revisions"][-1]["at"])
+    author = f" of {change['author']}" if change["author"] else ""
+    name = change["id"]
+    if change["state"] == "held" and is_unapproved(change):
+        why = "; ".join(change["guards"])
+        return f"{author} waits for your approval ({since}): {why}".lstrip(), next_step(change)
+    word = "is held" if change["state"] == "held" else "did not land"
+    return f"{author} {word} ({since}): {change['why']}".lstrip(), f"wl show {name}"
+
+
+def under_way(call: Call, change: dict[str, Any]) -> str:
+    """A change that needs nobody, as one line."""
+    branch, target = printable_line(change["branch"]), printable_line(change["target"])
+    why = f"  {printable_line(change['why'])}" if change["why"] else ""
+    line = f"{branch} → {target}  {change['state'].replace('-', ' ')}{why}"
+    if call.terminal:
+        line = render.fit(line, max(20, render.columns() - len(change["id"]) - 4))
+    return f"{change['id']}  {line}"
+
+
+def is_landed(change: dict[str, Any]) -> bool:
+    """Whether the target has it."""
+    return bool(change["state"] == "landed")
+
+
+def is_unapproved(change: dict[str, Any]) -> bool:
+    """Whether a person has to look at this revision and has not."""
+    return bool(change["guards"]) and change["approval"] is None
+
+
+def landing(call: Call, landed: dict[str, Any]) -> None:
+    """Prints one commit that the target moved to, with the changes that it brought."""
+    when = age(time.time() - landed["at"])
+    verdict = landed["verdict"] or "not judged"
+    colour = {"passed": "green", "failed": "red"}.get(landed["verdict"], "dim")
+    lead = f"{when:<4} {landed['commit'][:10]}  {call.paint(printable_line(verdict), colour)}"
+    if not landed["changes"]:
+        beside = "" if landed["by"] == "windlass" else "  beside Windlass:"
+        call.say(f"{lead}{beside}  {printable_line(landed['subject'])}")
+    elif len(landed["changes"]) == 1:
+        call.say(f"{lead}  {_brought(landed['changes'][0])}")
+    else:
+        call.say(f"{lead}  {render.counted(len(landed['changes']), 'change')}")
+        for change in landed["changes"]:
+            call.say(f"       {_brought(change)}")
+
+
+def _brought(change: dict[str, Any]) -> str:
+    about = [change[name] for name in ("task", "agent") if change[name]]
+    about += [f"{change['usd']:.2f} USD"] if change["usd"] else []
+    more = f"  ({', '.join(about)})" if about else ""
+    return printable_line(f"{change['id']} {change['title']}{more}")
+
+
+def _state(call: Call, state: str) -> str:
+    word = state.replace("-", " ")
+    return call.paint(word, _COLOURS[state]) if state in _COLOURS else word
+
+
+def _facts(change: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is known of a change, a line each."""
+    by = [("by", change["author"])] if change["author"] else []
+    attempts = f", came back {change['attempts']} times" if change["attempts"] else ""
+    facts = [*by, ("head", f"{change['head'][:10]}, revision {change['revision']}{attempts}")]
+    facts += [("task", change["task"])] if change["task"] else []
+    facts += [("needs", ", ".join(change["needs"]))] if change["needs"] else []
+    if change["position"] is not None:
+        facts.append(("queue", f"{change['position']} before it"))
+    return [*facts, *_reasons(change)]
+
+
+def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
+    """Why a change is where it is, a line each."""
+    reasons = [("why", change["why"])] if change["why"] else []
+    if change["guards"] and not is_landed(change):
+        approved = "approved" if change["approval"] else "waits for approval"
+        reasons.append(("review", f"{approved}: {'; '.join(change['guards'])}"))
+    if is_landed(change):
+        when = age(time.time() - change["landed_at"]) if change["landed_at"] else "?"
+        reasons.append(("landed", f"{when} ago as {(change['commit'] or '')[:10]}"))
+        spent = f", {change['usd']:.2f} USD" if change["usd"] else ""
+        reasons.append(("verdict", f"{change['verdict']}, tree {change['tree']}{spent}"))
+    return reasons
+
+
+def _revision(call: Call, revision: dict[str, Any]) -> None:
+    when = age(time.time() - revision["at"]) if revision["at"] else ""
+    why = f"  {printable_line(revision['why'])}" if revision["why"] else ""
+    call.say(
+        f"    {revision['revision']:<3} {revision['head'][:10]}  {when:<4}"
+        f" {revision['state'].replace('-', ' ')}{why}"
+    )
+
+
+def _ticket(call: Call, change: dict[str, Any]) -> None:
+    """What failed or conflicts, and how to see it again."""
     ticket = change["ticket"]
     if ticket is None:
         return

@@ -19,11 +19,12 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from windlass.cli.call import Call
-from windlass.cli.index import HOME, NAMES, CommandEntry
+from windlass.cli.index import EXPERTS, HOME, NAMES, CommandEntry
 from windlass.cli.output import coloured, flush, paint, write, write_error
 from windlass.core.errors import Internal, UserError, WindlassError
 from windlass.core.printable import printable, printable_line
 
+_COMMON = frozenset(("-v", "-q", "--verbose", "--quiet", "--json", "-C"))
 _SHORTHANDS = {"-h": "help", "--help": "help", "-V": "version", "--version": "version"}
 
 
@@ -49,14 +50,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Finds the command; options that every command takes may also stand before it."""
-    rest, front = list(words), list[str]()
-    while rest and rest[0] in ("-v", "-q", "--verbose", "--quiet", "--json", "-C"):
-        taken = 2 if rest[0] == "-C" else 1
-        front += rest[:taken]
-        del rest[:taken]
+    front, rest = _parted(words)
     if not rest:
         return _command(HOME, front)
     name, *rest = rest
+    if name == "dev":
+        between, left = _parted(rest)
+        if left and left[0] in EXPERTS:
+            return _command(EXPERTS[left[0]], [*front, *between, *left[1:]])
     if name == "__complete":
         from windlass.cli import completion_words  # noqa: PLC0415 - only shells ask for it
 
@@ -65,6 +66,14 @@ def _run(words: list[str]) -> int:
     if entry is None:
         raise UserError(f"no command {name!r}", near(name))
     return _command(entry, [*front, *rest])
+
+
+def _parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """The options that every command takes, as far as words begin with them, and what follows."""
+    end = 0
+    while end < len(words) and words[end] in _COMMON:
+        end += 2 if words[end] == "-C" else 1
+    return words[:end], words[end:]
 
 
 def _command(entry: CommandEntry, rest: list[str]) -> int:
@@ -94,7 +103,7 @@ def parser_of(entry: CommandEntry, module: Any) -> ArgumentParser:
     """The parser of a command: its own arguments, and those that every command takes."""
     about, _, more = (module.__doc__ or "").partition("\n")
     parser = Parser(
-        prog=f"wl {entry.name}" if entry.name != "home" else "wl",
+        prog=f"wl {entry.typed}" if entry.name != "home" else "wl",
         description=f"{about}\n{more}".strip(),
         epilog=_examples(getattr(module, "EXAMPLES", ())),
         formatter_class=_Formatter,

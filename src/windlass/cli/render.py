@@ -264,7 +264,9 @@ def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
 def event(call: Call, item: dict[str, Any]) -> str:
     """One event as one line."""
     when = time.strftime("%H:%M:%S", time.localtime(item["at"]))
-    who, kind = item["agent"] or "-", printable_line(item["kind"])
+    about, _, name = (item.get("subject") or "").partition(":")
+    who = item["agent"] or (name if about == "change" else "-")
+    kind = printable_line(item["kind"])
     wide = not call.terminal or columns() >= _WIDE
     lead = f"{who:<20} {kind:<20} " if wide else f"{who} {kind} "
     return folded(call, f"{call.paint(when, 'dim')} {lead}", describe(item), indent=len(when) + 1)
@@ -283,6 +285,12 @@ def describe(item: dict[str, Any]) -> str:
             return f"into {data['into']}, {data['commit'][:10]} ({data['verdict']})"
         case "agent.ended" | "agent.ending":
             return f"{data['how']} by {data['by']}"
+        case "change.queued":
+            return f"{data['branch']} → {data['target']}, revision {data['revision']}"
+        case "change.landed":
+            return f"on {data['target']} as {data['commit'][:10]}"
+        case "change.stopped":
+            return f"{data['state']}: {_short(data['why'], 200)}"
         case "session.ended":
             return f"session {data['session']} {data['how']}"
         case "note" | "message.received" | "message.sent":

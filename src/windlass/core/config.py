@@ -103,6 +103,7 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
     mode: Mode = "local"
     remote: str = "origin"
+    unproven: str = ""
 
 
 class TrashSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -271,6 +272,7 @@ ABOUT = {
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",
+    "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
     "claude.api_key_file": "file with an API key, for agents with an own folder",

@@ -23,7 +23,8 @@ RoleName = NewType("RoleName", str)
 
 _ROLE_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
-_CHANGE_ID = re.compile(r"[cC][0-9]+")
+_CHANGE_ID = re.compile(r"c[1-9][0-9]{0,8}")
+_LIKE_CHANGES = re.compile(r"[cC][0-9]+")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
 _RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
@@ -51,12 +52,17 @@ def agent_id(text: str) -> AgentId:
             f"{text!r} cannot be an agent's name: ids of messages begin with {MESSAGE}",
             "choose another name",
         )
-    if _CHANGE_ID.fullmatch(text):
+    if _LIKE_CHANGES.fullmatch(text):
         raise UserError(
             f"{text!r} cannot be an agent's name: changes are called like that",
             "choose another name",
         )
     return AgentId(text)
+
+
+def is_change(text: str) -> bool:
+    """Whether that is how a change is called; where several may stand, this tells them apart."""
+    return _CHANGE_ID.fullmatch(text) is not None
 
 
 def role_name(text: str) -> RoleName:

@@ -116,7 +116,7 @@ class Services:
             agent_layers,
             lands=self.submissions.await_author,
         )
-        self.merges = Merges(context, self.fetcher, self.endings)
+        self.merges = Merges(context, self.fetcher, self.endings, self.proofs.prove_target)
         self.restores = Restores(context, sockets, agent_layers)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)

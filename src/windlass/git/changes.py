@@ -59,6 +59,16 @@ def diff(
     return Difference(**said, unread=parts[-1].unread)
 
 
+def between(
+    repo: Repository, *, base: str, tip: str, stat: bool, without: Sequence[str] = ()
+) -> bytes:
+    """Gives what leads from one commit at home to another, but for the files at some paths."""
+    path_count.require_few(repo.dirs, tip)
+    words = [*_SHOWN, "--stat" if stat else "--patch"]
+    paths = [".", *(f":(exclude,literal){path}" for path in without)] if without else []
+    return run(["diff-tree", "-r", *words, base, tip, "--", *paths], dirs=limited(repo.dirs)).out
+
+
 def touched(repo: Repository, base: str, tip: str) -> list[str]:
     """Lists the files that differ between two commits, by their old and new names alike."""
     old, new = require(repo, base), require(repo, tip)

@@ -50,7 +50,8 @@ def is_there(path: str) -> bool:
 def plant(repo: Repository, *, path: str, branch: str, start: str, origin: str) -> None:
     """Makes `path` a clone on `branch`, which is new at `start` if there is none yet.
 
-    A clone that is there is left as it is. Of one that lost its `.git` folder the files stay.
+    A clone that is there is left as it is. Of one that lost its `.git` folder the files stay, and
+    git is not let near them: it would wait for ever at a pipe that its agent called `.gitignore`.
     """
     with _staged(repo, path=path, branch=branch, start=start, origin=origin) as staged:
         if staged is None:
@@ -60,12 +61,12 @@ def plant(repo: Repository, *, path: str, branch: str, start: str, origin: str) 
         empty = not os.path.lexists(path) or (
             workspace_state.is_folder(path) and not os.listdir(path)
         )
+        # Of files that are there git finds out by itself, in the box, which of them have changed.
         run(
-            ["reset", "-q", "--hard" if empty else "--mixed", "HEAD"],
-            dirs=Dirs(git_dir=git_dir, work_tree=folder if empty else path),
+            ["reset", "-q", "--hard", "HEAD"] if empty else ["read-tree", "HEAD"],
+            dirs=Dirs(git_dir=git_dir, work_tree=folder),
             config={"checkout.workers": str(min(4, os.cpu_count() or 1))},
             timeout=LONG,
-            ok=(0,) if empty else (0, 1),
             keep=(lock,),
         )
         if empty:
@@ -111,6 +112,10 @@ def _lead(path: str, origin: str) -> None:
 
 def _refuse_elsewhere(repo: Repository, *, path: str, branch: str) -> None:
     worktrees.refuse_elsewhere(repo, branch, path=path)
+    if os.path.lexists(path) and not workspace_state.is_folder(path):
+        raise Conflict(
+            f"{printable_line(path)} is no folder any more", "salvage the workspace, or delete that"
+        )
     if os.path.lexists(os.path.join(path, ".git")) and not is_there(path):
         raise Conflict(
             f"{printable_line(path)} is no clone any more: its .git is no folder",

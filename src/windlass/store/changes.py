@@ -66,6 +66,12 @@ def open_ones(connection: sa.Connection, repo: RepoId) -> list[Change]:
     return listed(connection, repo, states=OPEN)
 
 
+def landed_with(connection: sa.Connection, repo: RepoId, commits: Collection[str]) -> list[Change]:
+    """The changes that landed with some commits, in their order."""
+    query = _known().where(_C.repo == repo, _C.commit.in_(sorted(commits)))
+    return records.every(Change, connection, query.order_by(_C.number))
+
+
 def move(writing: Writing, change: Change, **columns: Any) -> bool:
     """Changes a row as it is known; False where it has another revision or state by now."""
     same = (

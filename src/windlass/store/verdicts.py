@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -57,6 +58,17 @@ def newest_not_green(connection: sa.Connection, repo: RepoId, tree: str) -> Verd
     query = sa.select(t.verdicts).where(*of_tree).order_by(_V.id.desc()).limit(1)
     found = records.every(Verdict, connection, query)
     return found[0] if found else None
+
+
+def of_trees(
+    connection: sa.Connection, repo: RepoId, trees: Collection[str]
+) -> dict[str, dict[str, Verdict]]:
+    """The newest verdict of each check that judged some trees, whatever it depended on."""
+    query = sa.select(t.verdicts).where(_V.repo == repo, _V.tree.in_(sorted(trees)))
+    found: dict[str, dict[str, Verdict]] = {}
+    for verdict in records.every(Verdict, connection, query.order_by(_V.id)):
+        found.setdefault(verdict.tree, {})[verdict.check] = verdict
+    return found
 
 
 def by_number(connection: sa.Connection, number: int) -> Verdict | None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.mail import messages as mail
+from windlass.core.mail.mentions import unmentioned
 from windlass.core.mail.messages import MailLimits, Message, Offer, Waiting
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
@@ -75,6 +76,24 @@ def test_a_message_says_who_sent_it_what_it_answers_and_its_id(
     assert mail.said(message(**more)) == said
 
 
+@pytest.mark.parametrize("sender", ["fox", "windlass"])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("@/etc/passwd", "@ /etc/passwd"),
+        ('see @"~/a b"', 'see @ "~/a b"'),
+        ("(@../x)\n@y:z\u3000@z", "(@ ../x)\n@ y:z\u3000@ z"),
+        ("@@/x @\x85/x @\ufeff", "@ @ /x @ \x85/x @ \ufeff"),
+        ("ann@example.org, 3 @ 2, @", "ann@example.org, 3 @ 2, @"),
+    ],
+)
+def test_nobody_but_the_person_names_files_that_are_read_along(
+    sender: str, body: str, said: str
+) -> None:
+    assert said in mail.said(message(body, sender=sender))
+    assert body in mail.said(message(body, sender="user", sender_id="user"))
+
+
 @given(
     st.lists(
         st.tuples(
@@ -102,7 +121,8 @@ def test_what_was_sent_is_found_again_in_what_was_said(
         for number, (body, who, kind, answers) in enumerate(told)
     ]
     text = mail.together(sent)
-    assert [body for _, body in mail.bodies(text)] == [one.body for one in sent]
+    as_said = [body if who == "user" else unmentioned(body) for body, who, *_ in told]
+    assert [body for _, body in mail.bodies(text)] == as_said
     assert [whole for whole, _ in mail.bodies(text)] == [mail.said(one) for one in sent]
     assert mail.mentioned(text) == [one.id for one in sent]
 

@@ -60,6 +60,13 @@ def test_no_line_ends_a_frame_that_a_model_is_shown_it_in() -> None:
     assert json.loads(made)["msg"] == text
 
 
+def test_no_line_names_a_file_that_is_read_along() -> None:
+    text = 'look @/etc/passwd and (@"~/x y"), ann@example.org'
+    made = notices.line(at=AT, sender="fox", type="waiting", text=text)
+    assert made.count("@") == 1
+    assert json.loads(made)["msg"] == text
+
+
 def test_nothing_in_a_line_moves_the_cursor_or_turns_the_text() -> None:
     text = "ä 😀 \x1b[2J \x9b2J \x07 \u202e \u2028 \r\n \ufeff"
     made = notices.line(at=AT, sender="x", type="waiting", text=text)

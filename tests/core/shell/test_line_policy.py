@@ -199,6 +199,7 @@ TRICKS = [
         "jobs -lx e",
     ),
     *("wl -q -C . exec bob -- evil", "wl -q exec bob", "wl --json -C exec exec bob"),
+    *("wl dev model serve", "wl --json dev -C . model serve x", "wl dev $X"),
     *("wl config -C list set a b", "wl -C . config --global set a b"),
     # Another person's name.
     *("env -u WINDLASS_SOCKET wl list", "env -uWINDLASS_SOCKET wl list", "env -iu X wl list"),

@@ -68,6 +68,7 @@ _HARMLESS = {
     *("model", "driver"),  # what is spent is limited, and both run under the same policy
     *("script", "script_text", "fork"),  # of what the caller reads, or is below it
     *("with_changes", "anyway"),  # refused to agents
+    "land",  # what an agent proposes is gated, and looked at by whoever `landing.review` names
 }
 """Parts of a request that give no right; of any other `ASKED` has examples."""
 

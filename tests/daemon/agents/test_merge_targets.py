@@ -88,3 +88,34 @@ def test_an_agent_in_the_persons_checkout_merges_where_it_works_and_nothing_prot
     commit(spawn(workshop, "sly", by=lead), ".github/workflows/ci.yml")
     with pytest.raises(Denied, match="sly edits protected paths"):
         workshop.ask_as(lead, "merge", agent="sly")
+
+
+@pytest.mark.parametrize("path", [".claude/settings.json", "sub/.mcp.json", ".envrc", ".CLAUDE/x"])
+def test_what_is_protected_leaves_a_box_by_the_persons_merge_alone(
+    workshop: Workshop, path: str
+) -> None:
+    """An agent CLI without a box would run what it finds there, as the person."""
+    lead = spawn(workshop, "lead", role="manager")
+    hand = spawn(workshop, "hand", by=lead, isolation="box")
+    commit(hand)
+    commit(hand, path)
+    before = tips(workshop)
+    with pytest.raises(Denied, match=r"hand edits protected paths.* out of a box: ") as told:
+        workshop.ask_as(lead, "merge", agent="hand")
+    assert path in told.value.message
+    assert told.value.exit_code == 7
+    assert workshop.agent(hand.uid).ended_at is None
+    assert tips(workshop).splitlines()[1:] == before.splitlines()[1:]
+    assert workshop.ask("merge", agent="hand", into="lead")["into"] == lead.branch
+    assert path in git(workshop.repo, "ls-tree", "-r", "--name-only", lead.branch or "")
+
+
+def test_what_is_not_protected_leaves_a_box_and_what_is_goes_from_box_to_box(
+    workshop: Workshop,
+) -> None:
+    lead = spawn(workshop, "lead", role="manager")
+    commit(spawn(workshop, "plain", by=lead, isolation="box"))
+    assert workshop.ask_as(lead, "merge", agent="plain")["into"] == lead.branch
+    boxed = spawn(workshop, "boxed", role="manager", isolation="box")
+    commit(spawn(workshop, "below", by=boxed, isolation="box"), ".claude/settings.json")
+    assert workshop.ask_as(boxed, "merge", agent="below")["into"] == boxed.branch

@@ -11,7 +11,10 @@ from tests.support.replies import as_declared
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import Conflict, UserError
+from windlass.core.gate.verdicts import Verdict
+from windlass.daemon.kernel import repos
 from windlass.daemon.states import reports
+from windlass.store import verdicts
 
 CHANGED = ["gone.txt", "kept.txt", "new/own.txt", "staged.txt"]
 
@@ -87,8 +90,27 @@ def test_those_of_the_checkout_that_the_person_is_in_are_meant(at_work: Workshop
     assert (Path(made["workspace"]) / "here.txt").exists()
 
 
+def make_red(workshop: Workshop) -> None:
+    """What is checked out is known to fail, so agents begin at what was proven before."""
+    repo = repos.require(workshop.context, str(workshop.repo))
+    failed = Verdict(
+        repo=repo.id,
+        tree=git(workshop.repo, "rev-parse", "HEAD^{tree}").strip(),
+        check="tests",
+        check_key="k",
+        layer="",
+        box="hooks",
+        versions="",
+        outcome="failed",
+        code=1,
+        seconds=1.0,
+    )
+    workshop.context.store.write(lambda writing: verdicts.add(writing, failed))
+
+
 def test_they_are_not_put_on_another_commit_than_they_were_made_to(at_work: Workshop) -> None:
     git(at_work.repo, "update-ref", "refs/windlass/green", "HEAD~1")
+    make_red(at_work)
     with pytest.raises(Conflict, match="and the agent begins at"):
         spawn(at_work, with_changes=True)
     assert at_work.ask("agents") == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.daemon.agents.test_merge import commit, worker
-from tests.support.workshop import Workshop, git
+from tests.support.workshop import WITHOUT_A_GATE, Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
@@ -24,7 +24,7 @@ def fox(workshop: Workshop) -> Agent:
     git(workshop.repo, "add", "-A")
     git(workshop.repo, "commit", "-q", "-m", "keeps")
     home = workshop.context.folders.home
-    (home / "config.toml").write_text(f'[workspace]\nsetup = "{SETUP}"\n')
+    (home / "config.toml").write_text(f'{WITHOUT_A_GATE}[workspace]\nsetup = "{SETUP}"\n')
     agent = worker(workshop, "fox")
     (Path(agent.workspace) / "work.txt").write_text("work\n")
     git(Path(agent.workspace), "add", "work.txt")

@@ -32,6 +32,9 @@ EMPTIED_ELSEWHERE = {
     "kernel/pools.py _of_agents": "of requests under way",
     "relay/answers.py _under_way": "of answers under way",
     "relay/answers.py _room": "of answers under way",
+    "relay/relay.py _words": "closed with the agent's door",
+    "relay/relay.py _noted": "closed with the agent's door",
+    "relay/strangers.py _of": "of connections that are open",
 }
 
 

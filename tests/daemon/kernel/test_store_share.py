@@ -103,8 +103,8 @@ def test_goals_of_agents_that_it_starts_are_part_of_that(
 
     def say(number: int) -> None:
         told = {"driver": "standin", "isolation": "hooks", "goal": LONG + str(number)}
-        workshop.ask_as(crew[0], "spawn", name=f"c{number}", **told)
-        workshop.ask("end", agents=[f"c{number}"])
+        workshop.ask_as(crew[0], "spawn", name=f"owl{number}", **told)
+        workshop.ask("end", agents=[f"owl{number}"])
 
     until_refused(clock, say)
     assert size(workshop) - before < 4 * LIMIT * MIB, "with the endings of the person's"

@@ -132,6 +132,95 @@ def test_who_is_to_land_by_itself_has_a_draft_until_it_is_done(crew: CrewGround)
 
 def test_without_a_gate_nothing_lands_by_itself(workshop: Workshop) -> None:
     """It is said before anything is started."""
+    (workshop.context.folders.home / "config.toml").unlink()
     asked = {"goal": "g", "name": "fox", "driver": "standin", "isolation": "hooks", "land": True}
     with pytest.raises(ConfigError, match="no gate"):
         workshop.ask("spawn", **asked)
+
+
+def test_whose_work_has_landed_can_be_brought_back(crew: CrewGround) -> None:
+    """It was ended by Windlass, and is as good as ended by hand."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    assert not crew.lives(fox)
+    back = crew.workshop.ask("undo")
+    assert [found["id"] for found in back["restored"]] == ["fox"]
+    assert crew.lives(fox)
+    assert crew.change("c1")["state"] == "landed"
+
+
+def test_what_waits_is_kept_from_gits_clean_up(crew: CrewGround) -> None:
+    """Also when its branch is not there any more; what has landed needs nobody to keep it."""
+    crew.write(crew.root, BROKEN)
+    git(crew.root, "checkout", "-q", "-b", "mine")
+    git(crew.root, "commit", "-q", "-a", "-m", "broken")
+    head = git(crew.root, "rev-parse", "HEAD").strip()
+    git(crew.root, "checkout", "-q", "main")
+    crew.workshop.ask("submit", change="mine", cwd=str(crew.root))
+    crew.settle()
+    git(crew.root, "branch", "-D", "mine")
+    git(crew.root, "reflog", "expire", "--expire=now", "--all")
+    git(crew.root, "gc", "-q", "--prune=now")
+    assert git(crew.root, "cat-file", "-t", head).strip() == "commit"
+    crew.workshop.ask("drop", change="c1", cwd=str(crew.root))
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    pinned = git(crew.root, "for-each-ref", "--format=%(refname)", "refs/windlass/changes/")
+    assert pinned.split() == ["refs/windlass/changes/c2"], "until the next try"
+
+
+def test_an_agent_begins_at_the_last_proven_commit_while_main_is_red(crew: CrewGround) -> None:
+    """What nobody has judged is taken as it is."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    crew.settle()
+    green = crew.main()
+    assert git(crew.root, "rev-parse", "refs/windlass/green").strip() == green
+    crew.write(crew.root, BROKEN)
+    git(crew.root, "commit", "-q", "-a", "-m", "somebody breaks it")
+    assert crew.worker("owl").base == crew.main()
+    crew.workshop.ask("gate.run", cwd=str(crew.root))
+    crew.settle()
+    assert git(crew.root, "rev-parse", "refs/windlass/green").strip() == green
+    assert crew.worker("elk").base == green
+
+
+def test_without_a_gate_nothing_is_merged_into_the_target(workshop: Workshop) -> None:
+    """Until the person says why it may, or takes the word for it: then every listing has that."""
+    made = workshop.ask("spawn", goal="g", name="fox", driver="standin", isolation="hooks")
+    place = Path(made["workspace"])
+    (place / "more.txt").write_text("more\n")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "more")
+    own = workshop.context.folders.home / "config.toml"
+    own.unlink()
+    for asked in ({"agent": "fox"}, {"agent": "fox", "into": "main"}):
+        with pytest.raises(ConfigError, match="no gate") as told:
+            workshop.ask("merge", **asked)
+        assert told.value.exit_code == 3
+        assert "landing.unproven" in told.value.hint
+    with pytest.raises(ConfigError, match="no gate"):
+        workshop.ask("submit", change="fox")
+    own.write_text('[landing]\nunproven = "a prototype"\n')
+    done = workshop.ask("merge", agent="fox")
+    assert done["verdict"] == "unproven: a prototype"
+    said = git(workshop.repo, "log", "-1", "--format=%B", "main")
+    assert "Windlass-Verdict: unproven: a prototype" in said
+
+
+def test_a_person_may_merge_without_a_verdict_and_that_tip_is_proven_next(
+    crew: CrewGround,
+) -> None:
+    """The commit says by whose word it is there."""
+    fox = crew.worker("fox")
+    crew.commit(fox, BROKEN)
+    done = crew.workshop.ask("merge", agent="fox", ungated=True)
+    assert done["verdict"] == "ungated: by the person"
+    crew.settle()
+    shown = crew.workshop.ask("gate", cwd=str(crew.root))
+    assert (shown["tip"], shown["outcome"]) == (crew.main(), "failed")

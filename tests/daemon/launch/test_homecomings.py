@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.git import bombs
 from tests.support.contexts import NoSockets
-from tests.support.workshop import Workshop, git
+from tests.support.workshop import WITHOUT_A_GATE, Workshop, git
 
 from windlass.core import config
 from windlass.core.config import BoxSettings, Config
@@ -39,7 +39,9 @@ class Killed(BaseException):
 
 def configure(workshop: Workshop, **limits: int) -> None:
     lines = [f"{name} = {value}" for name, value in limits.items()]
-    (workshop.context.folders.home / "config.toml").write_text("\n".join(["[box]", *lines, ""]))
+    (workshop.context.folders.home / "config.toml").write_text(
+        "\n".join([WITHOUT_A_GATE, "[box]", *lines, ""])
+    )
 
 
 def boxed(workshop: Workshop) -> Agent:

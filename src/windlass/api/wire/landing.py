@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest, Word, Words
+from windlass.api.wire.request import AnyRequest, Whole, Word, Words
 
 State = Literal[
     "draft",
@@ -55,6 +55,80 @@ class ChangesRequest(AnyRequest):
     """Asks for the changes that the queue works on; all of them where that is wanted."""
 
     all: NotRequired[bool]
+
+
+class ChangeDiffRequest(AnyRequest):
+    """Asks what a change would bring to its target, or what it brought."""
+
+    change: Word
+    stat: NotRequired[bool]
+
+
+class ChangeDiffReply(TypedDict):
+    """A difference in base64; `base` and `tip` are the commits that it leads from and to."""
+
+    id: str
+    state: State
+    target: str
+    base: str
+    tip: str
+    committed: str
+
+
+class LandingsRequest(AnyRequest):
+    """Asks for the newest commits that the target moved to."""
+
+    last: NotRequired[Whole]
+
+
+class LandedChangeView(TypedDict):
+    """A change as part of what landed with one commit."""
+
+    id: str
+    title: str
+    branch: str
+    task: str | None
+    agent: str | None
+    usd: float | None
+    """What its author had spent by then; not known of a person's."""
+
+
+class LandingView(TypedDict):
+    """One commit that the target moved to."""
+
+    commit: str
+    tree: str
+    verdict: str
+    """How its tree is known to be good or not; empty where nobody has judged it."""
+    at: float
+    subject: str
+    by: Literal["windlass", "outside"]
+    """Who moved the target there: Windlass, or somebody beside it."""
+    changes: list[LandedChangeView]
+
+
+class LandingsReply(TypedDict):
+    """The first parents of the target, the newest first."""
+
+    target: str
+    landings: list[LandingView]
+
+
+class CommitRequest(AnyRequest):
+    """Asks where a commit came from."""
+
+    commit: Word
+
+
+class TargetView(TypedDict):
+    """The branch that changes land on, and what is known of its tip."""
+
+    branch: str
+    tip: str
+    tree: str
+    outcome: Literal["passed", "failed", "could-not-run", "ran-nothing"] | None
+    """None where nobody has judged its tree."""
+    why: str
 
 
 class TicketView(TypedDict):
@@ -119,6 +193,27 @@ class ChangeView(TypedDict):
     ticket: TicketView | None
     left_out: list[str]
     """Uncommitted files of the author's that are not part of it, where it was proposed now."""
+
+
+class CommitReply(TypedDict):
+    """Where a commit came from: what it landed with, and the changes that have it."""
+
+    commit: str
+    subject: str
+    target: str
+    landing: LandingView | None
+    """None where the target has not got it."""
+    changes: list[ChangeView]
+
+
+class UnfinishedReply(TypedDict):
+    """What is not over: the changes, which of them wait for a person, and the target."""
+
+    target: TargetView | None
+    """None where nothing says when its trees are good."""
+    changes: list[ChangeView]
+    waiting: list[str]
+    """Those that nothing becomes of before a person does something."""
 
 
 class ChangesReply(TypedDict):

@@ -90,8 +90,9 @@ class DiffRequest(AgentRequest):
 
 
 class LogRequest(AgentRequest):
-    """Reads the log of an agent or of the repository."""
+    """Reads the log of an agent, of a change or of the repository."""
 
+    change: NotRequired[Word]
     after: NotRequired[Whole]
     last: NotRequired[Whole | None]
 

@@ -13,7 +13,7 @@ from windlass.cli.call import Call
 EXAMPLES = (
     "wl diff c12",
     "wl approve c12",
-    "wl approve api --expect $(wl show api --json | jq -r .head)",
+    "wl approve c12 --expect $(wl show c12 --json | jq -r .head)",
 )
 
 

@@ -58,7 +58,8 @@ def _allow(call: Call, denials: list[dict[str, Any]]) -> int:
     patterns = denials[number - 1]["allow"]
     if not patterns:
         raise UserError(
-            "no pattern would allow that one", "`wl explain tool` says what decides about a call"
+            "no pattern would allow that one",
+            "`wl dev explain tool` says what decides about a call",
         )
     return allow.lift(call, call.args.agent, patterns)
 

@@ -1,58 +1,36 @@
-"""Looks into the works, for who mends Windlass or wonders what it waits for.
+"""Looks into the works: lists what is for experts, `wl dev NAME`, and what few people need.
 
-`jobs` lists what waits for agents, gates, timers or people, in every repository: what each is for,
-since when, what it has under way, and why one was set aside.
+What is for experts works without `dev` as well.
 """
 
 from __future__ import annotations
 
-import time
 from argparse import ArgumentParser
 
-from windlass.cli import render
 from windlass.cli.call import Call
-from windlass.core.ages import age
-from windlass.core.printable import printable_line
+from windlass.cli.commands import help as help_
+from windlass.cli.index import DEV, NAMES, RARE
+from windlass.core.errors import UserError
 
-EXAMPLES = ("wl dev jobs", "wl dev jobs --all --json", "wl dev jobs job-1f3a")
+EXAMPLES = ("wl dev", "wl dev jobs", "wl dev explain screen capture.txt")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes what to look into."""
-    verbs = parser.add_subparsers(dest="verb", metavar="jobs", required=True)
-    jobs = verbs.add_parser("jobs", help="what waits longer than a command")
-    jobs.add_argument("job", nargs="?", metavar="JOB", help="one, by the start of its id")
-    jobs.add_argument("--all", action="store_true", help="also those that are over")
+    """Takes what none of them is called: those are found before."""
+    parser.add_argument("expert", nargs="?", metavar="NAME", help="one of those that it lists")
 
 
 def run(call: Call) -> int:
-    """Prints jobs."""
-    asked = {"job": call.args.job} if call.args.job else {"all": call.args.all}
-    reply = call.ask("jobs", **asked)
-    call.data(reply["jobs"])
-    if not reply["jobs"]:
-        call.say("nothing waits")
-        return 0
-    lines = [
-        (
-            job["id"],
-            job["kind"],
-            printable_line(job["subject"]),
-            job["status"],
-            age(time.time() - job["updated_at"]),
-            printable_line(_doing(job)),
-        )
-        for job in reply["jobs"]
-    ]
-    head = ("JOB", "KIND", "ABOUT", "STATUS", "SINCE", "DOING")
-    render.table(call, head, lines, grow=5, spare=())
+    """Lists them."""
+    name = call.args.expert
+    if name is not None:
+        hint = f"`wl {name}` is a command" if name in NAMES else "`wl dev` lists what there is"
+        raise UserError(f"no command 'dev {name}'", hint)
+    call.data([{"name": entry.typed, "about": entry.about} for entry in (*DEV, *RARE)])
+    call.say(call.paint("wl dev ...", "bold"))
+    for entry in DEV:
+        help_.say_entry(call, entry)
+    call.say(call.paint("needed now and then, or by programs and agents", "bold"))
+    for entry in RARE:
+        help_.say_entry(call, entry)
     return 0
-
-
-def _doing(job: dict[str, object]) -> str:
-    error, effects = job["error"], job["effects"]
-    if isinstance(error, dict):
-        return str(error.get("message", ""))
-    if isinstance(effects, list) and effects:
-        return ", ".join(map(str, effects))
-    return "waits" if job["status"] == "open" else ""

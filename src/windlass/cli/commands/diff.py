@@ -1,5 +1,7 @@
 """Shows what an agent committed since it left its parent's branch, and apart what it did not.
 
+Of a change (`c12`): what it would bring to its target, or what it brought when it landed.
+
 The first part is what `wl merge AGENT --expect TIP` takes, with the tip that its heading names; the
 second, what the files of the workspace have beyond that tip, is left behind by a merge.
 """
@@ -17,17 +19,18 @@ from typing import Any
 from windlass.cli import patch
 from windlass.cli.call import Call
 from windlass.cli.output import shown, write, write_error, write_exactly
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, UserError
+from windlass.core.ids import is_change
 from windlass.core.printable import printable_line
 
 _NAMED = 10
 _PARTS = ("committed", "uncommitted")
-EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff api --tool meld")
+EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff c12", "wl diff api --tool meld")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent and how to show it."""
-    parser.add_argument("agent", nargs="?")
+    """Takes an agent or a change, and how to show it."""
+    parser.add_argument("agent", nargs="?", metavar="AGENT|CHANGE")
     parser.add_argument("--stat", action="store_true", help="only how much in which file")
     parser.add_argument(
         "--tool", nargs="?", const="", metavar="PROGRAM",
@@ -39,6 +42,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Prints it, through a pager on a terminal, or opens the tool."""
     args = call.args
+    if is_change(args.agent or ""):
+        return _of_change(call)
     if args.tool is not None:
         return _with_tool(call)
     diff = call.ask("diff", agent=args.agent, stat=args.stat)
@@ -58,6 +63,30 @@ def run(call: Call) -> int:
         for part in _PARTS
     )
     _page("\n".join(painted))
+    return 0
+
+
+def _of_change(call: Call) -> int:
+    """Prints what a change is about: the same way, and of one part alone."""
+    args = call.args
+    if args.tool is not None:
+        raise UserError(
+            "--tool compares folders of agents, and a change has none",
+            f"wl diff {args.agent} prints it; git difftool compares its commits",
+        )
+    diff = call.ask("change.diff", change=args.agent, stat=args.stat)
+    text = _text(diff["committed"])
+    if call.json:
+        call.data({**diff, "committed": _clean(text)})
+        return 0
+    brings = "brought" if diff["state"] == "landed" else "brings"
+    target, nothing = printable_line(diff["target"]), "" if text else " nothing"
+    span = f"{diff['base'][:10]}..{diff['tip']}"
+    heading = f"# {diff['id']}, {span}, what it {brings} to {target}:{nothing}"
+    if not call.terminal:
+        write_exactly(f"{heading}\n{text}")
+    else:
+        _page(f"{call.paint(heading, 'bold')}\n{patch.shown(text, call.paint)}")
     return 0
 
 

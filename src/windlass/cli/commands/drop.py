@@ -1,6 +1,7 @@
 """Takes a change out of the queue for good. Its branch and its agent stay as they are.
 
-`wl merge` of the same branch proposes it anew, as another change.
+An agent or a branch means its newest change. `wl merge` of the same branch proposes it anew, as
+another change; `wl kill` ends an agent.
 """
 
 from __future__ import annotations

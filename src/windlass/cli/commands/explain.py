@@ -15,11 +15,11 @@ from windlass.core.errors import NotFound, UserError
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
-    "wl explain screen capture.txt",
-    "wl look api | wl explain screen -",
-    "tmux capture-pane -p | wl explain screen - --json",
-    "wl explain tool call.json --agent api",
-    "wl explain tool - --level box <call.json",
+    "wl dev explain screen capture.txt",
+    "wl look api | wl dev explain screen -",
+    "tmux capture-pane -p | wl dev explain screen - --json",
+    "wl dev explain tool call.json --agent api",
+    "wl dev explain tool - --level box <call.json",
 )
 
 

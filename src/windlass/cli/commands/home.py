@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
-from windlass.cli import render, unfinished
+from windlass.cli import landed, render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.commands.costs import usd
 from windlass.core.ages import age
@@ -25,10 +25,13 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """One static screen: what needs you, the crew as a tree, or how to begin."""
     listed = call.ask("agents")
+    landing = call.ask("unfinished")
     if call.json:
-        call.data([_with_need(agent) for agent in listed])
+        call.data([*map(_with_need, listed), *_changes_with_needs(landing)])
         return 0
-    if not listed:
+    changes, waiting = landing["changes"], set(landing["waiting"])
+    red = _red(landing["target"])
+    if not listed and not changes and red is None:
         return _begin(call)
     here = {agent["repo"] for agent in listed}
     left = [intent for intent in unfinished.listed(call) if intent["repo"] in here]
@@ -53,11 +56,21 @@ def run(call: Call) -> int:
         )
         for question in questions
     ]
+    needs += [(c["id"], *landed.need(c)) for c in changes if c["id"] in waiting]
+    needs += [red] if red is not None else []
     if needs:
         call.say(call.paint("needs you", "bold"))
         for name, text, command in needs:
             call.say(render.advice(call, f"  {name} {text}", command))
         call.say()
+    moving = [c for c in changes if c["id"] not in waiting and c["state"] != "draft"]
+    if moving:
+        call.say(call.paint("changes", "bold") + f"  {len(moving)} under way   wl queue")
+        for change in moving:
+            call.say(f"  {landed.under_way(call, change)}")
+        call.say()
+    if not listed:
+        return 0
     call.say(
         call.paint("crew", "bold")
         + f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
@@ -98,10 +111,32 @@ def _unfinished(intent: dict[str, Any]) -> tuple[str, str, str]:
     return name, f"{unfinished.said(intent)} ({since}): wl doctor says why", f"wl retry {name}"
 
 
+def _red(target: dict[str, Any] | None) -> tuple[str, str, str] | None:
+    """What a target that is known not to be green needs: nothing lands on it but what mends it."""
+    if target is None or target["outcome"] in (None, "passed"):
+        return None
+    return target["branch"], f"is not green: {target['why']}", "wl gate"
+
+
+def _changes_with_needs(landing: dict[str, Any]) -> list[dict[str, Any]]:
+    """Changes as programs get them, beside the agents; and a target that is not green."""
+    shown: list[dict[str, Any]] = []
+    if (red := _red(landing["target"])) is not None:
+        name, text, command = red
+        need = {"text": text, "command": command}
+        shown.append({**landing["target"], "kind": "target", "id": name, "needs_you": need})
+    for change in landing["changes"]:
+        waits = landed.need(change) if change["id"] in landing["waiting"] else None
+        told = {"text": waits[0], "command": waits[1]} if waits else None
+        shown.append({**change, "kind": "change", "needs_you": told})
+    return shown
+
+
 def _with_need(agent: dict[str, Any]) -> dict[str, Any]:
     """An agent as programs get it, with what the screen would say under "needs you"."""
     need = _need(agent)
-    return {**agent, "needs_you": {"text": need[0], "command": need[1]} if need else None}
+    told = {"text": need[0], "command": need[1]} if need else None
+    return {**agent, "kind": "agent", "needs_you": told}
 
 
 def _need(agent: dict[str, Any]) -> tuple[str, str] | None:

@@ -1,40 +1,68 @@
-"""Shows what happened, to one agent or in the whole repository."""
+"""Shows what happened: to one agent, to one change, or in the whole repository.
+
+With --landed, the commits that the target moved to, newest first: with which verdict, and which
+changes they brought. The target's own line is the truth: what moved it beside Windlass is listed.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import Any
 
 from windlass.api import calls
-from windlass.cli import limits, render
+from windlass.cli import landed, limits, render
 from windlass.cli.call import Call
 from windlass.cli.output import write_json
+from windlass.core.errors import UserError
+from windlass.core.ids import is_change
 
-EXAMPLES = ("wl log", "wl log api", "wl log api --follow", "wl log --lines 500 --json")
+EXAMPLES = ("wl log", "wl log api", "wl log c12", "wl log api --follow", "wl log --landed --json")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent and how much."""
-    parser.add_argument("agent", nargs="?", help="an agent; without one, the whole repository")
+    """Takes an agent or a change, and how much."""
+    parser.add_argument(
+        "agent", nargs="?", metavar="AGENT|CHANGE", help="without one, the whole repository"
+    )
     parser.add_argument("--follow", "-f", action="store_true", help="go on as things happen")
     parser.add_argument("--lines", "-n", type=limits.count, default=100, help="how many (100)")
+    parser.add_argument("--landed", action="store_true", help="what has landed, newest first")
 
 
 def run(call: Call) -> int:
     """Prints the events, and with --follow those that come."""
     args = call.args
-    events = call.ask("log", agent=args.agent, last=args.lines)
+    if args.landed:
+        return _landed(call)
+    change = args.agent if is_change(args.agent or "") else None
+    if change is not None:
+        events = call.ask("log", change=change, last=args.lines)
+    else:
+        events = call.ask("log", agent=args.agent, last=args.lines)
     if not args.follow:
         call.data(events)
     for item in events:
         _print(call, item, following=args.follow)
     if args.follow:
         last = events[-1]["id"] if events else 0
-        for item in calls.follow(last, agent=args.agent):
-            _print(call, item, following=True)
+        for item in calls.follow(last, agent=None if change else args.agent):
+            if change is None or item["subject"] == f"change:{change}":
+                _print(call, item, following=True)
     return 0
 
 
-def _print(call: Call, item: dict[str, object], *, following: bool) -> None:
+def _landed(call: Call) -> int:
+    if call.args.agent or call.args.follow:
+        raise UserError("--landed is of the whole repository", "wl show c12 says how one landed")
+    reply = call.ask("landings", last=call.args.lines)
+    call.data(reply["landings"])
+    for landing in reply["landings"]:
+        if not call.json:
+            landed.landing(call, landing)
+    return 0
+
+
+def _print(call: Call, item: dict[str, Any], *, following: bool) -> None:
     if call.json and following:
         write_json(item)
     else:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from windlass.model.log import Request
 
 EXAMPLES = (
-    "wl model serve greet.json",
-    "wl model serve greet.json --port 8790",
-    "wl model serve --for '(?i)review=review.json' --for paint=paint.json",
+    "wl dev model serve greet.json",
+    "wl dev model serve greet.json --port 8790",
+    "wl dev model serve --for '(?i)review=review.json' --for paint=paint.json",
 )
 
 _WIDTH = 60

@@ -1,7 +1,11 @@
-"""Tries once more what was set aside or halted, because the daemon died in it again and again.
+"""Tries a change once more that came back or is held, or what was set aside or halted.
 
-`wl doctor` lists it. With --back it is given up instead, and what can be taken back is: after a
-merge no checkout is left half moved, and the branch stays where it is.
+The very revision of the change is gated again: `wl merge` proposes what its branch has by now. What
+waits for your approval is not tried before you give it: `wl approve`.
+
+What was set aside or halted, because the daemon died in it again and again, `wl doctor` lists. With
+--back it is given up instead, and what can be taken back is: after a merge no checkout is left half
+moved, and the branch stays where it is.
 """
 
 from __future__ import annotations
@@ -9,22 +13,30 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import unfinished
+from windlass.cli import landed, unfinished
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound, UserError
+from windlass.core.ids import is_change
 
-EXAMPLES = ("wl retry api", "wl retry api --back")
+EXAMPLES = ("wl retry c12", "wl retry api", "wl retry api --back")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent that it is about, or its id."""
-    parser.add_argument("agent", help="whom it is about, or the id that wl doctor --json shows")
+    """Takes a change, or an agent that it is about, or its id."""
+    parser.add_argument(
+        "agent", metavar="AGENT|CHANGE", help="or the id of what wl doctor --json shows"
+    )
     parser.add_argument("--back", action="store_true", help="give it up: take back what can be")
 
 
 def run(call: Call) -> int:
     """Tries it, or takes it back, and says what came of that."""
-    intent = _meant(call, call.args.agent, unfinished.listed(call))
+    if is_change(call.args.agent):
+        return _change(call, call.args.agent)
+    try:
+        intent = _meant(call, call.args.agent, unfinished.listed(call))
+    except NotFound as nothing:
+        return _change(call, _change_of(call, nothing))
     done = call.ask("retry", intent=intent["id"], back=call.args.back)
     call.data(done)
     name = ", ".join(intent["agents"]) or intent["id"]
@@ -32,6 +44,23 @@ def run(call: Call) -> int:
     call.tell(f"{done['kind']} of {name} {how}")
     if done["back"] and (branch := intent.get("branch")):
         call.tell(f"{branch} stays where it is, merged or not: git log {branch}")
+    return 0
+
+
+def _change_of(call: Call, nothing: NotFound) -> str:
+    """The newest change of the agent or the branch that is meant, where nothing else is."""
+    try:
+        return str(call.ask("change", change=call.args.agent)["id"])
+    except NotFound:
+        raise nothing from None
+
+
+def _change(call: Call, name: str) -> int:
+    if call.args.back:
+        raise UserError("--back is of what was set aside or halted", f"wl drop {name} gives it up")
+    change = call.ask("change.retry", change=name)
+    call.data(change)
+    landed.say(call, change)
     return 0
 
 

@@ -34,13 +34,14 @@ def run(call: Call) -> int:
     for number, agent in enumerate(status["agents"]):
         if number or call.args.agent is None:
             call.say()
-        _one(call, agent, left.get((agent["repo"], agent["id"])))
+        show_one(call, agent, left.get((agent["repo"], agent["id"])))
     if not status["agents"]:
         call.tell("no agents")
     return 0
 
 
-def _one(call: Call, agent: dict[str, Any], left: dict[str, Any] | None) -> None:
+def show_one(call: Call, agent: dict[str, Any], left: dict[str, Any] | None) -> None:
+    """Prints the work of an agent, with what was left of something that nobody finishes."""
     colour = render.STATE_COLOURS.get(agent["state"], "dim")
     call.say(
         f"{call.paint(agent['id'], 'bold')}  {call.paint(agent['state'], colour)}"

@@ -1,6 +1,8 @@
 """Says how an agent's state is known: what decided it, what else was said, how old each word is.
 
 Of a message (`msg-…`): what became of it so far, step by step, and why it is not further.
+Of a change (`c12`): why it is where it is. Of a commit: when it landed, with which verdict, and by
+which change, task and agent it came.
 """
 
 from __future__ import annotations
@@ -9,18 +11,27 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import receipts, render
+from windlass.cli import landed, receipts, render
 from windlass.cli.call import Call
 from windlass.core.ages import age
-from windlass.core.ids import MESSAGE
+from windlass.core.errors import NotFound, WindlassError
+from windlass.core.ids import MESSAGE, is_change
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl why api", "wl why api --history --json", "wl why msg-5f0c")
+EXAMPLES = (
+    "wl why api",
+    "wl why api --history --json",
+    "wl why msg-5f0c",
+    "wl why c12",
+    "wl why 4f2a9c1",
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes an agent or a message."""
-    parser.add_argument("agent", nargs="?", metavar="SUBJECT", help="an agent or a message")
+    """Takes an agent, a message, a change or a commit."""
+    parser.add_argument(
+        "agent", nargs="?", metavar="SUBJECT", help="an agent, a message, a change or a commit"
+    )
     parser.add_argument("--history", action="store_true", help="every state so far, oldest first")
 
 
@@ -28,7 +39,12 @@ def run(call: Call) -> int:
     """Prints how the state of an agent, or of a message, is known."""
     if (call.args.agent or "").startswith(MESSAGE):
         return _message(call)
-    why = call.ask("why", agent=call.args.agent, history=call.args.history)
+    if is_change(call.args.agent or ""):
+        return _change(call)
+    try:
+        why = call.ask("why", agent=call.args.agent, history=call.args.history)
+    except NotFound as no_agent:
+        return _commit(call, no_agent)
     call.data(why)
     if call.json:
         return 0
@@ -47,6 +63,37 @@ def run(call: Call) -> int:
         call.say(f"  not home {printable_line(why['stuck'])}")
     for report in why["refused"]:
         call.say(f"  refused  {printable_line(report)}")
+    return 0
+
+
+def _change(call: Call) -> int:
+    change = call.ask("change", change=call.args.agent)
+    call.data(change)
+    if not call.json:
+        landed.explain(call, change)
+    return 0
+
+
+def _commit(call: Call, no_agent: NotFound) -> int:
+    """Where a commit came from; what names none was meant as an agent."""
+    try:
+        found = call.ask("commit", commit=call.args.agent)
+    except WindlassError:
+        raise no_agent from None
+    call.data(found)
+    if call.json:
+        return 0
+    target = printable_line(found["target"])
+    commit = call.paint(found["commit"][:10], "bold")
+    call.say(f"{commit}  {printable_line(found['subject'])}")
+    if found["landing"] is None:
+        call.say(f"  {target} has not got it")
+    elif found["landing"]["by"] == "outside":
+        call.say(f"  it came to {target} beside Windlass")
+    if found["landing"] is not None:
+        landed.landing(call, found["landing"])
+    for change in found["changes"]:
+        landed.say(call, change)
     return 0
 
 

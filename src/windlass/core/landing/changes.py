@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal, NewType
 
 import msgspec
 
+from windlass.core import ids
 from windlass.core.ids import RepoId, Uid
 
 ChangeId = NewType("ChangeId", str)
@@ -25,6 +25,10 @@ State = Literal[
 ]
 OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
+UNFINISHED: frozenset[State] = OPEN | {"draft", "rejected", "conflict", "held"}
+"""Where something may still become of a change."""
+PINNED: frozenset[State] = UNFINISHED - {"draft"}
+"""Where what was proposed may be needed still, whatever becomes of its branch."""
 EXIT_CODES: dict[State, int] = {
     "draft": 0,
     "queued": 0,
@@ -36,7 +40,6 @@ EXIT_CODES: dict[State, int] = {
     "dropped": 1,
     "nothing-to-land": 16,
 }
-_ID = re.compile(r"c[1-9][0-9]{0,8}")
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +156,19 @@ def next_revision(change: Change, *, head: str, at: float) -> dict[str, Any]:
 
 def is_id(text: str) -> bool:
     """Whether that is how a change is called."""
-    return _ID.fullmatch(text) is not None
+    return ids.is_change(text)
+
+
+def needs_a_person(change: Change, *, has_author: bool, most: int) -> bool:
+    """Whether nothing becomes of a change before a person does something about it.
+
+    An author that is there mends what came back by itself, `most` times. What a person has blocked
+    is as that person wants it.
+    """
+    if change.state == "held":
+        return not change.blocked
+    is_back = change.state in ("rejected", "conflict")
+    return is_back and (not has_author or change.attempts >= most)
 
 
 def number(change: ChangeId) -> int:

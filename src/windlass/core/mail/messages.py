@@ -14,6 +14,7 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
+from windlass.core.mail.mentions import unmentioned
 
 Kind = Literal["note", "question", "status", "alert", "complete"]
 Receipt = Literal["queued", "delivered", "read", "acked", "expired", "failed", "collapsed"]
@@ -98,13 +99,15 @@ def said(message: Message) -> str:
     """A message as its recipient reads it: who sent it, the text as it is, and its id.
 
     Only what would pass for one of these two, or for a frame of an agent CLI, is changed: nobody
-    speaks in another's name.
+    speaks in another's name. And what would name a file to be read along, unless the person says
+    it: who is told of a file reads it by a call, which its policy judges.
     """
     agent = message.sender not in (USER, WINDLASS)
     who = f"agent {message.sender_id}" if agent else message.sender
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
     word = "QUESTION: " if message.kind == "question" else ""
-    return f"[sent by {who}]:{answers} {word}{unmarked(message.body)}\n\n[message {message.id}]"
+    body = message.body if message.sender == USER else unmentioned(message.body)
+    return f"[sent by {who}]:{answers} {word}{unmarked(body)}\n\n[message {message.id}]"
 
 
 def unmarked(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 from windlass.core import limit_reset
 from windlass.core.crew import Agent
 from windlass.core.errors import UserError
+from windlass.core.mail.mentions import MENTION
 from windlass.core.mail.messages import FRAME, Kind
 from windlass.core.reasons import Reason, sentence
 from windlass.core.states import State
@@ -43,8 +44,9 @@ def line(*, at: datetime, sender: str, type: str, text: str) -> str:  # noqa: A0
     """One notice as one line of JSON; `at` knows its time zone."""
     fields = {"ts": at.strftime(_TIME), "from": sender, "type": type, "msg": text}
     whole = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    # The same to whoever reads JSON; to a model it ends no frame that the line is shown in.
-    whole = FRAME.sub(r"\\u003c", whole)
+    # The same to whoever reads JSON; to a model it ends no frame that the line is shown in, and to
+    # its CLI it names no file.
+    whole = MENTION.sub(r"\\u0040", FRAME.sub(r"\\u003c", whole))
     return _UNSEEN.sub(lambda character: json.dumps(character[0])[1:-1], whole)
 
 

@@ -275,14 +275,22 @@ def _awk(words: Words) -> None:
         raise Doubt("a program for awk that writes files: redirect its output instead")
 
 
-def _wl(words: Words) -> None:
-    """Our own program: what runs commands elsewhere, or changes what agents may do."""
-    rest = list(words[1:])
+def _without_common(words: Words) -> Words:
+    """What follows the options that every command of ours takes."""
+    rest = list(words)
     while rest and rest[0].literal in ("-v", "-q", "--verbose", "--quiet", "--json", "-C"):
         taken = rest[: 2 if rest[0].literal == "-C" else 1]
         if any(map(splits, taken)):
             raise Doubt("wl -C with a value that may be more than one word; quote it")
         del rest[: len(taken)]
+    return tuple(rest)
+
+
+def _wl(words: Words) -> None:
+    """Our own program: what runs commands elsewhere, or changes what agents may do."""
+    rest = _without_common(words[1:])
+    if rest and rest[0].literal == "dev":
+        rest = _without_common(rest[1:])
     verb = rest[0].literal if rest else ""
     said = [word.literal for word in rest[1:] if not (word.literal or "").startswith("-")]
     # Behind -C stands a folder, which may be called like any of them.

@@ -65,6 +65,8 @@ _OTHER_USER = re.compile(r"(?:-\w*[is]|su)(?: |$)|-u ?\S+ .*\b(?:wl|windlass)\b"
 def require_own_verb(rest: list[str]) -> None:
     """Refuses what of `wl` is the person's."""
     plain = [text for text in rest if not text.startswith("-")]
+    if plain[:1] == ["dev"]:
+        del plain[0]
     verb = plain[0] if plain else ""
     changing = verb == "config" and not _CHANGING.isdisjoint(plain)
     if verb in _PERSONS or changing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -59,10 +59,17 @@ UNGATED = "ungated: by the person"
 class Merges:
     """The operation `merge`, the request that begins it, and the check that precedes it."""
 
-    def __init__(self, context: Context, fetcher: CommitFetcher, ending: Endings) -> None:
+    def __init__(
+        self,
+        context: Context,
+        fetcher: CommitFetcher,
+        ending: Endings,
+        prove: Callable[[RepoId], None] = lambda _: None,
+    ) -> None:
         self._context = context
         self._fetcher = fetcher
         self._ending = ending
+        self._prove_target = prove
 
     def operation(self) -> Operation:
         """Check, stop, make the merge, move the branch, end the agent."""
@@ -99,15 +106,16 @@ class Merges:
         owner = self._owner_of(agent.repo, into)
         if owner is not None:
             lookup.refuse_ending(context, owner)
+        config = self._config(agent)
         verdict = self._verdict(scope, agent, into, ungated=request.get("ungated", False))
         expect = request.get("expect")
         by = scope.caller.id if scope.caller else "the person"
-        config = self._config(agent)
         configured = {agent.repo: EndingSettings.of(config)}
 
         def prepare(writing: Writing) -> dict[str, Any]:
             data = endings.record([agent], configured, how="merge", by=by, now=writing.now)
             own = scope.caller is not None and into != scope.caller.branch
+            leaves = scope.caller is not None and _leaves_box(agent, scope.caller, owner)
             return {
                 **data,
                 "into": into,
@@ -116,6 +124,7 @@ class Merges:
                 "verdict": verdict,
                 "time": int(writing.now),
                 "agents_own": own,
+                "leaves_box": leaves,
                 "protected": config.landing.protected,
             }
 
@@ -123,19 +132,22 @@ class Merges:
 
     def _verdict(self, scope: Scope, agent: Agent, into: str, *, ungated: bool) -> str:
         """How the merge is known to be good; refuses what has to go through the gate."""
-        if gates.guarding(self._context, repos.by_id(self._context, agent.repo), into) is None:
+        gate = gates.read(self._context, repos.by_id(self._context, agent.repo))
+        if gate.target.branch != into:
             return UNPROVEN
+        if ungated and scope.caller is None:
+            return UNGATED
+        if not gates.guards(gate, into):
+            return gates.unproven(gates.landing(gate))
         if scope.caller is not None:
             raise Denied(
                 f"{printable_line(into)} moves to proven trees alone",
                 f"wl submit {agent.id} has it proven and landed",
             )
-        if not ungated:
-            raise Conflict(
-                f"{printable_line(into)} moves to proven trees alone",
-                f"wl merge {agent.id} has it proven first; with --ungated it is merged as it is",
-            )
-        return UNGATED
+        raise Conflict(
+            f"{printable_line(into)} moves to proven trees alone",
+            f"wl merge {agent.id} has it proven first; with --ungated it is merged as it is",
+        )
 
     def preview(self, caller: Caller, request: MergeRequest) -> MergeCheckReply:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
@@ -162,7 +174,7 @@ class Merges:
         reply: MergeCheckReply = {
             "agent": agent.id,
             "into": into,
-            "gated": gates.guarding(self._context, repo, into) is not None,
+            "gated": gates.guards(gates.read(self._context, repo), into),
             "tip": outcome.tip,
             "uncommitted": uncommitted(self._status(agent)),
             "problems": problems,
@@ -266,6 +278,8 @@ class Merges:
         plan = shapes.convert(work.data["plan"], MergePlan)
         marked = _marked(git, plan.old, plan.new, self._patterns(work, agent))
         merges.apply(git, plan, box=self._box(agent.repo, work.data["into"]))
+        if work.data.get("verdict") == UNGATED:
+            self._prove_target(agent.repo)
 
         def change(writing: Writing) -> None:
             merged = AgentMerged(
@@ -349,11 +363,15 @@ class Merges:
     ) -> None:
         """Refuses an agent what only a person lets in, by what would really change."""
         patterns = self._patterns(work, agent)
-        own = work.data.get("agents_own")
-        if own and (marked := _marked(git, plan.old, plan.new, patterns)):
+        leaves = work.data.get("leaves_box")
+        if not (work.data.get("agents_own") or leaves):
+            return
+        if marked := _marked(git, plan.old, plan.new, patterns):
+            lets = "lets out of a box" if leaves else "lets in"
+            more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
             raise Denied(
-                f"{agent.id} edits protected paths, which only a person lets in:"
-                f" {', '.join(map(printable_line, marked[:5]))}",
+                f"{agent.id} edits protected paths, which only a person {lets}:"
+                f" {', '.join(map(printable_line, marked[:5]))}{more}",
                 f"ask the person: wl merge {agent.id} --into {work.data['into']}",
             )
 
@@ -381,6 +399,15 @@ class Merges:
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repository]:
         agent = endings.still_live(self._context, Uid(next(iter(work.data["agents"]))))
         return agent, repos.git(repos.by_id(self._context, agent.repo))
+
+
+def _leaves_box(agent: Agent, caller: Agent, owner: Agent | None) -> bool:
+    """Whether a merge takes what was written in a box to where somebody works without one.
+
+    What is there tells agent CLIs, editors and shells what to run: as the person.
+    """
+    boxed = agent.isolation == "box"
+    return boxed and (caller.isolation != "box" or owner is None or owner.isolation != "box")
 
 
 def usual_target(repo: Repo, agent: Agent, live: list[Agent], cwd: str) -> str | None:

@@ -20,6 +20,7 @@ from windlass.core.driver_request import SessionRequest
 from windlass.core.errors import ConfigError, Conflict, Denied, DriverError, UserError
 from windlass.core.events import AgentCreated
 from windlass.core.ids import AgentId, Uid
+from windlass.core.mail.mentions import as_prompt
 from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
@@ -27,7 +28,7 @@ from windlass.daemon.agents import limits as agent_limits
 from windlass.daemon.agents import person_changes
 from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
-from windlass.daemon.gate import gates
+from windlass.daemon.gate import gates, green
 from windlass.daemon.gate.agent_layers import AgentLayers
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import lookup, repos, role_files, settings
@@ -155,9 +156,15 @@ class Spawns:
         fork = self._fork(scope, request.get("fork"), driver, choice.level)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = scripts.chosen(request, repo, driver, scope.caller)
-        base, base_from = _base(git, head, parent, _person_branch(repo, scope, request))
+        begins_at = _base(
+            git,
+            head,
+            parent,
+            _person_branch(repo, scope, request),
+            proven=partial(green.instead_of, context, repo.id, git),
+        )
         branches, target = repos.agent_branches(git), _target(context, repo, request)
-        lacks = person_changes.lacking(scope, repo, request, base)
+        lacks = person_changes.lacking(scope, repo, request, begins_at.commit)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             live = rows.agents(writing.connection, repo=repo.id)
@@ -190,8 +197,8 @@ class Spawns:
                 mode=mode,
                 branch=f"agent/{chosen}" if apart else None,
                 workspace=str(workspace) if apart else repo.root,
-                base=base,
-                base_from=base_from,
+                base=begins_at.commit,
+                base_from=begins_at.told,
                 policy=policy,
                 script=str(context.folders.script(uid)) if script.text else script.path,
                 options=pinned,
@@ -420,7 +427,7 @@ def _target(context: Context, repo: Repo, request: SpawnRequest) -> str:
             "an agent in your own checkout has no branch that could land",
             "leave --land or --no-worktree out",
         )
-    return gates.require(gates.read(context, repo)).target.branch
+    return gates.landing(gates.read(context, repo)).target.branch
 
 
 def _goal(request: SpawnRequest, caller: Agent | None) -> str:
@@ -429,6 +436,7 @@ def _goal(request: SpawnRequest, caller: Agent | None) -> str:
         raise UserError("an agent needs a goal", 'wl new "what to do", or the goal on stdin')
     if caller is not None:
         texts.require_short(goal)
+        return as_prompt(goal)
     return goal
 
 
@@ -487,15 +495,30 @@ def _person_branch(repo: Repo, scope: lookup.Scope, request: SpawnRequest) -> st
     return repos.current_branch(repo, request.get("cwd", repo.root))
 
 
-def _base(git: Repository, head: str, parent: Agent | None, branch: str | None) -> tuple[str, str]:
-    """Where a new branch starts, and how we came to that."""
+class _Beginning(NamedTuple):
+    """The commit that an agent's branch begins at, and how we came to that."""
+
+    commit: str
+    told: str
+
+
+def _base(
+    git: Repository,
+    head: str,
+    parent: Agent | None,
+    branch: str | None,
+    *,
+    proven: Callable[[str], str | None],
+) -> _Beginning:
+    """Where a new branch starts; `proven` gives the last good commit before a red one."""
     if parent is not None and parent.branch is not None:
         tip = repository.resolve(git, f"refs/heads/{parent.branch}")
         if tip is not None:
-            return tip, f"{parent.id}'s branch {parent.branch}"
-    green = repository.resolve(git, "refs/windlass/green")
-    if green is not None:
-        return green, "refs/windlass/green, the last proven commit"
-    if branch is None:
-        return head, "HEAD (detached)"
-    return repository.resolve(git, f"refs/heads/{branch}") or head, f"HEAD ({branch})"
+            return _Beginning(tip, f"{parent.id}'s branch {parent.branch}")
+    tip, told = head, "HEAD (detached)"
+    if branch is not None:
+        tip, told = repository.resolve(git, f"refs/heads/{branch}") or head, f"HEAD ({branch})"
+    if (before := proven(tip)) is not None:
+        told = f"{green.REF}, the last proven commit: {branch or 'HEAD'} is red"
+        return _Beginning(before, told)
+    return _Beginning(tip, told)

@@ -20,6 +20,7 @@ from windlass.core import crew
 from windlass.core.errors import Conflict, Denied, NotFound
 from windlass.core.events import AgentReassigned
 from windlass.core.ids import RepoId, Uid
+from windlass.core.landing import job as landing_job
 from windlass.daemon.agents.endings import UNSAID
 from windlass.daemon.agents.reassign import reassign
 from windlass.daemon.agents.restore import LostAgent, Restores, drop_dead_parent, mark_undone
@@ -36,7 +37,7 @@ from windlass.store import rows
 from windlass.store.rows import Intent
 from windlass.store.store import Writing
 
-UNDOABLE = ("end", "merge", "reassign")
+UNDOABLE = ("end", "merge", "reassign", landing_job.RETIRE)
 """The kinds of intents that `wl undo` reverses."""
 
 

@@ -13,6 +13,7 @@ from windlass.core.config import Config, Mode
 from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.gate import spec as specs
 from windlass.core.gate.spec import GateSpec
+from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
 from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
@@ -91,16 +92,28 @@ def find(context: Context, repo: Repo) -> Gate | None:
     return gate if gate.spec.checks else None
 
 
-def guarding(context: Context, repo: Repo, branch: str) -> Gate | None:
-    """The gate that a branch is behind; None where nothing says when its trees are good.
+def guards(gate: Gate, branch: str) -> bool:
+    """Whether a branch is behind a gate: it is the target, and something says when it is good.
 
-    A gate that cannot be read, or that waits to be accepted, guards all the same: this raises.
+    A gate that waits to be accepted guards all the same: this raises.
     """
-    gate = read(context, repo)
     if gate.target.branch != branch:
-        return None
+        return False
     waits = any(line.key in _CHECKS for line in gate.waiting)
-    return require(gate) if gate.spec.checks or waits else None
+    return bool(gate.spec.checks) or (waits and bool(require(gate)))
+
+
+def landing(gate: Gate) -> Gate:
+    """Refuses a repository in which nothing can land: it has no gate, and nobody says why not."""
+    return gate if unproven(gate) else require(gate)
+
+
+def unproven(gate: Gate) -> str:
+    """What is said of all that lands without a gate, where the person has written why it may."""
+    why = gate.config.landing.unproven
+    if gate.spec.checks or not why or any(line.key in _CHECKS for line in gate.waiting):
+        return ""
+    return f"unproven: {printable_line(why)}"
 
 
 def lines(context: Context, repo: Repo) -> tuple[str, ...]:
@@ -123,7 +136,7 @@ def require(gate: Gate) -> Gate:
     raise ConfigError(
         f"{gate.target.branch} of {gate.repo.root} has no gate: nothing says when a tree is good",
         "`wl init` proposes one; or write [gate] commands into .windlass/config.toml and commit it"
-        f" to {gate.target.branch}",
+        f" to {gate.target.branch}; to land without any: wl config set landing.unproven WHY",
     )
 
 

@@ -35,7 +35,7 @@ from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Outcome, Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId, effect_key, owner
-from windlass.daemon.gate import gates, layers, setup_reach
+from windlass.daemon.gate import gates, green, layers, setup_reach
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.end_notices import EndNotices, Tell
 from windlass.daemon.gate.gates import Gate
@@ -148,6 +148,12 @@ class Proofs:
         todo = tuple(check.name for check in gate.spec.checks)
         return self._begin(order, todo, fresh=False, network_tree=network_tree).id
 
+    def prove_target(self, repo: RepoId) -> None:
+        """Begins to prove what is on the target now, where nobody knows yet how that is."""
+        gate = gates.find(self._context, repos.by_id(self._context, repo))
+        if gate is not None and self._orders_and_unproven(gate, gate.target.tree)[1]:
+            self.begin(gate, gate.target.tree)
+
     def told(self, job: JobId) -> GateRunReply:
         """How a run stands."""
         return self._ended(self._find(job))
@@ -159,19 +165,25 @@ class Proofs:
 
         `authors` are the agents whose work is in it, `approved` says that a person lets it all in.
         """
-        orders = self._orders(gate, tree, gate.spec.checks)
-        green = {
-            order.check.name
-            for order in orders
-            if self._context.store.read(partial(verdicts.green, key=order.key)) is not None
-        }
-        todo = tuple(o.check.name for o in orders if o.check.name not in green)
+        orders, todo = self._orders_and_unproven(gate, tree)
         if not todo:
             return "passed", ""
         job = self._begin(
             orders[0], todo, fresh=False, approved=approved, authors=tuple(authors), tells=False
         )
         return None, job.id
+
+    def _orders_and_unproven(
+        self, gate: Gate, tree: str
+    ) -> tuple[list[CheckOrder], tuple[str, ...]]:
+        """The checks of a tree, and those that are not known to be green."""
+        orders = self._orders(gate, tree, gate.spec.checks)
+        read = self._context.store.read
+        return orders, tuple(
+            order.check.name
+            for order in orders
+            if read(partial(verdicts.green, key=order.key)) is None
+        )
 
     def marks(self, gate: Gate, tree: str) -> list[str]:
         """What a green tree does to its own tests, compared with the target."""
@@ -382,7 +394,11 @@ class Proofs:
     def _tell(self, work: RunningIntent) -> None:
         job = self._find(owner(work.intent.id) or "")
         gate = gates.read(self._context, repos.by_id(self._context, job.repo))
-        self._ends.tell(work, job.id, gate, self._ended(job))
+        ended = self._ended(job)
+        is_target = ended["tree"] == gate.target.tree and bool(gate.spec.checks)
+        if is_target and not self._orders_and_unproven(gate, ended["tree"])[1]:
+            green.follow(repos.git(gate.repo), gate.target.tip)
+        self._ends.tell(work, job.id, gate, ended)
 
     def _stop(self, work: RunningIntent) -> None:
         """Ends every command of a run, whichever of its effects has started it."""

@@ -26,7 +26,7 @@ _OVER: frozenset[core.State] = frozenset({"landed", "dropped", "nothing-to-land"
 
 
 class Judgements:
-    """The operations `approve`, `block` and `drop`."""
+    """The operations `approve`, `block`, `drop` and `change.retry`."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -47,7 +47,8 @@ class Judgements:
                 raise AssertionError(found.id)
             if change.state in _OVER:
                 raise Conflict(
-                    f"{change.id} is {change.state}: there is nothing to {kind}",
+                    f"{change.id} is {change.state}: there is nothing to"
+                    f" {kind.removeprefix('change.')}",
                     f"wl show {change.id}",
                 )
             if expect is not None and expect != change.head:
@@ -112,4 +113,27 @@ def _stop(writing: Writing, change: Change, *, state: core.State, why: str, **co
                 _stop(writing, waiting, state="held", why=f"it needs {change.id}, which is dropped")
 
 
-_JUDGES: dict[str, Judge] = {"approve": _approve, "block": _block, "drop": _drop}
+def _retry(writing: Writing, change: Change, why: str) -> None:
+    """Has the same revision tried once more. Who says so has not looked at it: see `_approve`."""
+    del why
+    if change.state in OPEN:
+        raise Conflict(f"{change.id} is in the queue already", "`wl queue` shows where")
+    if change.state == "draft":
+        raise Conflict(
+            f"{change.id} has not been proposed yet", f"`wl merge {change.id}` proposes it"
+        )
+    if change.waits_for_a_person:
+        raise Conflict(
+            f"{change.id} waits for your word: {printable_line(change.waits_for_a_person)}",
+            f"look at it and let it in: wl diff {change.id}; wl approve {change.id}",
+        )
+    rows.move(writing, change, ticket=None)
+    submissions.enter(writing, change)
+
+
+_JUDGES: dict[str, Judge] = {
+    "approve": _approve,
+    "block": _block,
+    "drop": _drop,
+    "change.retry": _retry,
+}

@@ -18,7 +18,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
-from windlass.daemon.gate import gates
+from windlass.daemon.gate import gates, green
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.branch_moves import BranchMove
@@ -86,8 +86,10 @@ class Landings:
         if not all(self._may_land(change, work.data["heads"]) for change in made.changes):
             work.keep(**found)
             return
-        if any(change.approval is None for change in made.changes):
-            gate = gates.require(gates.read(self._context, repo))
+        gate = gates.read(self._context, repo)
+        unproven = gates.unproven(gate)
+        work.keep(verdict=unproven or _PASSED)
+        if not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
         plan = self._plan_of(work, git, made)
         if not found["marks"] and target.mode == "local":
@@ -117,7 +119,7 @@ class Landings:
         new = stacks.landing_commit(
             git,
             stack,
-            message=messages.of_landing(made.changes, authors, verdict=_PASSED),
+            message=messages.of_landing(made.changes, authors, verdict=work.data["verdict"]),
             author=made.author,
             time=int(work.intent.created_at),
         )
@@ -154,6 +156,8 @@ class Landings:
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
         merges.apply(git, plan)
+        if work.data["verdict"] == _PASSED:
+            green.follow(git, plan.new)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
@@ -182,7 +186,7 @@ def _tell_landed(writing: Writing, work: RunningIntent, name: str, plan: MergePl
         was=plan.old,
         commit=plan.new,
         tree=plan.tree,
-        verdict=_PASSED,
+        verdict=work.data["verdict"],
         ticket=None,
         usd=_spent(writing, found),
         landed_at=writing.now,

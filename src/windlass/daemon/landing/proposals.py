@@ -46,7 +46,7 @@ class Proposals:
         known, author = self._context.store.read(partial(_waiting, uid=Uid(work.data["uid"])))
         if known is None or author is None or author.branch is None:
             return
-        gate = gates.require(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo))
         proposed = Proposed(author.branch, author, known)
         change, _ = self._submissions.draft(gate, proposed, by=author)
         if known.state != "draft" and change.head == known.head:

@@ -6,9 +6,12 @@ from functools import partial
 
 from windlass.api.verbs import Refusal, Verb, Wait
 from windlass.api.wire import landing as wire
+from windlass.api.wire.request import AnyRequest
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.landing.differences import Differences
+from windlass.daemon.landing.history import History
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.views import ChangeViews
@@ -20,7 +23,7 @@ def routes(
     context: Context, intents: Intents, submissions: Submissions, judgements: Judgements
 ) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
-    views = ChangeViews(context)
+    views, history = ChangeViews(context), History(context)
 
     def judges(kind: str) -> Verb:
         begin = partial(judgements.begin, kind)
@@ -42,6 +45,18 @@ def routes(
         "changes": Verb(
             wire.ChangesRequest, wire.ChangesReply, views.changes, callers="both", needs="store"
         ),
+        "change.diff": Verb(
+            wire.ChangeDiffRequest,
+            wire.ChangeDiffReply,
+            Differences(context).diff,
+            callers="both",
+        ),
+        "change.retry": judges("change.retry"),
+        "commit": Verb(wire.CommitRequest, wire.CommitReply, history.commit, callers="both"),
+        "landings": Verb(
+            wire.LandingsRequest, wire.LandingsReply, history.landings, callers="both"
+        ),
+        "unfinished": Verb(AnyRequest, wire.UnfinishedReply, views.unfinished, callers="both"),
         "approve": judges("approve"),
         "block": judges("block"),
         "drop": judges("drop"),

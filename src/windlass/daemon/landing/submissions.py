@@ -61,7 +61,7 @@ class Submissions:
         """Finds what is to land, and where; refuses where no gate would prove it."""
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
-        gate = gates.require(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo))
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))
         change, left_out = self.draft(
             gate, proposed, by=scope.caller, title=request.get("title", "")

@@ -19,7 +19,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages
+from windlass.daemon.landing import messages, pins
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import repository, stacks
@@ -54,8 +54,9 @@ class Tries:
             self._not_now(work, look)
             return
         self._upstreams.forget_unreachable(repo.id, heads)
-        gate = gates.require(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo))
         git = repos.git(repo)
+        pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
         tries: list[Try] = []
         stopped: list[Stopped] = []

@@ -15,18 +15,26 @@ from windlass.api.wire.landing import (
     ChangesReply,
     ChangesRequest,
     ChangeView,
+    TargetView,
     TicketView,
+    UnfinishedReply,
 )
+from windlass.api.wire.request import AnyRequest
+from windlass.core.crew import Agent
 from windlass.core.errors import NotFound
 from windlass.core.events import ChangeLanded, ChangeStopped
+from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Revision, Ticket
 from windlass.core.printable import printable_line
+from windlass.daemon.gate import gates
+from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
+from windlass.store import verdicts
 from windlass.store.store import Event
 
 _ENDS = (ChangeLanded.kind, ChangeStopped.kind)
@@ -60,6 +68,33 @@ class ChangeViews:
         author = self._context.store.read(partial(author_of, change=change))
         return view(change, queue, author)
 
+    def unfinished(self, caller: Caller, request: AnyRequest) -> UnfinishedReply:
+        """What is under way, what waits for a person, and whether the target is green."""
+        repo = lookup.scope(self._context, caller, request).repo
+        if repo is None:
+            return {"target": None, "changes": [], "waiting": []}
+        gate = gates.find(self._context, repo)
+        most = gate.config.landing.max_attempts if gate is not None else 1
+        states = core.UNFINISHED
+
+        def read(connection: sa.Connection) -> UnfinishedReply:
+            found = rows.listed(connection, repo.id, states=states)
+            queue = [change for change in found if change.state in OPEN]
+            authors = {change.id: _author(connection, change) for change in found}
+            names = {name: agent.id if agent else None for name, agent in authors.items()}
+            live = {n for n, agent in authors.items() if agent and agent.ended_at is None}
+            return {
+                "target": _target(connection, gate) if gate is not None else None,
+                "changes": [view(change, queue, names[change.id]) for change in found],
+                "waiting": [
+                    change.id
+                    for change in found
+                    if core.needs_a_person(change, has_author=change.id in live, most=most)
+                ],
+            }
+
+        return self._context.store.read(read)
+
     async def wait(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Tells how a change fared, as soon as it has left the queue."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
@@ -78,28 +113,48 @@ class ChangeViews:
 
 
 def find(context: Context, repo: RepoId, wanted: str) -> Change:
-    """Finds a change by its id, else the newest of a branch, or of an agent of that name."""
+    """Finds a change by its id, else the newest of an agent of that name, or of a branch."""
     found = context.store.read(partial(_find, repo=repo, wanted=wanted))
     if found is None:
-        raise NotFound(
-            f"there is no change {printable_line(wanted)}", "`wl queue --all` lists them"
-        )
+        live = context.store.read(partial(agent_rows.agents, repo=repo))
+        name = printable_line(wanted)
+        if any(agent.id == wanted for agent in live):
+            raise NotFound(f"{name} has no change", f"`wl merge {name}` proposes what it has")
+        raise NotFound(f"there is no change {name}", "`wl queue --all` lists them")
     return found
 
 
 def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None:
     if core.is_id(wanted):
         return rows.find(connection, repo, ChangeId(wanted))
+    live = agent_rows.agents(connection, repo=repo)
+    uid = next((agent.uid for agent in live if agent.id == wanted), None)
+    if uid is not None and (own := rows.of_author(connection, uid)) is not None:
+        return own
     named = (wanted, f"agent/{wanted}")
     return next((c for c in reversed(rows.listed(connection, repo)) if c.branch in named), None)
 
 
+def _target(connection: sa.Connection, gate: Gate) -> TargetView:
+    branch, tip, tree, _ = gate.target
+    known = verdicts.of_trees(connection, gate.repo.id, [tree]).get(tree, {})
+    judged = [known[check.name] for check in gate.spec.checks if check.name in known]
+    outcome = outcomes.worst(verdict.outcome for verdict in judged) if judged else None
+    if outcome == "passed" and len(judged) < len(gate.spec.checks):
+        outcome = None
+    red = next((verdict for verdict in judged if verdict.outcome == outcome), None)
+    why = f"{red.check} {red.outcome}" if red is not None and outcome != "passed" else ""
+    return {"branch": branch, "tip": tip, "tree": tree, "outcome": outcome, "why": why}
+
+
 def author_of(connection: sa.Connection, change: Change) -> str | None:
     """The name of the agent whose branch a change is."""
-    if change.author is None:
-        return None
-    found = agent_rows.agent(connection, change.author)
+    found = _author(connection, change)
     return found.id if found is not None else None
+
+
+def _author(connection: sa.Connection, change: Change) -> Agent | None:
+    return agent_rows.agent(connection, change.author) if change.author is not None else None
 
 
 def view(

@@ -31,7 +31,7 @@ def chosen(request: SpawnRequest, repo: Repo, driver: str, caller: Agent | None)
     if not drivers.get(driver).abilities.scripts:
         raise UserError(
             f"{driver} asks a model, and plays no scripts",
-            f"wl model serve {name} plays it to {driver}; or take --driver standin",
+            f"wl dev model serve {name} plays it to {driver}; or take --driver standin",
         )
     if caller is not None and caller.isolation == "box":
         text = request.get("script_text")

@@ -18,6 +18,7 @@ from windlass.api.wire.hooks import HookInput, HookOutput
 from windlass.api.wire.mail import QuestionView
 from windlass.api.wire.views import AgentView
 from windlass.core.ids import RepoId
+from windlass.core.mail.mentions import unmentioned
 from windlass.core.mail.messages import FRAME
 from windlass.core.person import briefing
 from windlass.core.person.briefing import Gist
@@ -163,8 +164,11 @@ def _is_meant_for_windlass(cwd: str) -> bool:
 
 
 def _context(event: str, text: str) -> HookOutput:
-    """A text for the person's session; what agents say in it ends no frame that it is shown in."""
-    said = FRAME.sub("(", text)
+    """A text for the person's session; what agents say in it ends no frame that it is shown in.
+
+    Nor does it name a file that would be read along.
+    """
+    said = unmentioned(FRAME.sub("(", text))
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": said}}
 
 

@@ -1,4 +1,4 @@
-"""`wl explain tool`: what would be decided about a call, for an agent or for one like it."""
+"""`wl dev explain tool`: what would be decided about a call, for an agent or for one like it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from windlass.daemon.policy import decisions, grants
 
 
 class Explanations:
-    """Answers `wl explain tool`; nothing is recorded, and no hook is asked."""
+    """Answers `wl dev explain tool`; nothing is recorded, and no hook is asked."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

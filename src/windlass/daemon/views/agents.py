@@ -35,6 +35,7 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.printable import printable
 from windlass.core.states import State
 from windlass.daemon.agents import limit_waits
+from windlass.daemon.gate import green
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import instructions, session_request, setup_files
@@ -185,7 +186,7 @@ class AgentViews:
         return {
             "branch": repository.head_branch(git),
             "commit": repository.resolve(git, "HEAD"),
-            "green": repository.resolve(git, "refs/windlass/green"),
+            "green": repository.read_ref(git, green.REF),
         }
 
     def _work(self, agent: Agent) -> WorkView:

@@ -6,14 +6,18 @@ Following it as it grows is `event_stream`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.views import EventView, LogRequest
-from windlass.core.errors import UserError
+from windlass.core.errors import NotFound, UserError
 from windlass.core.ids import Uid
+from windlass.core.landing import changes as landing
+from windlass.core.landing.changes import ChangeId
+from windlass.core.printable import printable_line
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.store import rows
+from windlass.store import changes, rows
 from windlass.store.store import Event
 
 _MOST = 10_000
@@ -26,10 +30,20 @@ class Log:
         self._context = context
 
     def view(self, caller: Caller, request: LogRequest) -> list[EventView]:
-        """The log of an agent, or of the repository."""
+        """The log of an agent, of a change, or of the repository."""
         scope = lookup.scope(self._context, caller, request)
+        subject, change = None, request.get("change")
+        if change is not None:
+            known = landing.is_id(change) and self._context.store.read(
+                partial(changes.find, repo=scope.require_repo().id, change=ChangeId(change))
+            )
+            if not known:
+                raise NotFound(
+                    f"there is no change {printable_line(change)}", "`wl queue --all` lists them"
+                )
+            subject = landing.subject(ChangeId(change))
         wanted = request.get("agent")
-        if wanted is None and scope.caller is not None:
+        if wanted is None and subject is None and scope.caller is not None:
             wanted = scope.caller.id
         agent = None
         if wanted:
@@ -44,6 +58,7 @@ class Log:
                 after=request.get("after", 0),
                 repo=repo,
                 agent=agent.uid if agent else None,
+                subject=subject,
                 last=None if last is None else min(last, _MOST),
                 limit=_MOST,
             )

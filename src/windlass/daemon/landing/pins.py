@@ -1,0 +1,33 @@
+"""`refs/windlass/changes/<id>`: the heads that wait to land, kept from git's clean-up.
+
+A person's branch may be rewritten or deleted while its change waits; what was proposed is here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import sqlalchemy as sa
+
+from windlass.core.ids import RepoId
+from windlass.core.landing import changes as core
+from windlass.daemon.kernel.context import Context
+from windlass.git import repository
+from windlass.git.repository import Repository
+from windlass.store import changes as rows
+
+_TOP = "refs/windlass/changes/"
+
+
+def refresh(context: Context, repo: RepoId, git: Repository) -> None:
+    """Pins the head of every change that is not over, and lets go of the others."""
+    wanted = context.store.read(partial(_wanted, repo=repo))
+    have = repository.refs_under(git, _TOP)
+    new = {ref: head for ref, head in wanted.items() if have.get(ref) != head}
+    repository.set_refs(git.dirs, new)  # a head that is gone already cannot be kept
+    repository.delete_refs(git, *(ref for ref in have if ref not in wanted))
+
+
+def _wanted(connection: sa.Connection, repo: RepoId) -> dict[str, str]:
+    waiting = rows.listed(connection, repo, states=core.PINNED)
+    return {f"{_TOP}{change.id}": change.head for change in waiting}
