@@ -59,6 +59,15 @@ def address(repo: Repository, remote: str) -> str:
     return os.fsdecode(said.out).partition("\n")[0]
 
 
+def addresses(repo: Repository, remote: str) -> list[str]:
+    """The addresses that a remote is known by: as it is read, and as it is written."""
+    read = address(repo, remote)
+    args = ["config", "--get", f"remote.{remote}.url"]
+    said = run_towards_remote(args, dirs=repo.dirs, timeout=ASK)
+    written = os.fsdecode(said.out).partition("\n")[0]
+    return [read, written] if written and written != read else [read]
+
+
 _HINT = (
     "`git remote -v` lists them: wl config set landing.remote NAME; to land without one:"
     " wl config set landing.mode local"
@@ -125,11 +134,6 @@ def push(
     except (TookTooLong, TooMuchSaid) as error:
         return Push("unknown", error.message)
     return _read(os.fsdecode(said.out), ref, why=_told(said))
-
-
-def delete(repo: Repository, remote: str, *, branch: str, old: str) -> Push:
-    """Deletes a remote's branch, only where it is still at a commit."""
-    return push(repo, remote, commit="", branch=branch, old=old)
 
 
 def without_credentials(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from tests.daemon.landing.landing_ground import LandingGround
 
+from windlass.core.jobs import Job
 from windlass.daemon.kernel import settings
 from windlass.store import jobs as job_rows
 from windlass.store import tables
@@ -106,8 +107,12 @@ class UpstreamGround(LandingGround):
 
     def wake(self, kind: str) -> bool:
         """Has the moment come that a job of a kind waits for; False where none does."""
-        known = self.context.store.read(lambda c: job_rows.listed(c, status="open"))
-        waiting = [job for job in known if job.kind == kind and job.wake_at is not None]
+        waiting = [job for job in self.open_jobs(kind) if job.wake_at is not None]
         for job in waiting:
             self.jobs.wake(job.id)
         return bool(waiting)
+
+    def open_jobs(self, kind: str) -> list[Job]:
+        """The jobs of a kind that are not over."""
+        known = self.context.store.read(lambda c: job_rows.listed(c, status="open"))
+        return [job for job in known if job.kind == kind]

@@ -19,6 +19,7 @@ from windlass.core.events import (
     JobDone,
     JobSetAside,
 )
+from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
@@ -117,7 +118,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
         return _next(msgspec.structs.replace(state, wake_at=None))
-    if news.kind in (JobDone.kind, JobSetAside.kind):
+    if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
         return _next(_judged(state, news.data))
     if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
         state = msgspec.structs.replace(state, busy="")

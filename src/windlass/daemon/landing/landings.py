@@ -7,15 +7,12 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from windlass.core import shapes
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
-from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import OPEN, Change, ChangeId
+from windlass.core.landing.changes import OPEN, Change
 from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates, green
@@ -25,28 +22,27 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages, pushes, submissions
+from windlass.daemon.landing import landed, messages, pushes
+from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
 from windlass.git import merges, remotes, repository, stacks
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
-from windlass.store import changes as rows
-from windlass.store import rows as agent_rows
-from windlass.store import spending
 from windlass.store.store import Writing
-
-_PASSED = "passed"
 
 
 class Landings:
     """Moves the target to proven trees."""
 
-    def __init__(self, context: Context, proofs: Proofs, pushes: Pushes) -> None:
+    def __init__(
+        self, context: Context, proofs: Proofs, pushes: Pushes, requests: PullRequests
+    ) -> None:
         self._context = context
         self._proofs = proofs
         self._pushes = pushes
+        self._requests = requests
 
     def operation(self) -> Operation:
         """Look once more, then move the branch and its checkouts."""
@@ -55,10 +51,11 @@ class Landings:
             (
                 Step("plan", self._plan),
                 Step("apply", self._apply, self._settle, needed=_is_local),
-                *self._pushes.steps(_tell_landed),
+                *self._pushes.steps(),
+                *self._requests.steps(),
             ),
             lambda _: [],
-            _landed,
+            _outcome,
             moves=_move,
         )
 
@@ -72,7 +69,7 @@ class Landings:
         tried = shapes.convert(work.data["tried"], Try)
         found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": []}
         if pushed := work.data.get("settles"):
-            work.keep(**{**found, "plan": pushed, "mode": "push"})
+            work.keep(**{**found, "plan": pushed})
             return
         target = gates.target(self._context, repo, git)
         found |= {"mode": target.mode, "remote": target.remote}
@@ -88,7 +85,7 @@ class Landings:
             return
         gate = gates.read(self._context, repo)
         unproven = gates.unproven(gate)
-        work.keep(verdict=unproven or _PASSED)
+        work.keep(verdict=unproven or landed.PASSED)
         if not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
         plan = self._plan_of(work, git, made)
@@ -156,12 +153,12 @@ class Landings:
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
         merges.apply(git, plan)
-        if work.data["verdict"] == _PASSED:
+        if work.data["verdict"] == landed.PASSED:
             green.follow(git, plan.new)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
-                _tell_landed(writing, work, name, plan)
+                landed.record(writing, work, name, plan)
 
         work.with_next_record(change)
 
@@ -170,66 +167,6 @@ class Landings:
         if work.data.get("plan") is not None:
             git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
             merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
-
-
-def _tell_landed(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) -> None:
-    """Marks a change as landed, and has those wait no longer that needed it."""
-    repo = RepoId(work.intent.repo)
-    found = rows.find(writing.connection, repo, ChangeId(name))
-    if found is None or found.head != work.data["heads"][name]:
-        return
-    rows.move(
-        writing,
-        found,
-        state="landed",
-        why="",
-        was=plan.old,
-        commit=plan.new,
-        tree=plan.tree,
-        verdict=work.data["verdict"],
-        ticket=None,
-        usd=_spent(writing, found),
-        landed_at=writing.now,
-    )
-    event = ChangeLanded(
-        change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
-    )
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
-    for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        if found.id in waiting.needs and not waiting.waits_for_a_person:
-            submissions.enter(writing, waiting)
-
-
-def _spent(writing: Writing, change: Change) -> float | None:
-    if change.author is None:
-        return None
-    total = partial(spending.total, writing.connection, agent=change.author)
-    return total(notional=False) + total(notional=True)
-
-
-def _authors(connection: sa.Connection, work: RunningIntent) -> list[dict[str, Any]]:
-    """What is to be done with those whose branches have landed."""
-    repo, plan = RepoId(work.intent.repo), work.data["plan"]
-    found = [rows.find(connection, repo, ChangeId(name)) for name in work.data["tried"]["group"]]
-    landed = [c for c in found if c is not None and plan is not None and c.commit == plan["new"]]
-    return [
-        {
-            "change": change.id,
-            "head": change.head,
-            "branch": change.branch,
-            "deletes": change.deletes,
-            "agents": _ended(connection, change),
-        }
-        for change in landed
-        if change.ends or change.deletes
-    ]
-
-
-def _ended(connection: sa.Connection, change: Change) -> dict[str, str]:
-    if change.author is None or not change.ends:
-        return {}
-    author = agent_rows.agent(connection, change.author)
-    return {} if author is None or author.ended_at is not None else {author.uid: author.id}
 
 
 def _move(data: Mapping[str, Any]) -> BranchMove:
@@ -241,7 +178,7 @@ def _is_local(data: Mapping[str, Any]) -> bool:
     return bool(data.get("mode", "local") == "local")
 
 
-def _landed(work: RunningIntent) -> dict[str, Any]:
+def _outcome(work: RunningIntent) -> dict[str, Any]:
     data, group = work.data, work.data["tried"]["group"]
     outcome = data.get("outcome", "landed" if data["plan"] is not None else "")
     in_the_way = data["in_the_way"]
@@ -252,7 +189,8 @@ def _landed(work: RunningIntent) -> dict[str, Any]:
         "group": group,
         "in_the_way": in_the_way,
         "marks": data["marks"],
-        "authors": work.read(partial(_authors, work=work)),
+        "authors": work.read(partial(landed.authors, work=work, group=group)),
+        "requested": outcome == "requested",
         "unsettled": pushes.unsettled(work),
     }
 

@@ -7,17 +7,20 @@ else lands. So it may be done again at any time: what is there already is not pu
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from windlass.core import shapes
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
-from windlass.core.landing.changes import ChangeId
+from windlass.core.landing.changes import OPEN, ChangeId
 from windlass.core.printable import printable_line
+from windlass.daemon.gate import green
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Step
 from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import landed
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.mail import notices
 from windlass.git import gate_trees, merges, remotes, repository
@@ -28,9 +31,6 @@ from windlass.store.store import Writing
 
 _PUSHES = 2
 """How often one landing is pushed where the remote gives no answer and has not taken it."""
-
-Record = Callable[[Writing, RunningIntent, str, MergePlan], None]
-"""Records that a change has landed."""
 
 
 class Settled(NamedTuple):
@@ -47,20 +47,24 @@ class Pushes:
         self._context = context
         self._upstreams = upstreams
 
-    def steps(self, record: Record) -> tuple[Step, ...]:
-        """Push, then bring the branch here along."""
-        push = Step("push", lambda work: self._push(work, record), needed=_is_push)
-        return (push, Step("follow", self._follow, needed=_is_push))
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of a landing: push, then bring the branch here along."""
+        return (
+            Step("push", self._push, needed=_is_push),
+            Step("follow", self._follow, needed=_is_push),
+        )
 
-    def _push(self, work: RunningIntent, record: Record) -> None:
+    def _push(self, work: RunningIntent) -> None:
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
-        settled = settle(git, plan, remote=work.data["remote"])
+        settled = settle(
+            git, plan, remote=work.data["remote"], is_wanted=lambda: self._is_wanted(work)
+        )
         if settled.outcome == "landed":
 
             def change(writing: Writing) -> None:
                 for name in work.data["tried"]["group"]:
-                    record(writing, work, name, plan)
+                    landed.record(writing, work, name, plan)
 
             work.with_next_record(change)
         elif settled.outcome == "unsettled":
@@ -69,6 +73,13 @@ class Pushes:
             repo, heads = RepoId(work.intent.repo), work.data["heads"]
             self._upstreams.say_unreachable(repo, why, heads, is_first=is_first)
         work.keep(outcome=settled.outcome, refused=settled.why)
+
+    def _is_wanted(self, work: RunningIntent) -> bool:
+        """Whether nobody has taken back any of it since it was proven."""
+        repo, heads = RepoId(work.intent.repo), work.data["heads"]
+        known = self._context.store.read(partial(rows.listed, repo=repo, states=OPEN))
+        wanted = {c.id for c in known if c.head == heads.get(c.id) and not c.waits_for_a_person}
+        return wanted.issuperset(work.data["tried"]["group"])
 
     def _follow(self, work: RunningIntent) -> None:
         """Moves the branch here to what has landed, unless it has commits of its own.
@@ -80,13 +91,17 @@ class Pushes:
         repo = RepoId(work.intent.repo)
         git = repos.git(repos.by_id(self._context, repo))
         plan = shapes.convert(work.data["plan"], MergePlan)
+        if work.data["verdict"] == landed.PASSED:
+            green.follow(git, plan.new)
         stays = follow(git, plan.target_branch, commit=plan.new, remote=work.data["remote"])
         if stays:
             group = work.data["tried"]["group"]
             work.with_next_record(lambda writing: say_stays(writing, repo, group, stays))
 
 
-def settle(git: Repository, plan: MergePlan, *, remote: str) -> Settled:
+def settle(
+    git: Repository, plan: MergePlan, *, remote: str, is_wanted: Callable[[], bool]
+) -> Settled:
     """Has a remote's branch be at a commit, by reading first and after each push without answer."""
     branch, why = plan.target_branch, ""
     for pushes in range(_PUSHES + 1):
@@ -96,7 +111,7 @@ def settle(git: Repository, plan: MergePlan, *, remote: str) -> Settled:
             return Settled("unsettled", f"{error.message} ({error.hint})")
         if tip is not None and repository.is_ancestor(git, plan.new, tip):
             return Settled("landed")
-        if tip != plan.old:
+        if tip != plan.old or not is_wanted():
             return Settled("moved")
         if pushes == _PUSHES:
             break
@@ -146,7 +161,7 @@ def unsettled(work: RunningIntent) -> dict[str, Any] | None:
     """What the queue needs to settle a push later; None where it is settled."""
     if work.data.get("outcome") != "unsettled":
         return None
-    kept = {name: work.data[name] for name in ("tried", "heads", "remote")}
+    kept = {name: work.data[name] for name in ("tried", "heads", "mode", "remote", "verdict")}
     return {**kept, "settles": work.data["plan"]}
 
 
