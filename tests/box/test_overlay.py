@@ -43,16 +43,3 @@ def test_what_was_written_in_a_stack_is_there_for_whoever_comes_next(tmp_path: P
         words = [*line, "/bin/sh", "-ec", f'cd "$1" && {script}', "-", str(stack.place)]
         subprocess.run(words, check=True, timeout=60)
     assert (tmp_path / "top" / "upper" / "file").read_text() == "two\n"
-
-
-def test_a_copy_of_a_stack_holds_the_same(tmp_path: Path) -> None:
-    """Where the kernel has no stacks: the topmost wins there too."""
-    below, above = tmp_path / "below", tmp_path / "above"
-    for folder, text in ((below, "below"), (above, "above")):
-        (folder / "both").mkdir(parents=True)
-        (folder / "both" / "file").write_text(text)
-        (folder / "both" / text).touch()
-    overlay.copy([Stack([above, below], tmp_path / "top", tmp_path / "place")])
-    both = tmp_path / "place" / "both"
-    assert (both / "file").read_text() == "above"
-    assert sorted(path.name for path in both.iterdir()) == ["above", "below", "file"]

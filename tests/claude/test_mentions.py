@@ -5,7 +5,6 @@ What it reads along stands in its conversation as an attachment: no hook is aske
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,12 @@ __all__ = ["many"]
 
 
 @pytest.fixture
-def secrets(many: Scene) -> Iterator[list[Path]]:
+def secrets(many: Scene) -> list[Path]:
     """Files of the person's, each with its own name in it."""
     made = [many.ground.folder / f"secret-{number}" for number in range(4)]
     for path in made:
         path.write_text(f"what {path.name} holds\n")
-    yield made
+    return made
 
 
 def read_along(on: Scene, name: str, path: Path) -> bool:

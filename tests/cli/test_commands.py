@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,12 @@ from windlass.cli.commands import (
 )
 from windlass.cli.commands import exec as exec_
 from windlass.cli.commands import list as list_
+from windlass.cli.demo import project
+from windlass.cli.demo.progress import Progress
 from windlass.cli.index import HOME, NAMES
 from windlass.cli.main import parser_of
 from windlass.core.crew import Policy
-from windlass.core.errors import Conflict, GitError, NotFound, Unavailable, UserError
+from windlass.core.errors import Conflict, GitError, Internal, NotFound, Unavailable, UserError
 from windlass.core.policy import mandatory
 
 
@@ -185,7 +188,7 @@ NO_CHANGES: dict[str, Any] = {"target": None, "changes": [], "waiting": []}
 def test_what_stalls_needs_the_person_on_the_screen_and_in_json(
     more: dict[str, Any], said: str | None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent = {"id": "fox", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
+    agent = {"id": "fox", "uid": "u", "state_age": 5.0, "evidence": "e", "parent": "lead", **more}
     home.run(Told(home, "--json", agents=lambda _: [agent], unfinished=lambda _: NO_CHANGES))
     (shown,) = json.loads(capsys.readouterr().out)
     need = shown["needs_you"]
@@ -1015,13 +1018,13 @@ def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
 ) -> None:
     """The program is named by its path, and the lines have words that need quotes."""
     folder = tmp_path / "it's here"
-    repo = demo._repository(str(folder))  # noqa: SLF001 - what the demo itself works on
+    repo = project.make(str(folder))
     program = folder / "wl"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$WINDLASS_HOME" "$@"\n')
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
-    facts = {"seconds": 1, "merged": "0" * 40, "verdict": "unproven", "restored": []}
+    facts = {"seconds": 1, "commits": []}
     demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
     lines = [line for line in capsys.readouterr().out.splitlines() if "WINDLASS_HOME=" in line]
     said = [
@@ -1030,9 +1033,25 @@ def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
     ]
     asked = [str(folder / "state"), "-C", repo]
     assert [done.stdout.splitlines() for done in said] == [
+        [*asked, "queue", "--all"],
         [*asked, "log"],
-        [*asked, "trash", "list"],
     ]
+
+
+@pytest.mark.parametrize("name", ["pytest", "unittest"])
+def test_the_demos_project_is_green_by_its_gates_own_commands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what is copied of pytest alone, and where there is none."""
+    if name == "unittest":
+        monkeypatch.setattr(project, "has_pytest", lambda: False)
+    repo = project.make(str(tmp_path / "it is here"))
+    gate = tomllib.loads((Path(repo) / ".windlass" / "config.toml").read_text())["gate"]
+    (check,) = gate["check"]
+    assert name in check["run"]
+    shell = {"PATH": f"{project.own_python(str(tmp_path))}{os.pathsep}{os.defpath}"}
+    for line in (gate.get("setup", "true"), check["run"]):
+        subprocess.run(["sh", "-c", line], cwd=repo, env=shell, capture_output=True, check=True)
 
 
 def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
@@ -1048,9 +1067,22 @@ def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
 
 def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     _no_news(monkeypatch, Unavailable("the daemon went away"))
-    watching = demo._Progress(Told(demo, log=lambda _: []))  # noqa: SLF001 - its own thread
+    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
     with pytest.raises(Unavailable, match="went away"):
-        watching.until("gull", "waiting")
+        watching.until_landed(["gull"])
+
+
+def test_a_demo_whose_change_is_held_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    what = {"change": "c1", "branch": "agent/gull", "state": "held", "why": "no room"}
+
+    def follow(_: int) -> Iterator[dict[str, Any]]:
+        for kind in ("change.queued", "change.stopped"):
+            yield {"kind": kind, "agent": None, "at": 0.0, "data": what}
+
+    monkeypatch.setattr(calls, "follow", follow)
+    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
+    with pytest.raises(Internal, match="gull is held"):
+        watching.until_landed(["gull"])
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.support.ground import WL, Ground
+from tests.support.ground import Ground
+from tests.support.programs import PLAIN, machine_with
 
 pytestmark = pytest.mark.slow
 
@@ -25,13 +25,21 @@ def scratch(ground: Ground) -> Iterator[Ground]:
 
 
 def test_the_demo_shows_what_it_says_and_leaves_nothing_running(scratch: Ground) -> None:
-    done = scratch.wl("demo", "--json", cwd=scratch.folder).ok()
-    facts = done.json()
-    folder = Path(facts["folder"])
-    assert facts["restored"] == ["README.md", "sketch.md"]
-    assert scratch.git("rev-parse", "main", cwd=folder / "repo").strip() == facts["merged"]
-    charts = sorted(path.name for path in (folder / "repo" / "charts").iterdir())
-    assert charts == ["north.md", "south.md", "west.md"]
+    """Four changes land, two of them after they came back; no commit of main is unproven."""
+    facts = scratch.wl("demo", "--json", cwd=scratch.folder).ok().json()
+    repo = Path(facts["folder"]) / "sailing"
+    commits = scratch.git("rev-list", "--first-parent", "--reverse", "main", cwd=repo).split()
+    assert [commit["commit"] for commit in facts["commits"]] == commits
+    assert {commit["verdict"] for commit in facts["commits"]} == {"passed"}
+    assert [commit["tests"] for commit in facts["commits"]][:1] == [4]
+    assert facts["commits"][-1]["tests"] == 9
+    landed = [change for commit in facts["commits"] for change in commit["changes"]]
+    assert sorted(change["agent"] for change in landed) == ["gull", "heron", "puffin", "tern"]
+    back = sorted(why.split(":")[0] for change in landed for why in change["came_back"])
+    assert back == ["it conflicts in sailing/flags.py", "tests failed"]
+    (red,) = (change["agent"] for change in landed if "failed" in "".join(change["came_back"]))
+    assert red == "gull"
+    assert scratch.git("status", "--porcelain", cwd=repo) == ""
     assert _left(scratch) == []
     assert list(scratch.runtime.glob("windlass/*")) == []
 
@@ -68,10 +76,7 @@ def test_a_demo_that_is_ended_half_way_leaves_nothing_running(scratch: Ground) -
 
 def test_a_demo_that_fails_says_why_and_leaves_nothing_running(scratch: Ground) -> None:
     """Without tmux no agent starts, and ending them all cannot go well either."""
-    tools = scratch.folder / "tools"
-    tools.mkdir()
-    (tools / "git").symlink_to(shutil.which("git") or "")
-    path = os.pathsep.join((str(tools), str(Path(WL).parent)))
+    path = machine_with(scratch.folder / "tools", *PLAIN)
     done = scratch.wl("demo", cwd=scratch.folder, env={"PATH": path}).failed(3)
     assert "tmux" in done.err.splitlines()[0]
     assert _left(scratch) == []

@@ -105,3 +105,52 @@ def test_a_persons_own_branch_needs_no_agent(gated: Ground) -> None:
     assert again.json()["state"] == "nothing-to-land"
     gated.wl("merge", "main").failed(1)
     gated.wl("merge", "nobody").failed(8)
+
+
+def test_what_shows_things_takes_agents_changes_and_commits(gated: Ground) -> None:
+    """From the proposal to the history: the same words, whatever the id is of."""
+    gated.new("fox", write("fox.py", "fox = 1\n"), commit("fox"), DONE)
+    gated.wait("fox", states="complete")
+    assert "fox = 1" in gated.wl("diff", "fox").ok().out
+    name = gated.wl("submit", "fox", "--task", "FIX-1", "--json").ok().json()["id"]
+    assert gated.wl("show", "fox", "--json").ok().json()["change"]["id"] == name
+    until(lambda: change(gated, name)["state"] == "landed", what="the landing")
+    shown = gated.wl("show", name, "--json").ok().json()
+    assert (shown["verdict"], shown["task"], shown["author"]) == ("passed", "FIX-1", "fox")
+    assert "+fox = 1" in gated.wl("diff", name).ok().out
+    kinds = [event["kind"] for event in gated.wl("log", name, "--json").ok().json()]
+    assert kinds == ["change.queued", "change.landed"]
+    (brought,) = gated.wl("log", "--landed", "--json").ok().json()[0]["changes"]
+    assert (brought["id"], brought["task"], brought["agent"]) == (name, "FIX-1", "fox")
+    found = gated.wl("why", shown["head"][:12], "--json").ok().json()
+    assert (found["landing"]["commit"], found["changes"][0]["id"]) == (shown["commit"], name)
+    until(lambda: not gated.agents(), what="the agent's end")
+    assert gated.wl("show", "fox", "--json").ok().json()["id"] == name
+    for words in (("retry", name), ("drop", name)):
+        gated.wl(*words).failed(1)
+
+
+def breaks(ground: Ground, branch: str) -> None:
+    """Commits what fails to a branch, and goes back to main."""
+    ground.git("checkout", "-q", "-B", branch)
+    (ground.folder / "repo" / "calc.py").write_text(f"def add(a, b):\n    return {len(branch)}0\n")
+    ground.git("commit", "-q", "-a", "-m", f"breaks {branch}")
+    ground.git("checkout", "-q", "main")
+
+
+def test_the_home_screen_says_what_came_back_and_that_the_target_is_red(gated: Ground) -> None:
+    """Both need the person, with no agent there at all."""
+    breaks(gated, "bad")
+    back = gated.wl("merge", "bad", "--json")
+    assert back.code == 10
+    name = back.json()["id"]
+    (waits,) = gated.wl("--json").ok().json()
+    assert (waits["kind"], waits["id"], waits["needs_you"]["command"]) == (
+        "change", name, f"wl show {name}",
+    )  # fmt: skip
+    breaks(gated, "main")
+    assert gated.wl("gate", "run", "--json").code == 10
+    said = gated.wl().ok().out
+    assert f"  {name} did not land" in said
+    assert "  main is not green: python3 -m unittest -v failed    wl gate" in said
+    assert gated.wl("retry", name, "--json").ok().json()["state"] == "queued"

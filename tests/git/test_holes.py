@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.daemon.agents import folder_copy
+from windlass.daemon.kernel import folder_copy
 from windlass.git import holes, roots, tars, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage

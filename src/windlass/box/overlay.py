@@ -1,14 +1,13 @@
 """Folders stacked over each other and seen as one, with everything written going to the top.
 
 A gate's run sees a work tree, the dependencies and a cache like this: none of them changes, and
-what the run writes is thrown away. Where the kernel has no such mounts for ordinary users, the
-stack is copied instead.
+what the run writes is thrown away. Where the kernel has no such mounts for ordinary users, whoever
+wants a stack has to copy it.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,14 +46,6 @@ def prefix(stacks: Sequence[Stack], *, file: Path) -> list[str]:
     start = "import overlay_mount; overlay_mount.start()"
     load = f"import sys; sys.path.append({_PROGRAMS!r}); {start}"
     return [python, "-I", "-S", "-X", "utf8", "-c", load, str(file)]
-
-
-def copy(stacks: Sequence[Stack]) -> None:
-    """Makes the same of copies, where there are no such mounts; the places must be empty."""
-    for stack in stacks:
-        stack.place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for lower in reversed(stack.lowers):
-            shutil.copytree(lower, stack.place, symlinks=True, dirs_exist_ok=True)
 
 
 def works(folder: Path) -> bool:

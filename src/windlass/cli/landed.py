@@ -71,8 +71,11 @@ def next_step(change: dict[str, Any]) -> str:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
-        case "held" | "rejected":
-            return f"wl retry {name}"
+        case "held":
+            needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
+            return f"wl show {first}" if (first := next(needed, "")) else f"wl retry {name}"
+        case "rejected":
+            return f"mend it, then wl merge {branch}; as it is: wl retry {name}"
         case "conflict":
             return f"merge {printable_line(change['target'])} into {branch}, then wl merge {branch}"
         case "dropped":
@@ -120,7 +123,7 @@ def landing(call: Call, landed: dict[str, Any]) -> None:
     colour = {"passed": "green", "failed": "red"}.get(landed["verdict"], "dim")
     lead = f"{when:<4} {landed['commit'][:10]}  {call.paint(printable_line(verdict), colour)}"
     if not landed["changes"]:
-        beside = "" if landed["by"] == "windlass" else "  beside Windlass:"
+        beside = "" if landed["by"] == "windlass" else ", beside Windlass"
         call.say(f"{lead}{beside}  {printable_line(landed['subject'])}")
     elif len(landed["changes"]) == 1:
         call.say(f"{lead}  {_brought(landed['changes'][0])}")
@@ -144,10 +147,9 @@ def _state(call: Call, state: str) -> str:
 
 def _facts(change: dict[str, Any]) -> list[tuple[str, str]]:
     """What is known of a change, a line each."""
-    by = [("by", change["author"])] if change["author"] else []
-    attempts = f", came back {change['attempts']} times" if change["attempts"] else ""
-    facts = [*by, ("head", f"{change['head'][:10]}, revision {change['revision']}{attempts}")]
-    facts += [("task", change["task"])] if change["task"] else []
+    times = render.counted(change["attempts"], "time")
+    attempts = f", came back {times}" if change["attempts"] else ""
+    facts = [("head", f"{change['head'][:10]}, revision {change['revision']}{attempts}")]
     facts += [("needs", ", ".join(change["needs"]))] if change["needs"] else []
     if change["position"] is not None:
         facts.append(("queue", f"{change['position']} before it"))
@@ -156,7 +158,9 @@ def _facts(change: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
     """Why a change is where it is, a line each."""
-    reasons = [("why", change["why"])] if change["why"] else []
+    reasons = [("by", change["author"])] if change["author"] else []
+    reasons += [("task", change["task"])] if change["task"] else []
+    reasons += [("why", change["why"])] if change["why"] else []
     if change["guards"] and not is_landed(change):
         approved = "approved" if change["approval"] else "waits for approval"
         reasons.append(("review", f"{approved}: {'; '.join(change['guards'])}"))
@@ -180,7 +184,7 @@ def _revision(call: Call, revision: dict[str, Any]) -> None:
 def _ticket(call: Call, change: dict[str, Any]) -> None:
     """What failed or conflicts, and how to see it again."""
     ticket = change["ticket"]
-    if ticket is None:
+    if ticket is None or change["state"] == "dropped":
         return
     for name in ticket["failed"][:_NAMED]:
         call.say(f"  {printable_line(name)}")

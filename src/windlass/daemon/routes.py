@@ -69,7 +69,13 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
         retention.routes(services.retention),
         jobs.routes(context),
         gate.routes(services.proofs),
-        landing.routes(context, intents, services.submissions, services.judgements),
+        landing.routes(
+            context,
+            intents,
+            services.submissions,
+            services.judgements,
+            services.landing_undos,
+        ),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

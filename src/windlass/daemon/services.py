@@ -42,6 +42,7 @@ from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.undos import LandingUndos
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
@@ -98,6 +99,7 @@ class Services:
         self.judgements = Judgements(context)
         upstreams = Upstreams(context)
         requests = PullRequests(context, self.jobs, upstreams, self._forge)
+        self.landing_undos = LandingUndos(context, self.submissions)
         budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
@@ -173,6 +175,7 @@ class Services:
                 *self.proofs.operations(),
                 self.submissions.operation(),
                 *self.judgements.operations(),
+                self.landing_undos.operation(),
                 Tries(context, self.proofs, upstreams).operation(),
                 Landings(context, self.proofs, Pushes(context, upstreams), requests).operation(),
                 requests.operation(),

@@ -33,29 +33,34 @@ from windlass.core.printable import printable_line
 from windlass.git import gitfiles, index_entries, index_lock, leftovers, views, workspace_state
 from windlass.git.index_entries import Side
 from windlass.git.index_lock import Move
-from windlass.git.runner import LONG, Dirs, armed, failed, run
+from windlass.git.runner import LONG, LOOK, Dirs, armed, failed, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from windlass.git.repository import Repository
-    from windlass.git.runner import GitResult
+    from windlass.git.runner import GitResult, ReadBox
 
 
-def dirty(repo: Repository, path: str) -> list[str]:
-    """Lists tracked files of a checkout that are modified, staged or in conflict."""
-    with opened(repo, path) as (dirs, _):
+def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[str]:
+    """Lists tracked files of a checkout that are modified, staged or in conflict.
+
+    A clone is read through `read`, where there is such a box: its agent can keep git waiting.
+    """
+    with opened(repo, path, read=read) as (dirs, _):
         said = run(
             ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"],
             dirs=dirs,
-            timeout=LONG,
+            timeout=LOOK if dirs.box else LONG,
         )
     return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
 
 
 @contextlib.contextmanager
-def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
+def opened(
+    repo: Repository, path: str, *, read: ReadBox | None = None
+) -> Iterator[tuple[Dirs, str]]:
     """Lends folders over a copy of the checkout's index, and says where the real one is."""
     git_dir = _git_dir(repo, path)
     if git_dir == repo.git_dir:
@@ -66,7 +71,7 @@ def opened(repo: Repository, path: str) -> Iterator[tuple[Dirs, str]]:
             main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
             yield armed(main), git_dir
         return
-    with views.viewed(repo, workspace_state.locate(repo, path)) as view:
+    with views.viewed(repo, workspace_state.locate(repo, path, box=read)) as view:
         yield view.dirs, git_dir
 
 

@@ -26,15 +26,20 @@ def erase(path: str) -> None:
     except FileNotFoundError:
         return
     try:
-        for _ in range(_ROUNDS):
-            is_folder = _is_folder(folder, name)
-            if is_folder is None:
-                return
-            _remove(folder, os.fsencode(name), is_folder=is_folder)
+        erase_in(folder, os.fsencode(name), shown=path)
     finally:
         os.close(folder)
+
+
+def erase_in(folder: int, name: bytes, *, shown: str = "") -> None:
+    """Deletes what has a name in an open folder; it is `shown` so where it cannot be."""
+    for _ in range(_ROUNDS):
+        is_folder = _is_folder(folder, name)
+        if is_folder is None:
+            return
+        _remove(folder, name, is_folder=is_folder)
     raise GitError(
-        f"{printable_line(path)} is filled again while it is being deleted",
+        f"{printable_line(shown or os.fsdecode(name))} is filled again while it is being deleted",
         "stop whatever still writes to it, then try again",
     )
 
@@ -80,7 +85,7 @@ def _children(folder: int) -> list[tuple[bytes, bool]]:
         return [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
 
 
-def _is_folder(folder: int, name: str) -> bool | None:
+def _is_folder(folder: int, name: bytes) -> bool | None:
     """Says whether it is a folder itself; None where nothing has the name."""
     try:
         return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)

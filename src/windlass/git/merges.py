@@ -24,7 +24,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, armed, failed, run
+from windlass.git.runner import LONG, ReadBox, armed, failed, run
 
 _MOST_BASES = 16
 _NOBODY = ("windlass", "windlass@windlass.invalid")
@@ -173,14 +173,21 @@ def commit(
     return said.out.decode().strip()
 
 
-def refuse_dirty(repo: Repository, checkout_path: str, *, box: Sequence[str] = ()) -> None:
+def refuse_dirty(
+    repo: Repository,
+    checkout_path: str,
+    *,
+    box: Sequence[str] = (),
+    read: ReadBox | None = None,
+) -> None:
     """Refuses a checkout whose tracked files are modified or staged.
 
     What a merge that failed left half moved there is put right first: it is nobody's change.
+    That is done in `box`, and looked at through `read`, where the checkout is a clone.
     """
     with workspace_state.locked_branch(repo, _branch_at(repo, checkout_path)) as lock:
         _settle(repo, checkout_path, lock=lock, box=box)
-    names = [printable_line(name) for name in checkout.dirty(repo, checkout_path)]
+    names = [printable_line(name) for name in checkout.dirty(repo, checkout_path, read=read)]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         raise Conflict(

@@ -265,6 +265,13 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
     return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
 
 
+def is_elsewhere(repo: Repository, commit: str) -> bool:
+    """Whether a remote is known to have a commit."""
+    places = ("refs/remotes/", "refs/windlass/upstream/")
+    said = repo.git("for-each-ref", "--count=1", f"--contains={commit}", *places)
+    return bool(said.out.strip())
+
+
 def merge_bases(repo: Repository, a: str, b: str) -> list[str]:
     """Gives the best common ancestors; none for unrelated histories."""
     return repo.git("merge-base", "--all", a, b, ok=(0, 1)).out.decode().split()

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from windlass.git import gate_trees, merges, path_count, workspace_state
+from windlass.git import gate_trees, merges, path_count, reverts, workspace_state
 from windlass.git.repository import Repository, is_ancestor, merge_bases, null_oid, require
 from windlass.git.runner import LONG, Dirs, run
 
@@ -25,6 +25,10 @@ class Layer(NamedTuple):
     message: str
     without: tuple[str, ...] = ()
     """Paths of which the stack keeps what it has."""
+    since: str = ""
+    """The commit that it all came after, where the tip has it already and it was taken back there.
+
+    Without that git would bring only what is new."""
 
 
 class Stack(NamedTuple):
@@ -58,10 +62,13 @@ def build(
     for layer in layers:
         head = require(repo, layer.head)
         path_count.require_few(repo.dirs, head)
-        if is_ancestor(repo, head, tip):
+        if is_ancestor(repo, head, tip) and not layer.since:
             nothing.append(layer.name)
             continue
         theirs = _without(repo, head, layer.without, tip=tip) if layer.without else head
+        if layer.since:
+            whole = gate_trees.tree_of(repo, theirs)
+            theirs = reverts.beside(repo, tree=whole, parent=layer.since)
         made, paths = merges.merge_trees(repo, ours=top, theirs=theirs)
         if paths:
             alone = merges.merge_trees(repo, ours=tip, theirs=theirs)[1] if top != tip else paths

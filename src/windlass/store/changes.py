@@ -44,6 +44,22 @@ def of_branch(
     return found[0] if found else None
 
 
+def revert_of(connection: sa.Connection, repo: RepoId, change: ChangeId) -> Change | None:
+    """The newest change that takes another back."""
+    query = _known().where(_C.repo == repo, _C.reverts == change)
+    found = records.every(Change, connection, query.order_by(_C.number.desc()).limit(1))
+    return found[0] if found else None
+
+
+def landed_of_branch(
+    connection: sa.Connection, repo: RepoId, *, branch: str, target: str
+) -> list[Change]:
+    """What landed of a branch on a target, the oldest first."""
+    query = _known().where(_C.repo == repo, _C.branch == branch, _C.target == target)
+    landed = query.where(_C.state == "landed").order_by(_C.number)
+    return records.every(Change, connection, landed)
+
+
 def of_author(connection: sa.Connection, author: Uid) -> Change | None:
     """The newest change of an agent's."""
     query = _known().where(_C.author == author).order_by(_C.number.desc()).limit(1)

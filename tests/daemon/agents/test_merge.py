@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
-from windlass.core.errors import GitError, Internal, Unavailable, WindlassError
+from windlass.core.errors import Conflict, GitError, Internal, Unavailable, WindlassError
+from windlass.daemon.agents import endings
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
-from windlass.git import merges
+from windlass.git import checkout, merges, runner
+from windlass.git.runner import Dirs
 
 
 class Killed(BaseException):
@@ -98,26 +102,53 @@ def test_a_merge_puts_a_boxed_agents_clone_right_that_another_one_left_half_move
     assert (clone / "kept.txt").read_text() == "old\n"
 
 
-def file_for_the_archive(workshop: Workshop, agent: Agent) -> None:
+def test_git_looks_at_the_clone_that_is_merged_into_in_a_box(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its agent can keep git waiting there, and wrote the objects that it reads."""
+    boss, fox = worker(workshop, "boss", isolation="box"), worker(workshop, "fox")
+    commit(fox, "fox.txt")
+    looked: list[bool] = []
+
+    def run(*args: Any, dirs: Dirs, **more: Any) -> Any:
+        if dirs.work_tree == boss.workspace:
+            looked.append(bool(dirs.box))
+        return runner.run(*args, dirs=dirs, **more)
+
+    monkeypatch.setattr(checkout, "run", run)
+    (Path(boss.workspace) / "kept.txt").write_text("not committed\n")
+    git(Path(boss.workspace), "add", "kept.txt")
+    with pytest.raises(Conflict, match=r"uncommitted changes in kept\.txt"):
+        workshop.ask("merge", agent="fox", into="boss")
+    assert looked
+    assert all(looked)
+
+
+def file_for_the_archive(workshop: Workshop, agent: Agent, _: pytest.MonkeyPatch) -> None:
     assert agent.uid
     workshop.context.folders.archive.write_text("in the way\n")
 
 
-def full_disk(workshop: Workshop, agent: Agent) -> None:
-    folder = workshop.context.folders.agent(agent.uid)
-    (folder / "events.jsonl").symlink_to("/dev/full")
+def full_disk(workshop: Workshop, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workshop.agent(agent.uid)
+    monkeypatch.setattr(
+        endings, "_new_file", lambda _: os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb")
+    )
 
 
 @pytest.mark.parametrize(
     ("spoil", "kind"), [(file_for_the_archive, Internal), (full_disk, Unavailable)]
 )
 def test_whatever_keeps_an_agent_from_being_ended_it_is_told_that_it_is_merged(
-    workshop: Workshop, spoil: object, kind: type[WindlassError]
+    workshop: Workshop,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: object,
+    kind: type[WindlassError],
 ) -> None:
     fox = worker(workshop, "fox")
     commit(fox, "fox.txt")
     assert callable(spoil)
-    spoil(workshop, fox)
+    spoil(workshop, fox, monkeypatch)
     with pytest.raises(kind, match=r"is merged into main, but fox could not be ended") as told:
         workshop.ask("merge", agent="fox")
     assert told.value.hint.endswith("; what is left to do is wl kill fox")

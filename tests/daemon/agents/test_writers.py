@@ -197,3 +197,26 @@ def test_a_merge_waits_for_what_is_done_with_its_target_and_then_names_it(
     assert [problem[:32] for problem in checked["problems"]] == ["lead is busy: merge of hand is u"]
     monkeypatch.undo()
     workshop.ask("merge", agent="other")
+
+
+@pytest.mark.parametrize("odd", ["pipe", "link"])
+def test_an_ending_writes_its_archive_whatever_an_agent_has_put_there(
+    workshop: Workshop, tmp_path: Path, odd: str
+) -> None:
+    """Without a box it reaches its own folder; a pipe there would hold the ending for ever."""
+    fox = spawn(workshop, "fox")
+    for name in ("events.jsonl", "agent.json"):
+        path = workshop.context.folders.agent(fox.uid) / name
+        if odd == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(tmp_path / name)
+    with ThreadPoolExecutor(1) as pool:
+        ending = pool.submit(workshop.ask, "end", agents=["fox"])
+        try:
+            ended = ending.result(timeout=60)
+        except TimeoutError:
+            path.open("rb").close()  # lets it go
+            raise
+    assert [one["id"] for one in ended["ended"]] == ["fox"]
+    assert list(tmp_path.glob("*.json*")) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from tests.daemon.gate.gate_ground import CODE, GateGround
 from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
+from windlass.core.errors import GitError
 from windlass.core.policy.tool_calls import ToolCall
+from windlass.daemon.gate import agent_layers
 from windlass.daemon.policy import decisions
 from windlass.daemon.states import reports
 
@@ -174,3 +177,29 @@ def test_workers_are_told_the_gates_commands_and_may_run_them(
     assert f"`{CHECK}`" in told
     call = ToolCall(tool="Bash", input={"command": CHECK}, cwd=agent.workspace)
     assert decisions.decide_for_agent(workshop.context, agent, call).verdict == "allow"
+
+
+@pytest.mark.parametrize("made", ["link", "pipe", "folder that is a link"])
+def test_what_git_leaves_alone_is_written_into_the_clone_and_nowhere_else(
+    tmp_path: Path, made: str
+) -> None:
+    """The git folder may have come back from the trash, as its agent left it."""
+    workspace, outside = tmp_path / "fox", tmp_path / "outside"
+    (workspace / ".git").mkdir(parents=True)
+    outside.mkdir()
+    info = workspace / ".git" / "info"
+    if made == "folder that is a link":
+        info.symlink_to(outside)
+        with pytest.raises(GitError):
+            agent_layers.exclude(workspace, ["deps"])
+    else:
+        info.mkdir()
+        if made == "pipe":
+            os.mkfifo(info / "exclude")
+        else:
+            (info / "exclude").symlink_to(outside / "exclude")
+        agent_layers.exclude(workspace, ["deps"])
+        agent_layers.exclude(workspace, ["more"])
+        lines = (info / "exclude").read_text().splitlines()
+        assert [line for line in lines if line[0] == "/"] == ["/deps", "/more"]
+    assert list(outside.iterdir()) == []

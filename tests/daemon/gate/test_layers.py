@@ -125,6 +125,27 @@ def test_without_a_box_a_run_sees_the_layer_where_that_was_made(
     assert said(ground, fresh=True) == ["first", "first"]
 
 
+def test_a_copied_layer_is_not_led_out_by_a_link_of_the_tree(
+    ground: GateGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change puts a link in the place of the folder that its dependencies lie in."""
+    monkeypatch.setattr("windlass.box.overlay.works", lambda _: False)
+    outside = Path(ground.context.folders.home) / "outside"
+    outside.mkdir()
+    own = '[gate]\nsetup = "mkdir -p a/deps; echo x >a/deps/made"\ndeps = ["a/deps"]\n'
+    own += '[[gate.check]]\nname = "c"\nrun = "cat a/deps/made"\ntests = "none"\n'
+    ground.commit({"a/kept.txt": "kept\n", ".windlass/config.toml": own})
+    assert said(ground) == ["x"]
+    ground.git("checkout", "-q", "-b", "sly")
+    ground.git("rm", "-q", "a/kept.txt")
+    (ground.root / "a").symlink_to(outside)
+    ground.git("add", "a")
+    ground.git("commit", "-q", "-m", "sly")
+    ground.git("checkout", "-q", "main")
+    assert said(ground, "sly") == ["x"]
+    assert list(outside.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("setup", "why"),
     [

@@ -79,6 +79,17 @@ def test_a_red_change_comes_back_to_its_author_and_lands_once_it_is_mended(
     assert not crew.lives(fox)
 
 
+def test_a_boxed_author_can_merge_the_target_that_its_ticket_is_about(crew: CrewGround) -> None:
+    """Else it merges what was there before, says that it is done, and comes back once more."""
+    fox, owl = (crew.worker(name, isolation="box") for name in ("fox", "owl"))
+    for agent in (fox, owl):
+        crew.commit(agent, {"more.py": f"more = '{agent.id}'\n"})
+        crew.workshop.ask("submit", change=agent.id)
+    crew.settle()
+    assert (crew.change("c1")["state"], crew.change("c2")["state"]) == ("landed", "conflict")
+    assert git(Path(owl.workspace), "ls-remote", "origin", "main").split()[0] == crew.main()
+
+
 def test_the_target_is_merged_into_by_the_gate_alone(crew: CrewGround) -> None:
     """But for a person who says so, which is recorded."""
     fox = crew.worker("fox")

@@ -9,7 +9,9 @@ from tests.daemon.gate import gate_ground
 from tests.daemon.gate.gate_ground import CODE, GATE
 from tests.daemon.landing.upstream_ground import UpstreamGround
 
+from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.git import repository
 
 
 @pytest.fixture
@@ -185,3 +187,14 @@ def test_without_such_a_remote_it_is_held(ground: UpstreamGround) -> None:
     shown = ground.change(name)
     assert shown["state"] == "held"
     assert "there is no remote upstream" in shown["why"]
+
+
+def test_what_was_pushed_is_taken_back_by_a_revert_alone(ground: UpstreamGround) -> None:
+    """Others have it: the branch here is not moved back."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    landed = ground.change(name)["commit"]
+    assert repository.is_elsewhere(
+        repos.git(repos.by_id(ground.context, ground.proofs_repo)), landed
+    )

@@ -180,6 +180,8 @@ class ChangeView(TypedDict):
     state: State
     why: str
     needs: list[str]
+    reverts: str | None
+    """The change that this one takes back."""
     guards: list[str]
     approval: ApprovalView | None
     blocked: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from argparse import ArgumentParser
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -26,10 +27,14 @@ def run(call: Call) -> int:
     """One static screen: what needs you, the crew as a tree, or how to begin."""
     listed = call.ask("agents")
     landing = call.ask("unfinished")
-    if call.json:
-        call.data([*map(_with_need, listed), *_changes_with_needs(landing)])
-        return 0
     changes, waiting = landing["changes"], set(landing["waiting"])
+    # What is done and proposed is spoken of where its change is.
+    proposed = {change["author"] for change in changes if change["author"]}
+    needed = {agent["uid"]: _need(agent, proposed) for agent in listed}
+    if call.json:
+        agents = [_with_need(agent, needed[agent["uid"]]) for agent in listed]
+        call.data([*agents, *_changes_with_needs(landing)])
+        return 0
     red = _red(landing["target"])
     if not listed and not changes and red is None:
         return _begin(call)
@@ -46,7 +51,7 @@ def run(call: Call) -> int:
         for agent in listed
         if (agent["repo"], agent["id"]) not in said
         and not (agent["state"] == "waiting" and (agent["repo"], agent["id"]) in asking)
-        and (need := _need(agent))
+        and (need := needed[agent["uid"]])
     ]
     needs += [
         (
@@ -62,13 +67,15 @@ def run(call: Call) -> int:
         call.say(call.paint("needs you", "bold"))
         for name, text, command in needs:
             call.say(render.advice(call, f"  {name} {text}", command))
-        call.say()
+        if listed:
+            call.say()
     moving = [c for c in changes if c["id"] not in waiting and c["state"] != "draft"]
     if moving:
         call.say(call.paint("changes", "bold") + f"  {len(moving)} under way   wl queue")
         for change in moving:
             call.say(f"  {landed.under_way(call, change)}")
-        call.say()
+        if listed:
+            call.say()
     if not listed:
         return 0
     call.say(
@@ -132,14 +139,13 @@ def _changes_with_needs(landing: dict[str, Any]) -> list[dict[str, Any]]:
     return shown
 
 
-def _with_need(agent: dict[str, Any]) -> dict[str, Any]:
+def _with_need(agent: dict[str, Any], need: tuple[str, str] | None) -> dict[str, Any]:
     """An agent as programs get it, with what the screen would say under "needs you"."""
-    need = _need(agent)
     told = {"text": need[0], "command": need[1]} if need else None
     return {**agent, "kind": "agent", "needs_you": told}
 
 
-def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
+def _need(agent: dict[str, Any], proposed: Collection[str]) -> tuple[str, str] | None:
     """What an agent needs, and the command that gives it."""
     name, since, evidence = agent["id"], age(agent["state_age"]), agent["evidence"]
     if agent.get("stuck"):
@@ -157,7 +163,7 @@ def _need(agent: dict[str, Any]) -> tuple[str, str] | None:
             return f"{said}: {evidence}", f'to try now: wl send {name} "go on"'
         case "asking":
             return f"asks ({since}): {evidence}", f"wl attach {name}"
-        case "complete" if agent["parent"] is None:
+        case "complete" if agent["parent"] is None and name not in proposed:
             return f"says it is done ({since})", f"wl diff {name}, then wl merge {name}"
         case "waiting" if agent["parent"] is None:
             return f"waits ({since}): {evidence}", f"wl look {name}"

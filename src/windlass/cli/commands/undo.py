@@ -1,23 +1,37 @@
-"""Takes back your last ending or reassignment: agents return with everything they had."""
+"""Takes back your last ending or reassignment, or a change that landed.
+
+Agents return with everything they had. A change that nothing followed and that was not pushed is
+taken off the target, which is then where it was before; otherwise a revert of it is proposed, gated
+and landed as any change. Merge its branch again, and all of it lands once more.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import Any
 
-from windlass.cli import ended
-from windlass.cli.call import Call
+from windlass.cli import ended, landed
+from windlass.cli.call import Call, take_yes
+from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.printable import printable_line
 
-EXAMPLES = ("wl undo",)
+EXAMPLES = ("wl undo", "wl undo c12", "wl undo c12 --no-wait")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes none."""
-    del parser
+    """Takes a change, or nothing."""
+    parser.add_argument("change", metavar="CHANGE", nargs="?", help="a change that landed")
+    parser.add_argument("--why", metavar="TEXT", help="what its revert says")
+    parser.add_argument("--no-wait", action="store_true", help="do not wait until a revert lands")
+    take_yes(parser)
 
 
 def run(call: Call) -> int:
-    """Takes back the last ending or reassignment, and says what is back."""
+    """Takes back what is named, or else the last ending or reassignment."""
+    return _agents(call) if call.args.change is None else _change(call)
+
+
+def _agents(call: Call) -> int:
     done = call.ask("undo")
     call.data(done)
     for agent in done["restored"]:
@@ -30,5 +44,25 @@ def run(call: Call) -> int:
     for note in done["notes"]:
         call.tell(f"  {printable_line(note)}")
     if done["undoes"] == "merge":
-        call.tell("the merge itself stays: history only moves forward (git revert takes it back)")
+        call.tell("what was merged stays: wl undo CHANGE takes back what landed")
     return ended.tell_failed(call, done, "brought back")
+
+
+def _change(call: Call) -> int:
+    args = call.args
+    if not call.sure:
+        shown = call.ask("change", change=args.change)
+        call.confirm(f"take back {shown['id']}, {printable_line(shown['title'])}?")
+    why = {"why": args.why} if args.why else {}
+    change: dict[str, Any] = call.ask("change.undo", change=args.change, **why)
+    if change["state"] == "dropped":
+        call.data(change)
+        call.tell(f"{change['id']} is taken back: {printable_line(change['target'])} is at")
+        call.tell(f"  {change['was']}, where it was before")
+        return 0
+    if change["state"] in ("queued", "gating") and not args.no_wait:
+        call.progress(f"{change['id']} takes it back and waits for the gate …")
+        change = call.ask("change.wait", change=change["id"])
+    call.data(change)
+    landed.say(call, change)
+    return EXIT_CODES[change["state"]]

@@ -26,7 +26,7 @@ State = Literal[
 ]
 OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
-UNFINISHED: frozenset[State] = OPEN | {"draft", "rejected", "conflict", "held"}
+UNFINISHED: frozenset[State] = OPEN | {"draft", "proposed", "rejected", "conflict", "held"}
 """Where something may still become of a change."""
 PINNED: frozenset[State] = UNFINISHED - {"draft"}
 """Where what was proposed may be needed still, whatever becomes of its branch."""
@@ -113,6 +113,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its branch is deleted when it has landed."""
     unattended: bool = False
     """Whether a checkout that is in the way is left behind, detached."""
+    reverts: ChangeId | None = None
+    """The change that this one takes back."""
     past: tuple[Revision, ...] = ()
     """The revisions before, the oldest first."""
     ticket: Ticket | None = None

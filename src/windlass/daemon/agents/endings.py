@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -36,7 +36,8 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import beside, boxes, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
-from windlass.git import repository
+from windlass.git import open_flags, repository
+from windlass.git.erasing import erase
 from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
@@ -336,13 +337,20 @@ def archive(context: Context, agent: Agent, *, stamp: str, how: str) -> Path:
         os.rename(source, target)  # noqa: PTH104 - one atomic step, on one file system
     target.mkdir(parents=True, exist_ok=True)
     log = event_lines.last(context.store, agent.uid, ARCHIVED_EVENTS)
-    with (target / "events.jsonl").open("wb") as file:
+    with _new_file(target / "events.jsonl") as file:
         for lines in event_lines.lines(context.store, agent.uid, after=log.after):
             file.write(lines)
     row: dict[str, Any] = msgspec.to_builtins(agent)
     text = json.dumps({"how": how, "earlier_events": log.earlier, **row}, indent=2)
-    (target / "agent.json").write_text(text + "\n")
+    with _new_file(target / "agent.json") as file:
+        file.write(f"{text}\n".encode(errors="surrogateescape"))
     return target
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """Opens a new file in the place of whatever an agent without a box has put there: a pipe."""
+    erase(str(path))
+    return os.fdopen(os.open(path, open_flags.NEW, 0o600), "wb")
 
 
 def close(writing: Writing, agent: Agent, ending: Mapping[str, Any]) -> dict[Uid, Uid]:

@@ -390,8 +390,11 @@ class Merges:
         }
 
     def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
-        work, box = self._status(agent), self._box(agent.repo, into)
-        _refuse(git, agent, into, work=work, box=box)
+        _refuse(git, agent, work=self._status(agent))
+        if (place := repository.checkouts(git).get(into)) is not None:
+            target, box = self._boxed_on(agent.repo, into), self._box(agent.repo, into)
+            read = boxes.reading(self._context, target) if target is not None else None
+            merges.refuse_dirty(git, place, box=box, read=read)
 
     def _status(self, agent: Agent) -> WorkStatus:
         return setup_files.work_status(self._context, agent)
@@ -500,8 +503,8 @@ def _prepare(
     )
 
 
-def _refuse(git: Repository, agent: Agent, into: str, *, work: WorkStatus, box: list[str]) -> None:
-    """Refuses what would leave work behind: uncommitted on either side, or beside the branch."""
+def _refuse(git: Repository, agent: Agent, *, work: WorkStatus) -> None:
+    """Refuses what would leave work of an agent behind: uncommitted, or beside its branch."""
     if not work.clean:
         names = uncommitted(work)
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -518,9 +521,6 @@ def _refuse(git: Repository, agent: Agent, into: str, *, work: WorkStatus, box: 
             f" {agent.branch} lacks",
             f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
         )
-    place = repository.checkouts(git).get(into)
-    if place is not None:
-        merges.refuse_dirty(git, place, box=box)
 
 
 def _contains(git: Repository, tip: str, head: str) -> bool:

@@ -27,10 +27,10 @@ from windlass.core.ids import AgentId, RepoId, Uid, agent_id
 from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
-from windlass.daemon.agents import endings, folder_copy
+from windlass.daemon.agents import endings
 from windlass.daemon.agents.session_life import AgentSockets
 from windlass.daemon.gate.agent_layers import AgentLayers
-from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel import folder_copy, lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent

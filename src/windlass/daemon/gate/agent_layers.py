@@ -24,7 +24,7 @@ from windlass.daemon.gate.versions import KnownVersions
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, setup_files
-from windlass.git import gate_trees
+from windlass.git import beneath, gate_trees, gitfiles, workspace_state
 from windlass.git.erasing import erase
 from windlass.git.walk import walk
 from windlass.store.rows import Repo
@@ -32,6 +32,8 @@ from windlass.store.rows import Repo
 _Give = Callable[[Path, str, str], bool]
 """Puts a dependency of a layer into a workspace; says whether it is there now."""
 _NEW = ".windlass-new"
+_EXCLUDE = "exclude"
+_LARGEST = 1 << 20
 _EXCLUDED = "# what the gate's checks need, put here by Windlass\n"
 
 
@@ -105,7 +107,7 @@ class AgentLayers:
             _add(layer / "home", home)
             again = give is _complete  # in a new workspace nothing is anybody's work
             changed = _changed(layer / "tree", Path(agent.workspace), paths) if again else set()
-        _exclude(Path(agent.workspace), paths)
+        exclude(Path(agent.workspace), paths)
         setup_files.remember_provided(self._context, agent, paths, but=changed)
         return ""
 
@@ -203,15 +205,20 @@ def _copy(source: Path, target: Path) -> None:
     fresh.rename(target)
 
 
-def _exclude(workspace: Path, paths: list[str]) -> None:
+def exclude(workspace: Path, paths: list[str]) -> None:
     """Has git in a clone leave alone what was put there, so that it is not committed by mistake."""
     lines = [f"/{_literal(path)}\n" for path in paths]
-    info = workspace / ".git" / "info"
-    if not lines or not info.parent.is_dir():
+    git_dir = workspace_state.canonical(str(workspace / ".git"))
+    if not lines or not workspace_state.is_folder(git_dir):
         return
-    info.mkdir(exist_ok=True)
-    with (info / "exclude").open("a", encoding="utf-8", errors="surrogateescape") as file:
-        file.write("".join([_EXCLUDED, *lines]))
+    # It may have come back from the trash, as its agent left it: a link there leads anywhere.
+    with beneath.opened(git_dir, b"info") as info:
+        try:
+            before = gitfiles.read_at(info, _EXCLUDE, limit=_LARGEST)
+        except OSError:
+            before = b""  # it is not there, or a link
+        added = os.fsencode("".join([_EXCLUDED, *lines]))
+        gitfiles.put_at(info, _EXCLUDE, b"".join([before, added]))
 
 
 def _literal(path: str) -> str:

@@ -20,8 +20,10 @@ from windlass.box import overlay, probes, proxy, toolchains, wrapper
 from windlass.box.overlay import Stack
 from windlass.core.box_spec import HOME, TREE, BoxSpec, Network
 from windlass.core.config import Config
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, GitError
 from windlass.core.gate.spec import digest
+from windlass.core.printable import printable_line
+from windlass.daemon.kernel import folder_copy
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, environment
 from windlass.git.erasing import erase
@@ -95,7 +97,7 @@ def throw_away(
             if not overlay.works(context.folders.home / "gates"):
                 if at is not None:
                     held.enter_context(_taken(context, at))
-                overlay.copy(stacks)
+                _copy(stacks)
                 stacks = []
             (seen / "home").mkdir(mode=0o700, parents=True, exist_ok=True)
             if at is not None:
@@ -104,6 +106,18 @@ def throw_away(
             yield held.enter_context(lent)
     finally:
         erase(str(folder))
+
+
+def _copy(stacks: Sequence[Stack]) -> None:
+    """Makes the same of copies, where there are no such mounts; the places are empty."""
+    for stack in stacks:
+        stack.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lowers = [str(lower) for lower in reversed(stack.lowers)]
+        if left := folder_copy.copy_together(lowers, str(stack.place)):
+            raise GitError(
+                f"what a run is to see cannot be copied: {', '.join(map(printable_line, left))}",
+                "`wl doctor` says what this machine lacks to do without a copy",
+            )
 
 
 @contextlib.contextmanager

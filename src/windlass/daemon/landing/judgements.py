@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from windlass.api.verbs import Caller
@@ -62,16 +63,8 @@ class Judgements:
         return IntentDraft(repo, None, prepare)
 
     def _result(self, work: RunningIntent) -> ChangeView:
-        repo, name = RepoId(work.intent.repo), ChangeId(work.data["change"])
-
-        def read(connection: Any) -> ChangeView:
-            change = rows.find(connection, repo, name)
-            if change is None:
-                raise AssertionError(name)
-            queue = rows.open_ones(connection, repo)
-            return views.view(change, queue, views.author_of(connection, change))
-
-        return work.read(read)
+        name = ChangeId(work.data["change"])
+        return work.read(partial(views.kept, repo=RepoId(work.intent.repo), name=name))
 
 
 def _approve(writing: Writing, change: Change, why: str) -> None:

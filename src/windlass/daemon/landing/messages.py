@@ -60,6 +60,8 @@ def _of(change: Change, author: str | None) -> list[tuple[str, str]]:
     found = [("Change", str(change.id))]
     if change.task:
         found.append(("Task", change.task))
+    if change.reverts:
+        found.append(("Reverts", change.reverts))
     if author is not None:
         found.append(("Agent", author))
     return found

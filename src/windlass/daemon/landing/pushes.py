@@ -117,6 +117,7 @@ def settle(
             break
         pushed = remotes.push(git, remote, commit=plan.new, branch=branch, old=plan.old)
         if pushed.outcome == "pushed":
+            repository.set_ref(git, remotes.upstream_ref(remote, branch), plan.new)
             return Settled("landed")
         why = pushed.why
         if pushed.outcome == "refused":

@@ -14,13 +14,18 @@ from windlass.daemon.landing.differences import Differences
 from windlass.daemon.landing.history import History
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Submissions
+from windlass.daemon.landing.undos import LandingUndos
 from windlass.daemon.landing.views import ChangeViews
 
 _JUDGED = Refusal("agents do not judge changes", "ask the person")
 
 
 def routes(
-    context: Context, intents: Intents, submissions: Submissions, judgements: Judgements
+    context: Context,
+    intents: Intents,
+    submissions: Submissions,
+    judgements: Judgements,
+    undos: LandingUndos,
 ) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
     views, history = ChangeViews(context), History(context)
@@ -57,6 +62,12 @@ def routes(
             wire.LandingsRequest, wire.LandingsReply, history.landings, callers="both"
         ),
         "unfinished": Verb(AnyRequest, wire.UnfinishedReply, views.unfinished, callers="both"),
+        "change.undo": Verb(
+            wire.JudgeRequest,
+            wire.ChangeView,
+            IntentVerb(intents, "change.undo", undos.begin),
+            refusal=_JUDGED,
+        ),
         "approve": judges("approve"),
         "block": judges("block"),
         "drop": judges("drop"),

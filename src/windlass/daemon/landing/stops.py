@@ -6,6 +6,7 @@ after `landing.max_attempts` times, and of what only a person can decide.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,12 +30,14 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import tickets
+from windlass.daemon.launch import clones
 from windlass.daemon.mail import from_windlass, notices
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 _CAME_BACK = frozenset({"rejected", "conflict"})
 _STOPPABLE = OPEN | {"proposed"}
 
@@ -87,7 +90,18 @@ class Stops:
             work.keep_in(writing, woken=[*work.data.get("woken", []), *woken])
 
         if "woken" not in work.data:
+            self._show_target(repo.id)
             self._context.store.write(change)
+
+    def _show_target(self, repo: RepoId) -> None:
+        """Shows boxed authors the target as it is: the ticket asks them to merge just that."""
+        live = self._context.store.read(partial(agent_rows.agents, repo=repo))
+        if not any(agent.isolation == "box" for agent in live):
+            return
+        try:
+            clones.refresh_mirror(self._context, repo)
+        except WindlassError as error:  # it is tried again each second
+            log.warning("the mirror of %s is not in step: %s", repo, error.message)
 
     def _wake(self, work: RunningIntent) -> None:
         """Has authors go on whose sessions have ended; a person's pause stays one."""

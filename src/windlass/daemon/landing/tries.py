@@ -119,12 +119,14 @@ def stacked(
 ) -> StackedGroup:
     """Puts changes on a tip, each as one merge that says what it is."""
     known = context.store.read(partial(_known, repo=repo, names=names))
+    again = context.store.read(partial(_taken_back, changes=[known[n][0] for n in names]))
     layers = [
         Layer(
             name,
             heads[name],
             messages.of_change(*known[name]),
             without=() if known[name][0].author is None else (BOARD_FILE,),
+            since=_since(git, heads[name], again[name]),
         )
         for name in names
     ]
@@ -142,6 +144,37 @@ def _known(
         for name, change in found.items()
         if change is not None
     }
+
+
+def _taken_back(
+    connection: sa.Connection, changes: Sequence[Change]
+) -> dict[str, list[tuple[Change, Change]]]:
+    """What landed before of the branch of each change and was taken back, with what took it."""
+    return {change.id: _reverted(connection, change) for change in changes}
+
+
+def _reverted(connection: sa.Connection, change: Change) -> list[tuple[Change, Change]]:
+    landed = rows.landed_of_branch(
+        connection, change.repo, branch=change.branch, target=change.target
+    )
+    found: list[tuple[Change, Change]] = []
+    for before in landed:
+        revert = rows.revert_of(connection, change.repo, before.id)
+        if revert is not None and revert.state == "landed":
+            found.append((before, revert))
+        else:
+            found.clear()  # it came back with this one
+    return found
+
+
+def _since(git: Repository, head: str, reverted: Sequence[tuple[Change, Change]]) -> str:
+    """The commit that a change is to be compared with so that all of it lands once more."""
+    for before, revert in reverted:
+        knows_of_it = repository.is_ancestor(git, revert.head, head)
+        if knows_of_it or before.was is None or not repository.is_ancestor(git, before.head, head):
+            continue
+        return next(iter(repository.merge_bases(git, before.head, before.was)), "")
+    return ""
 
 
 def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:

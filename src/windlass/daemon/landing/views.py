@@ -112,6 +112,14 @@ class ChangeViews:
                 await news.wait()
 
 
+def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
+    """Shows a change that is known to be there."""
+    change = rows.find(connection, repo, name)
+    if change is None:
+        raise AssertionError(name)
+    return view(change, rows.open_ones(connection, repo), author_of(connection, change))
+
+
 def find(context: Context, repo: RepoId, wanted: str) -> Change:
     """Finds a change by its id, else the newest of an agent of that name, or of a branch."""
     found = context.store.read(partial(_find, repo=repo, wanted=wanted))
@@ -183,6 +191,7 @@ def view(
         "state": change.state,
         "why": change.why,
         "needs": list(change.needs),
+        "reverts": change.reverts,
         "guards": list(change.guards),
         "approval": msgspec.to_builtins(change.approval),
         "blocked": change.blocked,

@@ -29,6 +29,7 @@ _CHANGES = sa.Table(
     sa.Column("ends", sa.Boolean, nullable=False),
     sa.Column("deletes", sa.Boolean, nullable=False),
     sa.Column("unattended", sa.Boolean, nullable=False),
+    sa.Column("reverts", sa.String(16)),
     sa.Column("past", sa.JSON, nullable=False),
     sa.Column("ticket", sa.JSON),
     sa.Column("was", sa.String(64)),

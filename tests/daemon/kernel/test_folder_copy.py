@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.daemon.agents import folder_copy
+from windlass.daemon.kernel import folder_copy
 from windlass.git.erasing import erase
 
 DEEPEST = 2048
@@ -82,3 +82,51 @@ def test_permissions_come_along(place: Path) -> None:
     assert folder_copy.copy(str(place / "old"), str(place / "new")) == []
     assert (place / "new" / "closed").stat().st_mode & 0o777 == 0o500
     assert (place / "new" / "closed" / "in").is_dir()
+
+
+def test_folders_are_copied_over_each_other_and_the_last_wins(place: Path) -> None:
+    for name in ("below", "above"):
+        (place / name / "both").mkdir(parents=True)
+        (place / name / "both" / "file").write_text(name)
+        (place / name / "both" / name).touch()
+    (place / "below" / "both").chmod(0o500)
+    (place / "new").mkdir()
+    together = [str(place / "below"), str(place / "above")]
+    assert folder_copy.copy_together(together, str(place / "new")) == []
+    both = place / "new" / "both"
+    assert (both / "file").read_text() == "above"
+    assert sorted(path.name for path in both.iterdir()) == ["above", "below", "file"]
+    assert both.stat().st_mode & 0o777 == (place / "above" / "both").stat().st_mode & 0o777
+
+
+def test_a_link_below_leads_nothing_out_that_comes_on_top(place: Path) -> None:
+    """Whoever made the one below chose where it leads."""
+    outside = place / "outside"
+    outside.mkdir()
+    (outside / "own").write_text("the person's")
+    (place / "below").mkdir()
+    (place / "below" / "folder").symlink_to(outside)
+    (place / "below" / "own").symlink_to(outside / "own")
+    (place / "above" / "folder" / "in").mkdir(parents=True)
+    (place / "above" / "folder" / "in" / "file").write_text("copied")
+    (place / "above" / "own").write_text("copied")
+    (place / "new").mkdir()
+    together = [str(place / "below"), str(place / "above")]
+    assert folder_copy.copy_together(together, str(place / "new")) == []
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [
+        ("own", "the person's")
+    ]
+    assert not (place / "new" / "folder").is_symlink()
+    assert (place / "new" / "folder" / "in" / "file").read_text() == "copied"
+    assert (place / "new" / "own").read_text() == "copied"
+
+
+def test_what_is_no_folder_takes_the_place_of_one(place: Path) -> None:
+    (place / "below" / "one" / "in").mkdir(parents=True, mode=0o500)
+    (place / "middle").mkdir()
+    (place / "middle" / "one").symlink_to("/nowhere")
+    (place / "above" / "one" / "new").mkdir(parents=True)
+    (place / "new").mkdir()
+    names = ("below", "middle", "above")
+    assert folder_copy.copy_together([str(place / n) for n in names], str(place / "new")) == []
+    assert [path.name for path in (place / "new" / "one").iterdir()] == ["new"]

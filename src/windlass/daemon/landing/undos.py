@@ -1,0 +1,212 @@
+"""The operation `change.undo`: what landed is taken back.
+
+Where nothing followed it and nobody has it elsewhere, the target goes back to where it was. Else a
+revert is proposed: a change as any other, gated and landed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.landing import ChangeView, JudgeRequest
+from windlass.core import shapes
+from windlass.core.errors import Conflict
+from windlass.core.events import ChangeStopped
+from windlass.core.ids import RepoId
+from windlass.core.landing import changes as core
+from windlass.core.landing.changes import Approval, Change, ChangeId
+from windlass.core.printable import printable_line
+from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel.branch_moves import BranchMove
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import views
+from windlass.daemon.landing.submissions import Submissions
+from windlass.git import gate_trees, merges, repository, reverts
+from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
+from windlass.store import changes as rows
+from windlass.store.store import Writing
+
+_NOBODY = ("windlass", "windlass@windlass.invalid")
+
+
+class LandingUndos:
+    """Takes back what landed."""
+
+    def __init__(self, context: Context, submissions: Submissions) -> None:
+        self._context = context
+        self._submissions = submissions
+
+    def operation(self) -> Operation:
+        """Look which of both it is, then do it."""
+        return Operation(
+            "change.undo",
+            (Step("plan", self._plan), Step("apply", self._apply, self._settle)),
+            lambda _: [],
+            self._result,
+            moves=_move,
+        )
+
+    def begin(self, caller: Caller, request: JudgeRequest) -> IntentDraft:
+        """Finds the change, and refuses what did not land, or is taken back already."""
+        repo = lookup.scope(self._context, caller, request).require_repo().id
+        found = views.find(self._context, repo, request["change"])
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            change = rows.find(writing.connection, repo, found.id)
+            if change is None:
+                raise AssertionError(found.id)
+            if change.state != "landed":
+                raise Conflict(
+                    f"{change.id} is {change.state}: it has not landed, so there is nothing to take"
+                    " back",
+                    f"wl drop {change.id} takes it out of the queue",
+                )
+            revert = rows.revert_of(writing.connection, repo, change.id)
+            if revert is not None and revert.state in (*core.UNFINISHED, "landed"):
+                raise Conflict(
+                    f"{change.id} is taken back by {revert.id}, which is {revert.state}",
+                    f"wl show {revert.id}",
+                )
+            return {
+                "change": change.id,
+                "target": change.target,
+                "why": request.get("why", ""),
+                "time": int(writing.now),
+            }
+
+        return IntentDraft(repo, None, prepare)
+
+    def _plan(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        git = repos.git(repo)
+        change, alone = work.read(partial(_landed, repo=repo.id, name=work.data["change"]))
+        if change.commit is None or change.was is None:
+            raise AssertionError(change)
+        tip = repository.require(git, f"refs/heads/{change.target}")
+        if tip == change.commit and alone and not repository.is_elsewhere(git, tip):
+            plan = MergePlan(
+                target_ref=f"refs/heads/{change.target}",
+                old=tip,
+                new=change.was,
+                tree=gate_trees.tree_of(git, change.was),
+                checkout=repository.checkouts(git).get(change.target),
+            )
+            merges.rehearse(git, plan)
+            work.keep(plan=msgspec.to_builtins(plan))
+            return
+        head = self._reverting(git, change, tip, work)
+        branch = _free_branch(git, f"revert-{change.id}")
+        work.keep(plan=None, head=head, branch=branch)
+
+    def _reverting(self, git: Repository, change: Change, tip: str, work: RunningIntent) -> str:
+        landed = reverts.merge_of(git, change.commit or "", f"Windlass-Change: {change.id}")
+        tree, paths = reverts.tree_without(git, landed, tip)
+        if paths:
+            shown = ", ".join(printable_line(path) for path in paths[:5])
+            raise Conflict(
+                f"{change.id} cannot be taken back by itself: what followed it changed the same"
+                f" lines, in {shown}",
+                f"git revert -m 1 {landed[:12]}, resolve, and wl merge the branch",
+            )
+        if tree == gate_trees.tree_of(git, tip):
+            raise Conflict(
+                f"{printable_line(change.target)} has nothing of {change.id} any more",
+                f"wl diff {change.id} shows what it brought",
+            )
+        why = f"\n{work.data['why']}\n" if work.data["why"] else ""
+        message = f"{_title(change)}\n\nThis takes back {landed}.\n{why}"
+        author = repository.identity(git) or _NOBODY
+        return merges.commit(
+            git, tree=tree, parents=(tip,), message=message, author=author, time=work.data["time"]
+        )
+
+    def _apply(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        git = repos.git(repo)
+        if work.data["plan"] is not None:
+            merges.apply(git, shapes.convert(work.data["plan"], MergePlan))
+            work.with_next_record(partial(_take_back, work=work))
+            return
+        ref, head = f"refs/heads/{work.data['branch']}", work.data["head"]
+        if repository.read_ref(git, ref) != head:
+            repository.set_ref(git, ref, head, old=repository.null_oid(git))
+
+        def propose(writing: Writing) -> None:
+            landed = rows.find(writing.connection, repo.id, ChangeId(work.data["change"]))
+            if landed is None:
+                raise AssertionError(work.data)
+            self._submissions.begin_queue(writing, repo.id, landed.target)
+            put = self._submissions.put(writing, _revert(landed, work, at=writing.now))
+            work.keep_in(writing, revert=put.id)
+
+        if "revert" not in work.data:
+            self._context.store.write(propose)
+
+    def _settle(self, work: RunningIntent) -> None:
+        """Leaves no checkout half moved."""
+        if work.data.get("plan") is not None:
+            git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
+            merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
+
+    def _result(self, work: RunningIntent) -> ChangeView:
+        name = ChangeId(work.data.get("revert") or work.data["change"])
+        return work.read(partial(views.kept, repo=RepoId(work.intent.repo), name=name))
+
+
+def _landed(connection: Any, repo: RepoId, name: str) -> tuple[Change, bool]:
+    """A change, and whether nothing else landed with the same commit."""
+    change = rows.find(connection, repo, ChangeId(name))
+    if change is None:
+        raise AssertionError(name)
+    together = [c for c in rows.listed(connection, repo, states={"landed"})
+                if c.commit == change.commit]  # fmt: skip
+    return change, len(together) == 1
+
+
+def _take_back(writing: Writing, *, work: RunningIntent) -> None:
+    """The target is where it was before; who merges the branch again begins a change anew."""
+    repo = RepoId(work.intent.repo)
+    change = rows.find(writing.connection, repo, ChangeId(work.data["change"]))
+    if change is None or change.state != "landed":
+        return
+    why = work.data["why"] or "taken back by the person: the target is where it was before"
+    rows.move(writing, change, state="dropped", why=why)
+    event = ChangeStopped(change=change.id, target=change.target, state="dropped", why=why)
+    writing.emit(event, repo=repo, subject=core.subject(change.id))
+
+
+def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:
+    return Change(
+        repo=landed.repo,
+        id=ChangeId(""),
+        target=landed.target,
+        branch=work.data["branch"],
+        head=work.data["head"],
+        title=_title(landed),
+        reverts=landed.id,
+        approval=Approval(by="person", at=at),
+        deletes=True,
+    )
+
+
+def _title(change: Change) -> str:
+    return f"Revert {change.id}: {printable_line(change.title)}"
+
+
+def _free_branch(git: Repository, wanted: str) -> str:
+    """A name that no branch has: a revert that did not land may have left its own."""
+    names = (wanted, *(f"{wanted}-{number}" for number in range(2, 1000)))
+    return next(name for name in names if not repository.branch_exists(git, name))
+
+
+def _move(data: Mapping[str, Any]) -> BranchMove | None:
+    plan = data.get("plan")
+    return None if plan is None else BranchMove(data["target"], plan["old"], plan["new"])

@@ -1,0 +1,1 @@
+"""Sums that a crew does every day."""

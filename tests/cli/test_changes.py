@@ -1,0 +1,232 @@
+"""What is shown of changes and commits, and what is asked of the daemon for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.cli.test_commands import FOX, NOTHING, Told, no_change
+
+from windlass.cli import landed
+from windlass.cli.commands import diff, home, log, retry, show, why
+from windlass.core.errors import NotFound, UserError
+from windlass.core.landing.changes import EXIT_CODES
+
+Capture = pytest.CaptureFixture[bytes]
+CHANGE: dict[str, Any] = {
+    "id": "c7", "change": "c7", "branch": "agent/fox", "target": "main", "head": "a" * 40,
+    "title": "count", "task": "FIX-1", "author": "fox", "revision": 1, "state": "queued", "why": "",
+    "revisions": [{"revision": 1, "head": "a" * 40, "state": "queued", "why": "", "at": 1.0}],
+    "needs": [], "guards": [], "approval": None, "blocked": "", "attempts": 0, "position": 0,
+    "was": None, "commit": None, "tree": None, "verdict": "", "usd": None, "landed_at": None,
+    "ticket": None, "left_out": [],
+}  # fmt: skip
+TICKET = {
+    "why": "pytest failed: test_x", "base": "", "tree": "t" * 40, "outcome": "failed",
+    "command": "pytest", "failed": ["test_x"], "log": "/log", "tail": "", "paths": [],
+    "reproduce": "wl gate run ttt --fresh",
+}  # fmt: skip
+REJECTED = {**CHANGE, "state": "rejected", "why": "pytest failed: test_x", "ticket": TICKET}
+LANDED = {
+    **CHANGE, "state": "landed", "commit": "b" * 40, "tree": "t" * 40, "verdict": "passed",
+    "usd": 0.5, "landed_at": 1.0, "position": None,
+}  # fmt: skip
+LANDING: dict[str, Any] = {
+    "commit": "b" * 40, "tree": "t" * 40, "verdict": "passed", "at": 1.0, "subject": "Merge",
+    "by": "windlass",
+    "changes": [{"id": "c7", "title": "count", "branch": "agent/fox", "task": "FIX-1",
+                 "agent": "fox", "usd": 0.5}],
+}  # fmt: skip
+
+
+def nobody(request: dict[str, Any]) -> Any:
+    """There is no agent of that name."""
+    raise NotFound(f"no agent {request['agent']!r}", "`wl list` shows who is there")
+
+
+def of(change: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    """A daemon that knows one change."""
+    return lambda _: change
+
+
+@pytest.mark.parametrize("state", EXIT_CODES)
+def test_every_state_of_a_change_is_shown_and_explained(state: str, capsysbinary: Capture) -> None:
+    """With something to type, but for what is over and of no use."""
+    change = {**LANDED, "state": state, "ticket": TICKET}
+    assert show.run(Told(show, "c7", change=of(change))) == 0
+    assert why.run(Told(why, "c7", change=of(change))) == 0
+    said = capsysbinary.readouterr().out.decode()
+    assert said.count(state.replace("-", " ")) >= 2
+    assert said.count("task") == said.count("by  ") == 2
+    assert ("next" in said) == (state != "nothing-to-land")
+
+
+def test_what_came_back_is_shown_with_its_evidence_and_what_to_type(capsysbinary: Capture) -> None:
+    """The failing test, the log and the line that shows it again; the revisions before."""
+    before = {"revision": 1, "head": "d" * 40, "state": "conflict", "why": "it was", "at": 1.0}
+    now = {**CHANGE["revisions"][0], "revision": 2}
+    change = {**REJECTED, "revision": 2, "revisions": [before, now], "attempts": 1}
+    show.run(Told(show, "c7", change=of(change)))
+    said = capsysbinary.readouterr().out.decode()
+    for words in (
+        "test_x\n", "log: /log\n", "wl gate run ttt --fresh\n", "dddddddddd", "conflict  it was",
+        "came back 1 time\n", "wl retry c7\n", "wl merge agent/fox",
+    ):  # fmt: skip
+        assert words in said
+
+
+def test_a_name_means_an_agent_then_a_branch_and_an_id_a_change(capsysbinary: Capture) -> None:
+    """One space of names: a change's id is no agent's, so nobody is asked for one."""
+    kinds = ("conflicted", "staged", "unstaged", "untracked", "nested", "unread")
+    work: dict[str, Any] = {"exists": True, "operation": None, **{kind: [] for kind in kinds}}
+    status: Any = {"agents": [{**FOX, "work": work}]}
+    none_left: dict[str, Any] = {"set-aside": lambda _: []}
+    call = Told(show, "fox", status=lambda _: status, change=of(CHANGE), **none_left)
+    show.run(call)
+    said = capsysbinary.readouterr().out.decode()
+    assert "fox  stopped" in said
+    assert "c7  agent/fox → main  queued" in said
+    show.run(Told(show, "mine", status=nobody, change=of(CHANGE)))
+    assert "c7  count" in capsysbinary.readouterr().out.decode()
+    with pytest.raises(NotFound, match="no agent, change or branch 'mine'"):
+        show.run(Told(show, "mine", status=nobody, change=no_change))
+    call = Told(show, "fox", "--json", status=lambda _: status, change=no_change)
+    show.run(call)
+    assert json.loads(capsysbinary.readouterr().out)["change"] is None
+
+
+def test_a_commit_is_explained_by_what_it_landed_with(capsysbinary: Capture) -> None:
+    """Who names neither agent nor commit is told of the agent that there is not."""
+    found = {
+        "commit": "c" * 40, "subject": "add it", "target": "main", "landing": LANDING,
+        "changes": [LANDED],
+    }  # fmt: skip
+    why.run(Told(why, "cccc", why=nobody, commit=lambda _: found))
+    said = capsysbinary.readouterr().out.decode()
+    assert "cccccccccc  add it" in said
+    assert "passed  c7 count  (FIX-1, fox, 0.50 USD)" in said
+    nothing = {**found, "landing": None, "changes": [CHANGE]}
+    why.run(Told(why, "cccc", why=nobody, commit=lambda _: nothing))
+    said = capsysbinary.readouterr().out.decode()
+    assert "main has not got it" in said
+    assert "c7  agent/fox → main  queued" in said
+
+    def none(_: dict[str, Any]) -> Any:
+        raise NotFound("nope is no commit", "")
+
+    with pytest.raises(NotFound, match="no agent 'nope'"):
+        why.run(Told(why, "nope", why=nobody, commit=none))
+
+
+def test_what_landed_is_listed_and_what_came_beside_windlass_is_marked(
+    capsysbinary: Capture,
+) -> None:
+    """JSON is the list itself."""
+    beside = {**LANDING, "by": "outside", "verdict": "", "subject": "by hand", "changes": []}
+    both = {**LANDING, "changes": [*LANDING["changes"], {**LANDING["changes"][0], "id": "c8"}]}
+    reply = {"target": "main", "landings": [beside, LANDING, both]}
+    log.run(Told(log, "--landed", landings=lambda _: reply))
+    said = capsysbinary.readouterr().out.decode()
+    assert "not judged, beside Windlass  by hand\n" in said
+    assert "passed  2 changes\n" in said
+    assert "c8 count" in said
+    log.run(Told(log, "--landed", "--json", landings=lambda _: reply))
+    assert json.loads(capsysbinary.readouterr().out) == reply["landings"]
+    with pytest.raises(UserError, match="whole repository"):
+        log.run(Told(log, "fox", "--landed"))
+
+
+def test_the_difference_and_the_log_of_a_change_are_asked_for_by_its_id(
+    capsysbinary: Capture,
+) -> None:
+    """And its folders are not: it has none."""
+    shown = {
+        "id": "c7", "state": "landed", "target": "main", "base": "a" * 40, "tip": "b" * 40,
+        "committed": "",
+    }  # fmt: skip
+    diff.run(Told(diff, "c7", **{"change.diff": lambda _: shown}))
+    assert capsysbinary.readouterr().out == (
+        b"# c7, aaaaaaaaaa.." + b"b" * 40 + b", what it brought to main: nothing\n"
+    )
+    with pytest.raises(UserError, match="a change has none"):
+        diff.run(Told(diff, "c7", "--tool", "meld"))
+    call = Told(log, "c7", log=lambda _: [])
+    log.run(call)
+    assert call.asked == [("log", {"change": "c7", "last": 100})]
+
+
+def test_a_change_is_retried_by_its_id_and_by_its_agent_where_nothing_else_is(
+    capsysbinary: Capture,
+) -> None:
+    """What was set aside comes first: that is in the way of all else."""
+    again: Any = {"change.retry": of(CHANGE), "set-aside": lambda _: []}
+    found = {"why": lambda _: {"id": "fox"}, "change": of(REJECTED)}
+    for words in (["c7"], ["fox"]):
+        call = Told(retry, *words, **again, **found)
+        assert retry.run(call) == 0
+        assert call.asked[-1] == ("change.retry", {"change": "c7"})
+        assert "c7  agent/fox → main  queued" in capsysbinary.readouterr().out.decode()
+    with pytest.raises(UserError, match="--back is of what was set aside"):
+        retry.run(Told(retry, "c7", "--back"))
+
+
+def _given(answer: Any, _: dict[str, Any]) -> Any:
+    return answer
+
+
+WAITS = {**CHANGE, "state": "held", "guards": ["it edits CI"], "why": "it edits CI"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "command"),
+    [
+        (WAITS, "waits for your approval", "wl diff c7, then wl approve c7"),
+        ({**REJECTED, "author": None}, "did not land", "wl show c7"),
+        ({**CHANGE, "state": "held", "why": "your edits are in its way"}, "is held", "wl show c7"),
+    ],
+)
+def test_a_change_that_waits_for_a_person_is_on_the_screen_and_in_json(
+    change: dict[str, Any], said: str, command: str, capsysbinary: Capture
+) -> None:
+    """Also where there is no agent at all; and the agent's own line is not there twice."""
+    unfinished: Any = {"target": None, "changes": [change], "waiting": ["c7"]}
+    answers = {**NOTHING, "unfinished": lambda _: unfinished}
+    done = {**FOX, "state": "complete"}
+    for agents in ([], [done]):
+        home.run(Told(home, agents=partial(_given, agents), **answers))
+        shown = capsysbinary.readouterr().out.decode()
+        (line,) = (line for line in shown.splitlines() if line.startswith("  c7 "))
+        assert said in line
+        assert line.endswith(f"    {command}")
+        assert ("says it is done" in shown) == (bool(agents) and change["author"] is None)
+    home.run(Told(home, "--json", agents=lambda _: [done], **answers))
+    agent, told = json.loads(capsysbinary.readouterr().out)
+    assert (agent["kind"], told["kind"], told["id"]) == ("agent", "change", "c7")
+    assert told["needs_you"]["command"] == command
+
+
+def test_what_is_under_way_needs_nobody_and_a_red_target_does(capsysbinary: Capture) -> None:
+    """A draft is its agent's own line."""
+    target = {"branch": "main", "tip": "a", "tree": "b", "outcome": "failed", "why": "unit failed"}
+    changes = [CHANGE, {**CHANGE, "id": "c8", "state": "draft"}]
+    unfinished: Any = {"target": target, "changes": changes, "waiting": []}
+    answers = {**NOTHING, "unfinished": lambda _: unfinished}
+    home.run(Told(home, agents=lambda _: [], **answers))
+    above, _, below = capsysbinary.readouterr().out.decode().partition("changes")
+    assert "  main is not green: unit failed    wl gate\n" in above
+    assert "c7  agent/fox → main  queued\n" in below
+    assert "c8" not in below
+    home.run(Told(home, "--json", agents=lambda _: [], **answers))
+    red, *_ = json.loads(capsysbinary.readouterr().out)
+    assert (red["kind"], red["id"], red["needs_you"]["command"]) == ("target", "main", "wl gate")
+
+
+def test_what_a_person_blocked_is_let_in_by_the_same_word() -> None:
+    """And what waits for another change is shown, not typed for."""
+    held = {**CHANGE, "state": "held"}
+    assert landed.next_step({**held, "blocked": "no"}) == "wl approve c7"
+    waits = {**held, "needs": ["c2", "c3"], "why": "it needs c3, which is rejected"}
+    assert landed.next_step(waits) == "wl show c3"

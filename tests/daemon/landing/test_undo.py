@@ -1,0 +1,133 @@
+"""What landed is taken back: the target goes back, or a revert lands; and it can land once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemon.gate.gate_ground import BROKEN
+from tests.daemon.landing.crew_ground import CrewGround
+from tests.support.workshop import Workshop, git
+
+from windlass.core.errors import Conflict
+
+
+@pytest.fixture
+def crew(workshop: Workshop) -> CrewGround:
+    """Nobody is there yet."""
+    return CrewGround(workshop)
+
+
+def branch(crew: CrewGround, name: str, files: dict[str, str], *, since: str = "main") -> str:
+    """Commits on a branch of the person's, which begins where it is said."""
+    known = git(crew.root, "branch", "--list", name).strip()
+    git(crew.root, "checkout", "-q", *((name,) if known else ("-b", name, since)))
+    crew.write(crew.root, files)
+    git(crew.root, "add", "-A")
+    git(crew.root, "commit", "-q", "-m", f"{name} once more")
+    head = git(crew.root, "rev-parse", "HEAD").strip()
+    git(crew.root, "checkout", "-q", "main")
+    return head
+
+
+def land(crew: CrewGround, *names: str) -> list[str]:
+    """Proposes branches and has them land together; their changes."""
+    changes = [crew.workshop.ask("submit", change=name)["id"] for name in names]
+    crew.settle()
+    assert [crew.change(name)["state"] for name in changes] == ["landed"] * len(changes)
+    return changes
+
+
+def undo(crew: CrewGround, name: str) -> dict[str, object]:
+    """Takes a change back, with whatever that has to wait for."""
+    made = crew.workshop.ask("change.undo", change=name)
+    crew.settle()
+    return crew.change(made["id"])
+
+
+def test_what_nothing_followed_is_taken_off_the_target(crew: CrewGround) -> None:
+    """The checkout goes along, with what the person has in it; the branch can land again."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    before = crew.main()
+    (name,) = land(crew, "mine")
+    (crew.root / "notes.txt").write_text("the person's\n")
+    back = undo(crew, name)
+    assert (back["id"], back["state"]) == (name, "dropped")
+    assert crew.main() == before
+    assert not (crew.root / "more.py").exists()
+    assert (crew.root / "notes.txt").read_text() == "the person's\n"
+    assert git(crew.root, "status", "--porcelain", "-uno") == ""
+    land(crew, "mine")
+    assert (crew.root / "more.py").exists()
+
+
+def test_what_something_followed_is_reverted_by_a_change_of_its_own(crew: CrewGround) -> None:
+    """Which is gated; afterwards its branch lands whole again, with what came since."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    branch(crew, "yours", {"other.py": "other = 1\n"})
+    (mine,) = land(crew, "mine")
+    land(crew, "yours")
+    revert = undo(crew, mine)
+    assert (revert["state"], revert["reverts"]) == ("landed", mine)
+    assert not (crew.root / "more.py").exists()
+    assert (crew.root / "other.py").exists()
+    assert f"Windlass-Reverts: {mine}" in git(crew.root, "log", "-1", "--format=%B", "main")
+    assert git(crew.root, "branch", "--list", "revert-*") == ""
+    with pytest.raises(Conflict, match=f"taken back by {revert['id']}"):
+        crew.workshop.ask("change.undo", change=mine)
+    branch(crew, "mine", {"again.py": "again = 1\n"})
+    land(crew, "mine")
+    assert (crew.root / "more.py").read_text() == "more = 1\n"
+    assert (crew.root / "again.py").exists()
+    # It is there now: the next revision brings what is new, and does not fight over the rest.
+    branch(crew, "mine", {"more.py": "more = 2\n"})
+    land(crew, "mine")
+    assert (crew.root / "more.py").read_text() == "more = 2\n"
+
+
+def test_one_of_several_that_landed_together_is_taken_back_alone(crew: CrewGround) -> None:
+    """The others stay."""
+    for name in ("one", "two", "three"):
+        branch(crew, name, {f"{name}.py": "x = 1\n"})
+    names = land(crew, "one", "two", "three")
+    assert crew.change(names[1])["commit"] == crew.change(names[2])["commit"]
+    revert = undo(crew, names[1])
+    assert revert["state"] == "landed"
+    assert [Path(crew.root / f"{n}.py").exists() for n in ("one", "two", "three")] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_what_is_pushed_already_is_reverted(crew: CrewGround, tmp_path: Path) -> None:
+    """Others may have it."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (name,) = land(crew, "mine")
+    git(tmp_path, "init", "-q", "--bare", "elsewhere")
+    git(crew.root, "remote", "add", "origin", str(tmp_path / "elsewhere"))
+    git(crew.root, "push", "-q", "origin", "main")
+    landed = crew.main()
+    revert = undo(crew, name)
+    assert (revert["state"], revert["was"]) == ("landed", landed)
+
+
+def test_a_revert_that_is_red_does_not_land(crew: CrewGround) -> None:
+    """What followed needs what it brought."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (mine,) = land(crew, "mine")
+    uses = {"test_more.py": "import more\n\ndef test_more():\n    assert more.more\n"}
+    branch(crew, "yours", uses)
+    land(crew, "yours")
+    revert = undo(crew, mine)
+    assert revert["state"] == "rejected"
+    assert (crew.root / "more.py").exists()
+
+
+def test_what_did_not_land_is_not_taken_back(crew: CrewGround) -> None:
+    """It is said what is meant instead."""
+    branch(crew, "mine", BROKEN)
+    made = crew.workshop.ask("submit", change="mine")
+    crew.settle()
+    with pytest.raises(Conflict, match="has not landed"):
+        crew.workshop.ask("change.undo", change=made["id"])
