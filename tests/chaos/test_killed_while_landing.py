@@ -13,7 +13,10 @@ from tests.support.ground import Ground, until
 
 from windlass.core.landing import job as landing_job
 from windlass.daemon.agents.endings import Endings
+from windlass.daemon.kernel.operations import Operation
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.pull_requests import PullRequests
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.tries import Tries
 
@@ -22,20 +25,29 @@ pytestmark = pytest.mark.slow
 NOTHING: Any = None
 GATE = '[gate]\n[[gate.check]]\nname = "c"\nrun = "test ! -e bad.txt"\ntests = "none"\n'
 _ENDING = Endings(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
+_REQUESTS = PullRequests(NOTHING, NOTHING, NOTHING, NOTHING)
 _OPERATIONS = (
-    Tries(NOTHING, NOTHING).operation(),
-    Landings(NOTHING, NOTHING).operation(),
+    Tries(NOTHING, NOTHING, NOTHING).operation(),
+    Landings(NOTHING, NOTHING, Pushes(NOTHING, NOTHING), _REQUESTS).operation(),
     Retirements(NOTHING, NOTHING, _ENDING).operation(),
 )
 _NOW = ("landing.land.apply.after", "landing.retire.look again.after")
 """Two of them at once; the others in the long runs."""
 
 
+def steps_of(operation: Operation, *, mode: str) -> list[str]:
+    """The steps of an operation that there are with a mode of landing."""
+    if operation.kind != landing_job.LAND:
+        return [step.name for step in operation.steps]
+    planned = {"mode": mode, "plan": {}}
+    return [step.name for step in operation.steps if step.needed(planned)]
+
+
 def points() -> list[Any]:
     """Before and after every step, and before a job hears of it."""
     every = [f"job.{landing_job.KIND.name}.advance.{when}" for when in ("before", "after")]
     for operation in _OPERATIONS:
-        steps = [*(step.name for step in operation.steps), "finish"]
+        steps = [*steps_of(operation, mode="local"), "finish"]
         every += [f"{operation.kind}.{s}.{when}" for s in steps for when in ("before", "after")]
     return [pytest.param(p, marks=[] if p in _NOW else [pytest.mark.soak]) for p in every]
 

@@ -55,6 +55,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "landing.protected": WORDS,
     "landing.review": st.sampled_from(["", "none", "person"]),
     "landing.max_attempts": POSITIVE,
+    "landing.mode": st.sampled_from(["local", "push", "pr"]),
+    "landing.remote": TEXT,
     "policy.shell": st.sampled_from(["guided", "strict"]),
     "trash.ignored_mb": COUNT,
     "trash.ignored_files": COUNT,
@@ -147,8 +149,8 @@ STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 UNCHANGED = (
     *("driver", "model", "diff_tool", "workspace.setup", "workspace.teardown", "gate.commands"),
     *("gate.check", "gate.setup", "gate.deps", "gate.inputs", "gate.versions", "gate.cache"),
-    *("landing.target", "landing.unproven", "trash.ignored_mb", "trash.ignored_files"),
-    *("retention", "claude", "notify"),
+    *("landing.target", "landing.remote", "landing.unproven", "trash.ignored_mb"),
+    *("trash.ignored_files", "retention", "claude", "notify"),
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
 

@@ -16,6 +16,7 @@ _COLOURS = {
     "rejected": "red",
     "conflict": "red",
     "held": "yellow",
+    "proposed": "yellow",
 }
 
 

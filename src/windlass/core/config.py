@@ -90,6 +90,10 @@ class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shell: ShellReading = "guided"
 
 
+Mode = Literal["local", "push", "pr"]
+"""Where landings go: to the branch here, to that of a remote, or into a pull request there."""
+
+
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What lands and where, and what only a person may let in."""
 
@@ -97,6 +101,8 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protected: list[str] = []
     review: Literal["", "none", "person"] = ""
     max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
+    mode: Mode = "local"
+    remote: str = "origin"
     unproven: str = ""
 
 
@@ -264,6 +270,8 @@ ABOUT = {
     "landing.protected": "paths that only a person lets change, beside those that always are",
     "landing.review": "who looks before agents' work lands: a `person`, or `none`; unset: a person",
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
+    "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
+    "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",
     "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",

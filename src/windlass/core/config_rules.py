@@ -109,6 +109,7 @@ RULES: dict[str, Rule] = {
     "landing.protected": _ADDED,
     "landing.review": Rule(lambda asked, _: asked == "person"),
     "landing.max_attempts": _LIMIT,
+    "landing.mode": Rule(lambda asked, _: asked == "local"),
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
     "budget.repo": _LIMIT,

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from windlass.core.dialect import Dialect
 from windlass.core.driver_request import Abilities, ModelAccess, SessionRequest
+from windlass.core.forge import Draft, PullRequest
 from windlass.core.jobs import Heard, JobId, JobNote
 from windlass.core.session_launch import Launch
 from windlass.core.sessions import (
@@ -282,3 +283,16 @@ class Engine(Protocol):
 
     def heed(self, heard: Sequence[Heard]) -> None:
         """Is told what was committed just now; returns at once."""
+
+
+class Forge(Protocol):
+    """Where pull requests live."""
+
+    def open(self, draft: Draft) -> PullRequest:
+        """Opens a pull request, or finds the one that is open for its branch; never opens two.
+
+        One without a number is to be opened by a person, at its address.
+        """
+
+    def look(self, request: PullRequest) -> PullRequest:
+        """Returns how a pull request stands now; raises Unavailable where nobody can say."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
+from windlass import forge
 from windlass.core.gate import job as gate_job
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.core.landing import job as landing_job
+from windlass.core.landing import request as request_job
+from windlass.core.ports import Forge
 from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
@@ -32,11 +36,14 @@ from windlass.daemon.kernel.pools import PoolName
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
 from windlass.daemon.landing.proposals import Proposals
+from windlass.daemon.landing.pull_requests import PullRequests
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
 from windlass.daemon.landing.undos import LandingUndos
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices
 from windlass.daemon.mail.acknowledge import Acknowledgements
@@ -70,7 +77,10 @@ from windlass.engine.embedded import EmbeddedEngine
 from windlass.store.rows import Intent
 from windlass.store.store import Event, Writing
 
-_POOLS: dict[str, PoolName] = {gate_job.LAYER: "gate", gate_job.CHECK: "gate"}
+_POOLS: dict[str, PoolName] = {
+    **dict.fromkeys((gate_job.LAYER, gate_job.CHECK), "gate"),
+    **dict.fromkeys((landing_job.TRY, landing_job.LAND, request_job.LOOK), "landing"),
+}
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
 
 
@@ -87,6 +97,8 @@ class Services:
         self.fetcher = CommitFetcher(context)
         self.submissions = Submissions(context, self.jobs, self.fetcher)
         self.judgements = Judgements(context)
+        upstreams = Upstreams(context)
+        requests = PullRequests(context, self.jobs, upstreams, self._forge)
         self.landing_undos = LandingUndos(context, self.submissions)
         budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
@@ -164,14 +176,15 @@ class Services:
                 self.submissions.operation(),
                 *self.judgements.operations(),
                 self.landing_undos.operation(),
-                Tries(context, self.proofs).operation(),
-                Landings(context, self.proofs).operation(),
+                Tries(context, self.proofs, upstreams).operation(),
+                Landings(context, self.proofs, Pushes(context, upstreams), requests).operation(),
+                requests.operation(),
                 Stops(context, self._wake).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )
         )
-        self.jobs.add((gate_job.KIND, landing_job.KIND))
+        self.jobs.add((gate_job.KIND, landing_job.KIND, request_job.KIND))
 
     def open_jobs(self) -> EmbeddedEngine:
         """Goes on with every job, and has them hear of what is committed from now on."""
@@ -185,6 +198,9 @@ class Services:
     def _perform(self, effect: DueEffect) -> None:
         pool = _POOLS.get(effect.what, "effect")
         self.context.pools.begin(pool, self.intents.perform_recorded, effect.key)
+
+    def _forge(self, addresses: Sequence[str]) -> Forge:
+        return forge.at(addresses, env=self.context.env)
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Mail lies below agents, and may wake one: one of the ways up in docs/architecture.md."""

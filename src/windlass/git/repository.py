@@ -280,7 +280,8 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
 
 def is_elsewhere(repo: Repository, commit: str) -> bool:
     """Whether a remote is known to have a commit."""
-    said = repo.git("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes/")
+    places = ("refs/remotes/", "refs/windlass/upstream/")
+    said = repo.git("for-each-ref", "--count=1", f"--contains={commit}", *places)
     return bool(said.out.strip())
 
 

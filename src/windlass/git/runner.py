@@ -42,6 +42,7 @@ LOOK = 30.0
 """Seconds for questions about what an agent wrote, who can have git take for ever with each."""
 MOST = 128 << 20
 """Bytes of an answer about what an agent wrote, which it can make as long as it likes."""
+_MOST_OF_REMOTES = 8 << 20
 _MEMORY = 2 << 30
 _SECONDS = 600
 _LIMITED = 'ulimit -v $1; ulimit -t $2; ulimit -c 0; shift 2; exec "$@"'
@@ -484,8 +485,7 @@ def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) ->
 
     Nobody can be asked anything. Never for what an agent wrote.
     """
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _OF_THE_USER}
-    env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
+    env = _environment_of_the_user(_OF_THE_USER)
     process = _started(
         args,
         dirs=None,
@@ -506,6 +506,66 @@ def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) ->
         finally:
             end(process)
     return GitResult(process.returncode, said, b"")
+
+
+_TOWARDS_REMOTES: dict[str, str] = {
+    # A remote is asked for commits and refs: nothing of the repository's is run for that.
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "fetch.recurseSubmodules": "false",
+    "push.recurseSubmodules": "no",
+    "protocol.ext.allow": "never",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    # A connection that says nothing any more is given up.
+    "http.lowSpeedLimit": "1",
+    "http.lowSpeedTime": "60",
+}
+_HOW_THE_USER_CONNECTS = ("GIT_SSH", "GIT_SSH_COMMAND")
+
+
+def run_towards_remote(args: Sequence[str], *, dirs: Dirs, timeout: float) -> GitResult:
+    """Runs git towards a remote as the user would: with their addresses, keys and credentials.
+
+    None of the repository's hooks run, and nobody can be asked anything. How it ended is the
+    caller's to read, whatever its code is.
+    """
+    env = _environment_of_the_user((*_OF_THE_USER, *_HOW_THE_USER_CONNECTS))
+    env.pop("SSH_ASKPASS", None)
+    env |= {"GIT_DIR": dirs.git_dir, "SSH_ASKPASS_REQUIRE": "never"}
+    env["GIT_CONFIG_COUNT"] = str(len(_TOWARDS_REMOTES))
+    for number, (key, value) in enumerate(_TOWARDS_REMOTES.items()):
+        env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    process = _started(
+        args,
+        dirs=None,
+        env=env,
+        cwd=dirs.git_dir,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        try:
+            out, err = pipes.converse(process, b"", timeout=timeout, most=_MOST_OF_REMOTES)
+        except pipes.TooMuch:
+            raise TooMuchSaid(
+                f"`{spell(args)}`: the remote says more than {_MOST_OF_REMOTES >> 20} MiB",
+                "look at what its hooks print",
+            ) from None
+        except subprocess.TimeoutExpired as error:
+            raise TookTooLong(
+                f"`{spell(args)}` did not finish within {timeout:.0f} s",
+                "run it yourself to see what it waits for",
+            ) from error
+        finally:
+            end(process)
+    return GitResult(process.returncode, out, err)
+
+
+def _environment_of_the_user(kept: Iterable[str]) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in kept}
+    return env | {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
 
 
 def _as_the_user(args: Sequence[str], *, cwd: str) -> str:

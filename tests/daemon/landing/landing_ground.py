@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from tests.daemon.gate.gate_ground import PERSON, GateGround
 
+from windlass import forge
 from windlass.core.landing import job as landing_job
+from windlass.core.landing import request as request_job
 from windlass.core.landing.changes import Change
+from windlass.core.ports import Forge
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.pull_requests import PullRequests
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import ChangeViews
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.store import changes as rows
@@ -23,21 +30,32 @@ from windlass.store import changes as rows
 class LandingGround(GateGround):
     """Everything that waits is done in the test's own thread, by `settle`."""
 
+    programs_of_forges = "/nonexistent"
+    """The PATH on which what asks forges is looked for."""
+
     def start_daemon(self) -> None:
         """Starts a daemon in the place of the one before."""
         super().start_daemon()
         self.submissions = Submissions(self.context, self.jobs, CommitFetcher(self.context))
         self.judgements = Judgements(self.context)
+        upstreams = Upstreams(self.context)
+        requests = PullRequests(self.context, self.jobs, upstreams, self._forge)
         self.intents.add(
             (
                 self.submissions.operation(),
                 *self.judgements.operations(),
-                Tries(self.context, self.proofs).operation(),
-                Landings(self.context, self.proofs).operation(),
+                Tries(self.context, self.proofs, upstreams).operation(),
+                Landings(
+                    self.context, self.proofs, Pushes(self.context, upstreams), requests
+                ).operation(),
+                requests.operation(),
                 Stops(self.context, lambda *_: None).operation(),
             )
         )
-        self.jobs.add((landing_job.KIND,))
+        self.jobs.add((landing_job.KIND, request_job.KIND))
+
+    def _forge(self, addresses: Sequence[str]) -> Forge:
+        return forge.at(addresses, env={"PATH": self.programs_of_forges})
 
     def submit(self, branch: str, **more: Any) -> str:
         """Proposes a branch; the id of its change."""

@@ -36,7 +36,9 @@ def test_every_checkout_of_the_target_goes_along(ground: LandingGround, tmp_path
     assert (other / "more.py").exists()
 
 
-def test_edits_in_any_of_them_hold_what_overlaps_them(ground: LandingGround, tmp_path: Path) -> None:
+def test_edits_in_any_of_them_hold_what_overlaps_them(
+    ground: LandingGround, tmp_path: Path
+) -> None:
     """No checkout has moved, not even the one that could have."""
     ground.commit(OVER, branch="over")
     other = second(ground, tmp_path)

@@ -10,6 +10,7 @@ State = Literal[
     "draft",
     "queued",
     "gating",
+    "proposed",
     "landed",
     "rejected",
     "conflict",

@@ -16,6 +16,7 @@ State = Literal[
     "draft",
     "queued",
     "gating",
+    "proposed",
     "landed",
     "rejected",
     "conflict",
@@ -25,7 +26,7 @@ State = Literal[
 ]
 OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
-UNFINISHED: frozenset[State] = OPEN | {"draft", "rejected", "conflict", "held"}
+UNFINISHED: frozenset[State] = OPEN | {"draft", "proposed", "rejected", "conflict", "held"}
 """Where something may still become of a change."""
 PINNED: frozenset[State] = UNFINISHED - {"draft"}
 """Where what was proposed may be needed still, whatever becomes of its branch."""
@@ -33,6 +34,7 @@ EXIT_CODES: dict[State, int] = {
     "draft": 0,
     "queued": 0,
     "gating": 0,
+    "proposed": 15,
     "landed": 0,
     "rejected": 10,
     "conflict": 14,

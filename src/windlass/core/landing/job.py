@@ -13,11 +13,13 @@ import msgspec
 from windlass.core import jobs, shapes
 from windlass.core.events import (
     AgentReported,
+    ChangeLanded,
     ChangeQueued,
     ChangeStopped,
     JobDone,
     JobSetAside,
 )
+from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
@@ -31,6 +33,10 @@ neither."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
+_PAUSE = 10.0
+_LONGEST_PAUSE = 600.0
+"""Seconds until a remote that cannot be reached is asked again: the first ones, and the most."""
+_MOST_MISSES = 10
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -67,8 +73,12 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that conflict with others that wait before them, and so wait for these."""
     ended: dict[str, Outcome] = {}
     """Runs that ended while a try was under way: it may be what began them."""
-    again_at: float | None = None
-    """When to try once more what could not be done for a while."""
+    pushed: dict[str, Any] | None = None
+    """A push of which nobody knows whether the remote took it: before all else it is settled."""
+    misses: int = 0
+    """How often in a row the remote could not be reached."""
+    wake_at: float | None = None
+    """When it is asked again, or a checkout is looked at again."""
 
     @property
     def names(self) -> Group:
@@ -99,28 +109,30 @@ def begun(target: str) -> dict[str, Any]:
 
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
-    decision = _advance(shapes.convert(data, LandingState), news)
-    return decision._replace(wake_at=decision.state["again_at"])
-
-
-def _advance(state: LandingState, news: News) -> Decision:
+    state = shapes.convert(data, LandingState)
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
         return _next(_without(state, {news.data["change"]}))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
-        return Decision(_kept(state), (Effect(PROPOSE, {"uid": news.agent}),))
-    if news.kind in (JobDone.kind, JobSetAside.kind):
-        return _next(_judged(state, news.data))
+        return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
+    if news.kind == ChangeLanded.kind:
+        return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
-        return _next(state)
+        return _next(msgspec.structs.replace(state, wake_at=None))
+    if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
+        return _next(_judged(state, news.data))
     if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
         state = msgspec.structs.replace(state, busy="")
         if (news.data.get("result") or {}).get("waits"):
             # Another git is at work in a checkout: it ends, and then it goes on as it is.
-            return Decision(_kept(msgspec.structs.replace(state, again_at=news.at + _AGAIN)))
-        return _ENDS[news.data["what"]](state, news.data)
-    return Decision(_kept(state))
+            return _decided(msgspec.structs.replace(state, wake_at=news.at + _AGAIN))
+        return _ENDS[news.data["what"]](state, news.data, news.at)
+    return _decided(state)
+
+
+def _decided(state: LandingState, *effects: Effect) -> Decision:
+    return Decision(_kept(state), effects, wake_at=state.wake_at)
 
 
 def _kept(state: LandingState) -> dict[str, Any]:
@@ -176,11 +188,16 @@ def _with_outcome(tried: Try, ended: dict[str, Outcome]) -> Try:
     return msgspec.structs.replace(tried, outcome=ended[tried.job])
 
 
-def _tried(state: LandingState, effect: dict[str, Any]) -> Decision:
+def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """A group has its tree, and its run has begun; or some of it cannot be tried at all."""
     if why := _failure(effect):
         return _hold_all(state, why)
     result = effect["result"]
+    if result.get("is_unreachable"):
+        return _pause(state, at)
+    state = msgspec.structs.replace(state, misses=0)
+    if why := result.get("held"):
+        return _hold_all(state, why)
     if result["tip"] != state.tip:
         state = msgspec.structs.replace(state, tip=result["tip"], tries=(), later=())
     made = [_with_outcome(shapes.convert(tried, Try), state.ended) for tried in result["tries"]]
@@ -194,11 +211,17 @@ def _tried(state: LandingState, effect: dict[str, Any]) -> Decision:
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
 
 
-def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
+def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """The branch has moved, or something is in its way, or it is at another commit by now."""
+    before = msgspec.structs.replace(state, pushed=None)
     if why := _failure(effect):
-        return _hold_all(state, why)
+        return _hold_all(before, why)
     result = effect["result"]
+    if result.get("unsettled"):
+        return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]), at)
+    state = msgspec.structs.replace(before, misses=0)
+    if result.get("requested"):
+        return _next(_without(state, set(result["group"])))
     if marks := result.get("marks"):
         group = tuple(result["group"])
         tries = tuple(_marked(t, marks) if t.group == group else t for t in state.tries)
@@ -206,8 +229,7 @@ def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
         decision = _next(_with_landed(state, set(result["group"])))
-        retired = tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
-        return decision._replace(effects=(*decision.effects, *retired))
+        return decision._replace(effects=(*decision.effects, *retired(result)))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
         for waiting in state.queue
@@ -216,11 +238,23 @@ def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
     return _stop(state, in_the_way)
 
 
+def retired(result: dict[str, Any]) -> tuple[Effect, ...]:
+    """What is done with the authors of what has landed."""
+    return tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
+
+
+def _pause(state: LandingState, at: float) -> Decision:
+    """Has the remote asked again after a while, longer each time; other news does it at once."""
+    pause = min(_LONGEST_PAUSE, _PAUSE * 2**state.misses)
+    misses = min(state.misses + 1, _MOST_MISSES)
+    return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause))
+
+
 def _marked(tried: Try, marks: list[str]) -> Try:
     return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks))
 
 
-def _stopped(state: LandingState, effect: dict[str, Any]) -> Decision:
+def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
     """Changes that were told why have left; where that cannot be written, it is tried again."""
     if why := _failure(effect):
         raise AssertionError(why)
@@ -232,8 +266,12 @@ _ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}
 
 def _next(state: LandingState) -> Decision:
     """Asks the plan, where nothing is under way."""
-    if state.busy or not state.queue:
-        return Decision(_kept(state))
+    if state.busy:
+        return _decided(state)
+    if state.pushed is not None:
+        return _do(state, LAND, **state.pushed)
+    if not state.queue:
+        return _decided(state)
     known = {tried.group: tried.outcome for tried in state.tries if tried.outcome is not None}
     running = [tried.group for tried in state.tries if tried.outcome is None]
     decision = plans.plan(state.names, known, running, _SLOTS)
@@ -242,8 +280,9 @@ def _next(state: LandingState) -> Decision:
     if decision.reject or decision.hold:
         return _stop(state, _sent_back(state, decision))
     if decision.start:
-        return _do(state, TRY, groups=[list(group) for group in decision.start])
-    return Decision(_kept(state))
+        groups = [list(group) for group in decision.start]
+        return _do(state, TRY, groups=groups, misses=state.misses)
+    return _decided(state)
 
 
 def _kept_try(state: LandingState, group: Group) -> dict[str, Any]:
@@ -288,9 +327,9 @@ def _hold_all(state: LandingState, why: str) -> Decision:
 
 
 def _do(state: LandingState, what: str, **data: Any) -> Decision:
-    state = msgspec.structs.replace(state, busy=what, again_at=None)
+    state = msgspec.structs.replace(state, busy=what, wake_at=None)
     heads = {waiting.change: waiting.head for waiting in state.queue}
-    return Decision(_kept(state), (Effect(what, {"target": state.target, "heads": heads, **data}),))
+    return _decided(state, Effect(what, {"target": state.target, "heads": heads, **data}))
 
 
 def _failure(effect: dict[str, Any]) -> str:
@@ -306,7 +345,7 @@ KIND = JobKind(
     advance,
     hears=frozenset(
         {
-            *(AgentReported.kind, ChangeQueued.kind, ChangeStopped.kind),
+            *(AgentReported.kind, ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
             *(JobDone.kind, JobSetAside.kind),
         }
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.core.box_spec import Level
-from windlass.core.config import Config
+from windlass.core.config import Config, Mode
 from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.gate import spec as specs
 from windlass.core.gate.spec import GateSpec
@@ -17,7 +17,7 @@ from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
 from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.git import gate_trees, repository
+from windlass.git import gate_trees, remotes, repository
 from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
@@ -33,6 +33,9 @@ class Target(NamedTuple):
     tree: str
     is_lasting: bool
     """Whether it is meant whatever is checked out."""
+    mode: Mode = "local"
+    """Where landings go; unless they stay here, its tip is where the remote's branch was last."""
+    remote: str = ""
 
 
 class Gate(NamedTuple):
@@ -139,18 +142,22 @@ def require(gate: Gate) -> Gate:
 
 def target(context: Context, repo: Repo, git: Repository) -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual."""
-    named = settings.usable(context.folders.home, repo.root).config.landing.target
+    landing = settings.usable(context.folders.home, repo.root).config.landing
+    named, mode, remote = landing.target, landing.mode, landing.remote
     lasting = [named] if named else _usual(git)
     head = None if named else repository.head_branch(git)
     wanted = [*lasting, *([head] if head else [])]
     tips = _tips(git, *wanted)
+    if mode != "local":
+        tips |= _upstream_tips(git, remote, *wanted)
     branch = next((name for name in wanted if name in tips), wanted[-1])
     if (tip := tips.get(branch)) is None:
         raise ConfigError(
             f"{repo.root} has no branch {branch!r} to land on",
             "name the right one: wl config set landing.target BRANCH",
         )
-    return Target(branch, tip, gate_trees.tree_of(git, tip), branch in lasting)
+    tree = gate_trees.tree_of(git, tip)
+    return Target(branch, tip, tree, branch in lasting, mode, remote)
 
 
 def _usual(git: Repository) -> list[str]:
@@ -163,3 +170,9 @@ def _tips(git: Repository, *branches: str) -> dict[str, str]:
     """The commits of those branches that there are."""
     found = repository.read_refs(git, *(f"refs/heads/{branch}" for branch in branches))
     return {ref.removeprefix("refs/heads/"): tip for ref, tip in found.items()}
+
+
+def _upstream_tips(git: Repository, remote: str, *branches: str) -> dict[str, str]:
+    """Where a remote has those of the branches that it was asked for."""
+    refs = {remotes.upstream_ref(remote, branch): branch for branch in branches}
+    return {refs[ref]: tip for ref, tip in repository.read_refs(git, *refs).items()}

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from windlass.core import shapes
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
-from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import OPEN, Change, ChangeId
+from windlass.core.landing.changes import OPEN, Change
 from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates, green
@@ -25,43 +22,42 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages, submissions
+from windlass.daemon.landing import landed, messages, pushes
+from windlass.daemon.landing.pull_requests import PullRequests
+from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
 from windlass.daemon.mail import notices
-from windlass.git import merges, repository, stacks
+from windlass.git import merges, remotes, repository, stacks
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
-from windlass.store import changes as rows
-from windlass.store import rows as agent_rows
-from windlass.store import spending
 from windlass.store.store import Writing
-
-_PASSED = "passed"
-
-
-class _Way(NamedTuple):
-    """How the target is to move, and what keeps changes from going along."""
-
-    plan: MergePlan
-    in_the_way: dict[str, str]
 
 
 class Landings:
     """Moves the target to proven trees."""
 
-    def __init__(self, context: Context, proofs: Proofs) -> None:
+    def __init__(
+        self, context: Context, proofs: Proofs, pushes: Pushes, requests: PullRequests
+    ) -> None:
         self._context = context
         self._proofs = proofs
+        self._pushes = pushes
+        self._requests = requests
 
     def operation(self) -> Operation:
         """Look once more, then move the branch and its checkouts."""
         return Operation(
             landing_job.LAND,
-            (Step("plan", self._plan), Step("apply", self._apply, self._settle)),
+            (
+                Step("plan", self._plan),
+                Step("apply", self._apply, self._settle, needed=_is_local),
+                *self._pushes.steps(),
+                *self._requests.steps(),
+            ),
             lambda _: [],
-            _landed,
+            _outcome,
             moves=_move,
         )
 
@@ -73,9 +69,16 @@ class Landings:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         git = repos.git(repo)
         tried = shapes.convert(work.data["tried"], Try)
-        tip = repository.require(git, f"refs/heads/{work.data['target']}")
-        made = self._stacked(work, git, tip, tried.group)
         found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": [], "waits": ""}
+        if pushed := work.data.get("settles"):
+            work.keep(**{**found, "plan": pushed})
+            return
+        target = gates.target(self._context, repo, git)
+        found |= {"mode": target.mode, "remote": target.remote}
+        ref = f"refs/heads/{work.data['target']}"
+        if target.mode != "local":
+            ref = remotes.upstream_ref(target.remote, work.data["target"])
+        made = self._stacked(work, git, repository.require(git, ref), tried.group)
         if (made.stack.group, made.stack.tree) != (tried.group, tried.tree):
             work.keep(**found)
             return
@@ -84,19 +87,11 @@ class Landings:
             return
         gate = gates.read(self._context, repo)
         unproven = gates.unproven(gate)
-        work.keep(verdict=unproven or _PASSED)
+        work.keep(verdict=unproven or landed.PASSED)
         if not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
-        if found["marks"]:
-            work.keep(**found)
-            return
-        try:
-            way = self._way(work, git, made)
-        except CheckoutBusy as busy:
-            found["waits"] = _told(busy)
-        else:
-            found["in_the_way"] = way.in_the_way
-            found["plan"] = msgspec.to_builtins(way.plan) if not way.in_the_way else None
+        if not found["marks"]:
+            found |= self._way(work, git, made, is_local=target.mode == "local")
         work.keep(**found)
 
     def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
@@ -132,35 +127,38 @@ class Landings:
             checkout=repository.checkouts(git).get(target),
         )
 
-    def _way(self, work: RunningIntent, git: Repository, made: StackedGroup) -> _Way:
-        """Looks which changes a person's own edits in a checkout of the target are in the way of.
+    def _way(
+        self, work: RunningIntent, git: Repository, made: StackedGroup, *, is_local: bool
+    ) -> dict[str, Any]:
+        """How the target is to move, or what a person's edits in its checkouts are in the way of.
 
-        Those of them that land unattended leave such a checkout behind instead.
+        Those changes of them that land unattended leave such a checkout behind instead.
         """
         plan = self._plan_of(work, git, made)
         try:
-            merges.rehearse(git, plan)
-        except CheckoutBusy:
-            raise
-        except Conflict as error:
-            whole = _told(error)
-        else:
-            return _Way(plan, {})
+            in_the_way = self._in_the_way(work, git, made, plan) if is_local else {}
+        except CheckoutBusy as busy:
+            return {"waits": _told(busy)}
+        attended = {c.id for c in made.changes if not c.unattended}
+        if held := {name: why for name, why in in_the_way.items() if name in attended}:
+            return {"in_the_way": held}
+        if in_the_way:
+            plan = msgspec.structs.replace(plan, detaches=True)
+        return {"plan": msgspec.to_builtins(plan)}
+
+    def _in_the_way(
+        self, work: RunningIntent, git: Repository, made: StackedGroup, plan: MergePlan
+    ) -> dict[str, str]:
+        """Which changes cannot go along, each by itself; all of them where none is to blame."""
+        whole = _refused(git, plan)
+        if not whole:
+            return {}
         found = {}
-        leaves_behind = False
-        for change in made.changes:
-            try:
-                alone = self._stacked(work, git, plan.old, [change.id])
-                merges.rehearse(git, self._plan_of(work, git, alone))
-            except CheckoutBusy:
-                raise
-            except Conflict as error:
-                leaves_behind = leaves_behind or change.unattended
-                if not change.unattended:
-                    found[str(change.id)] = _told(error)
-        if found or not leaves_behind:
-            return _Way(plan, found or {str(change.id): whole for change in made.changes})
-        return _Way(msgspec.structs.replace(plan, detaches=True), {})
+        for name in made.stack.group if len(made.changes) > 1 else ():
+            alone = self._stacked(work, git, plan.old, [name])
+            if why := _refused(git, self._plan_of(work, git, alone)):
+                found[name] = why
+        return found or dict.fromkeys(made.stack.group, whole)
 
     def _apply(self, work: RunningIntent) -> None:
         if work.data["plan"] is None:
@@ -175,22 +173,14 @@ class Landings:
         except Conflict:
             work.keep(plan=None)  # the branch, or a checkout of it, is not as it was: look again
             return
-        if work.data["verdict"] == _PASSED:
+        if work.data["verdict"] == landed.PASSED:
             green.follow(git, plan.new)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
-                _tell_landed(writing, work, name, plan)
+                landed.record(writing, work, name, plan)
             for place in behind:
-                text = f"{printable_line(place)} is left behind, detached at {plan.old[:10]}"
-                notices.post(
-                    writing,
-                    RepoId(work.intent.repo),
-                    "windlass",
-                    "waiting",
-                    f"{text}: what you have there was in the way",
-                    by_hand=True,
-                )
+                _say_left_behind(writing, RepoId(work.intent.repo), place, at=plan.old)
 
         work.with_next_record(change)
 
@@ -201,80 +191,48 @@ class Landings:
             merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
 
 
-def _tell_landed(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) -> None:
-    """Marks a change as landed, and has those wait no longer that needed it."""
-    repo = RepoId(work.intent.repo)
-    found = rows.find(writing.connection, repo, ChangeId(name))
-    if found is None or found.head != work.data["heads"][name]:
-        return
-    rows.move(
-        writing,
-        found,
-        state="landed",
-        why="",
-        was=plan.old,
-        commit=plan.new,
-        tree=plan.tree,
-        verdict=work.data["verdict"],
-        ticket=None,
-        usd=_spent(writing, found),
-        landed_at=writing.now,
-    )
-    event = ChangeLanded(
-        change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
-    )
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
-    for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        if found.id in waiting.needs and not waiting.waits_for_a_person:
-            submissions.enter(writing, waiting)
-
-
-def _spent(writing: Writing, change: Change) -> float | None:
-    if change.author is None:
-        return None
-    total = partial(spending.total, writing.connection, agent=change.author)
-    return total(notional=False) + total(notional=True)
-
-
-def _authors(connection: sa.Connection, work: RunningIntent) -> list[dict[str, Any]]:
-    """What is to be done with those whose branches have landed."""
-    repo, plan = RepoId(work.intent.repo), work.data["plan"]
-    found = [rows.find(connection, repo, ChangeId(name)) for name in work.data["tried"]["group"]]
-    landed = [c for c in found if c is not None and plan is not None and c.commit == plan["new"]]
-    return [
-        {
-            "change": change.id,
-            "head": change.head,
-            "branch": change.branch,
-            "deletes": change.deletes,
-            "agents": _ended(connection, change),
-        }
-        for change in landed
-        if change.ends or change.deletes
-    ]
-
-
-def _ended(connection: sa.Connection, change: Change) -> dict[str, str]:
-    if change.author is None or not change.ends:
-        return {}
-    author = agent_rows.agent(connection, change.author)
-    return {} if author is None or author.ended_at is not None else {author.uid: author.id}
-
-
 def _move(data: Mapping[str, Any]) -> BranchMove:
     plan = data.get("plan") or {}
     return BranchMove(data["target"], plan.get("old"), plan.get("new"))
 
 
-def _landed(work: RunningIntent) -> dict[str, Any]:
+def _is_local(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("mode", "local") == "local")
+
+
+def _outcome(work: RunningIntent) -> dict[str, Any]:
+    data, group = work.data, work.data["tried"]["group"]
+    outcome = data.get("outcome", "landed" if data["plan"] is not None else "")
+    in_the_way = data["in_the_way"]
+    if outcome == "refused":
+        in_the_way = dict.fromkeys(group, data["refused"])
     return {
-        "landed": work.data["plan"] is not None,
-        "group": work.data["tried"]["group"],
-        "in_the_way": work.data["in_the_way"],
-        "waits": work.data.get("waits", ""),
-        "marks": work.data["marks"],
-        "authors": work.read(partial(_authors, work=work)),
+        "landed": outcome == "landed",
+        "group": group,
+        "in_the_way": in_the_way,
+        "waits": data.get("waits", ""),
+        "marks": data["marks"],
+        "authors": work.read(partial(landed.authors, work=work, group=group)),
+        "requested": outcome == "requested",
+        "unsettled": pushes.unsettled(work),
     }
+
+
+def _refused(git: Repository, plan: MergePlan) -> str:
+    """Why a checkout could not follow; a git that is at work in it is no reason, and raised."""
+    try:
+        merges.rehearse(git, plan)
+    except CheckoutBusy:
+        raise
+    except Conflict as error:
+        return _told(error)
+    return ""
+
+
+def _say_left_behind(writing: Writing, repo: RepoId, place: str, *, at: str) -> None:
+    text = f"{printable_line(place)} is left behind, detached at {at[:10]}"
+    why = "what you have there was in the way"
+    notices.post(writing, repo, "windlass", "waiting", f"{text}: {why}", by_hand=True)
 
 
 def _told(error: Conflict) -> str:

@@ -27,6 +27,25 @@ def of_landing(changes: Sequence[Change], authors: Sequence[str | None], *, verd
     return f"Land {_names(changes)}\n\n{titles}\n{_trailers(trailers)}"
 
 
+def of_request(
+    known: Sequence[tuple[Change, str | None]],
+    commits: Sequence[str],
+    *,
+    tree: str,
+    checks: Sequence[str],
+) -> tuple[str, str]:
+    """Title and text of a pull request: what it is, its commits, and how it is known to be good."""
+    changes = [change for change, _ in known]
+    title = printable_line(changes[0].title) if len(changes) == 1 else f"Land {_names(changes)}"
+    lines = [f"* {change.id}: {printable_line(change.title)}" for change in changes]
+    if commits:
+        lines += ["", "Commits:", "", *(f"* {printable_line(subject)}" for subject in commits)]
+    lines += ["", f"The gate passed for the tree {tree}, which this branch has:", ""]
+    lines += [f"    {printable_line(check)}" for check in checks]
+    trailers = [pair for change, author in known for pair in _of(change, author)]
+    return title, "\n".join(lines) + f"\n\n{_trailers(trailers)}"
+
+
 def _names(changes: Sequence[Change]) -> str:
     shown = ", ".join(change.id for change in changes[:8])
     return shown + (f" and {len(changes) - 8} more" if len(changes) > 8 else "")

@@ -39,6 +39,7 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 _CAME_BACK = frozenset({"rejected", "conflict"})
+_STOPPABLE = OPEN | {"proposed"}
 
 
 Wake = Callable[[Uid, str, Uid | None], None]
@@ -122,7 +123,7 @@ class Stops:
 def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _Told | None:
     """Takes a change out of the queue, unless it has another revision or state by now."""
     found = rows.find(writing.connection, repo, ChangeId(stopped.change))
-    if found is None or found.head != stopped.head or found.state not in OPEN:
+    if found is None or found.head != stopped.head or found.state not in _STOPPABLE:
         return None
     columns: dict[str, Any] = {"state": stopped.state, "why": ticket.why, "ticket": ticket}
     if stopped.state in _CAME_BACK:

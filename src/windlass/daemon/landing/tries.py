@@ -20,6 +20,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import messages, pins
+from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import repository, stacks
 from windlass.git.repository import Repository
@@ -35,9 +36,10 @@ _NOBODY = ("windlass", "windlass@windlass.invalid")
 class Tries:
     """Makes the trees of groups, and has the gate judge them."""
 
-    def __init__(self, context: Context, proofs: Proofs) -> None:
+    def __init__(self, context: Context, proofs: Proofs, upstreams: Upstreams) -> None:
         self._context = context
         self._proofs = proofs
+        self._upstreams = upstreams
 
     def operation(self) -> Operation:
         """One step, which may be done again: the same tree is gated once."""
@@ -46,11 +48,16 @@ class Tries:
 
     def _try(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        heads, time = work.data["heads"], int(work.intent.created_at)
+        look = self._upstreams.refresh(repo)
+        if look.unreachable or look.held:
+            self._not_now(work, look)
+            return
+        self._upstreams.forget_unreachable(repo.id, heads)
         gate = gates.landing(gates.read(self._context, repo))
         git = repos.git(repo)
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
-        heads, time = work.data["heads"], int(work.intent.created_at)
         tries: list[Try] = []
         stopped: list[Stopped] = []
         later: list[str] = []
@@ -71,6 +78,15 @@ class Tries:
             self._mark_gating(repo.id, stack.group, heads)
         came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
         work.keep(came=msgspec.to_builtins(came))
+
+    def _not_now(self, work: RunningIntent, look: Look) -> None:
+        """Ends a try that the upstream does not let begin."""
+        if look.unreachable:
+            is_first = not work.data.get("misses")
+            self._upstreams.say_unreachable(
+                RepoId(work.intent.repo), look.unreachable, work.data["heads"], is_first=is_first
+            )
+        work.keep(came={"is_unreachable": bool(look.unreachable), "held": look.held})
 
     def _mark_gating(self, repo: RepoId, names: Sequence[str], heads: Mapping[str, str]) -> None:
         def change(writing: Writing) -> None:

@@ -144,7 +144,7 @@ def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None
 
 
 def _target(connection: sa.Connection, gate: Gate) -> TargetView:
-    branch, tip, tree, _ = gate.target
+    branch, tip, tree = gate.target.branch, gate.target.tip, gate.target.tree
     known = verdicts.of_trees(connection, gate.repo.id, [tree]).get(tree, {})
     judged = [known[check.name] for check in gate.spec.checks if check.name in known]
     outcome = outcomes.worst(verdict.outcome for verdict in judged) if judged else None

@@ -1,0 +1,200 @@
+"""Changes land on a remote's branch by a push that expects where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemon.gate import gate_ground
+from tests.daemon.gate.gate_ground import CODE, GATE
+from tests.daemon.landing.upstream_ground import UpstreamGround
+
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.git import repository
+
+
+@pytest.fixture
+def ground(context: Context, tmp_path: Path) -> UpstreamGround:
+    """Its tests are green on main, here and on the remote."""
+    (tmp_path / "home").mkdir()
+    files = {**CODE, ".windlass/config.toml": GATE}
+    made = gate_ground.make_as(UpstreamGround, context, tmp_path / "shop", files)
+    made.begin_remote()
+    return made
+
+
+def test_a_change_lands_by_a_push_and_the_checkout_goes_along(ground: UpstreamGround) -> None:
+    """On the remote's tip as it is then, whoever pushed meanwhile."""
+    head = ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    theirs = ground.commit_upstream("theirs.txt")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "landed", shown
+    assert ground.remote("rev-parse", "main") == shown["commit"]
+    assert ground.remote("log", "-1", "--format=%P", "main").split() == [theirs, head]
+    assert ground.git("rev-parse", "main") == shown["commit"]
+    assert (ground.root / "theirs.txt").read_text() == "theirs\n"
+    assert ground.git("status", "--porcelain") == ""
+    assert shown["why"] == ""
+
+
+def test_a_branch_with_commits_of_its_own_is_never_moved_and_that_is_said(
+    ground: UpstreamGround,
+) -> None:
+    """The change lands on the remote; the next one is held until the two are one again."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit({"next.py": "next = 1\n"}, branch="next")
+    own = ground.commit({"own.txt": "mine\n"})
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert (shown["state"], ground.remote("rev-parse", "main")) == ("landed", shown["commit"])
+    assert ground.git("rev-parse", "main") == own
+    assert "git pull --rebase origin main" in shown["why"]
+    assert any("stays as it is" in text for text in ground.notices())
+    later = ground.submit("next")
+    ground.settle()
+    held = ground.change(later)
+    assert held["state"] == "held"
+    assert "diverged" in held["why"]
+    line = held["why"].rpartition(": ")[2]
+    assert line == "git pull --rebase origin main"
+    ground.git(*line.split()[1:])
+    ground.submit("next")
+    ground.settle()
+    assert ground.change(later)["state"] == "landed"
+    assert ground.remote("rev-parse", "main") == ground.change(later)["commit"]
+    assert "own.txt" not in ground.remote("ls-tree", "--name-only", "main")
+
+
+def test_what_a_protected_branch_refuses_is_held_and_pull_requests_are_offered(
+    ground: UpstreamGround,
+) -> None:
+    """Nothing moved, here or there."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    before = ground.remote("rev-parse", "main")
+    ground.refuse()
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert "Protected branch update failed" in shown["why"]
+    assert "wl config set landing.mode pr" in shown["why"]
+    assert ground.remote("rev-parse", "main") == before == ground.git("rev-parse", "main")
+
+
+def test_a_push_that_comes_too_late_is_tried_anew_on_the_present_tip(
+    ground: UpstreamGround,
+) -> None:
+    """Somebody else pushes between the fetch and the landing."""
+    head = ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    theirs = ground.before("landing.land.plan", lambda: ground.commit_upstream("theirs.txt"))
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    assert ground.remote("log", "-1", "--format=%P", "main").split() == [theirs[0], head]
+    assert ground.prove(ground.remote("rev-parse", "main^{tree}"))["cached"] is True
+
+
+def test_a_target_that_was_rewritten_while_gating_is_never_overwritten(
+    ground: UpstreamGround,
+) -> None:
+    """What was proven was proven on what is no more; the person brings the two together."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit_upstream("old.txt")
+    ground.git("pull", "-q", "--ff-only", "origin", "main")
+    name = ground.submit("mine")
+    rewritten = ground.before("landing.land.plan", ground.rewrite_upstream)
+    ground.settle()
+    assert ground.change(name)["state"] == "held"
+    assert "diverged" in ground.change(name)["why"]
+    assert [ground.remote("rev-parse", "main")] == rewritten
+
+
+def test_a_target_that_was_deleted_is_not_made_again(ground: UpstreamGround) -> None:
+    """The line to type is with the change."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.before("landing.land.plan", lambda: ground.remote("update-ref", "-d", "refs/heads/main"))
+    ground.settle()
+    shown = ground.change(name)
+    assert (shown["state"], ground.remote("for-each-ref")) == ("held", "")
+    assert shown["why"].endswith("git push origin main")
+
+
+def test_without_network_it_waits_and_lands_once_there_is_one(ground: UpstreamGround) -> None:
+    """It asks again by itself; the person is told once."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    away = ground.bare.rename(ground.bare.with_name("away.git"))
+    name = ground.submit("mine")
+    ground.settle()
+    assert ground.wake_landing()
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "queued"
+    assert "origin cannot be read" in shown["why"]
+    assert len(ground.notices()) == 1
+    away.rename(ground.bare)
+    assert ground.wake_landing()
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    assert ground.change(name)["why"] == ""
+
+
+def test_a_push_without_an_answer_is_settled_before_anything_else_lands(
+    ground: UpstreamGround,
+) -> None:
+    """The remote took it and went away: nobody pushes once more, and nothing lands meanwhile."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    away = ground.bare.with_name("away.git")
+    ground.vanish_after_update(away)
+    ground.settle()
+    assert "nobody knows yet" in ground.change(name)["why"]
+    ground.commit({"next.py": "next = 1\n"}, branch="next")
+    second = ground.submit("next")
+    ground.settle()
+    assert ground.states() == {"mine": "gating", "next": "queued"}
+    away.rename(ground.bare)
+    (ground.bare / "hooks" / "reference-transaction").unlink()
+    pushed = ground.remote("rev-parse", "main")
+    assert ground.wake_landing()
+    ground.settle()
+    assert ground.states() == {"mine": "landed", "next": "landed"}
+    assert ground.change(name)["commit"] == pushed == ground.remote("rev-parse", "main^1")
+    assert ground.remote("rev-parse", "main") == ground.change(second)["commit"]
+
+
+def test_hooks_of_the_repository_are_not_run_by_a_push(ground: UpstreamGround) -> None:
+    """What decides is the gate; a hook may come from the tree that is to land."""
+    hook = ground.root / ".git" / "hooks" / "pre-push"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+
+
+def test_without_such_a_remote_it_is_held(ground: UpstreamGround) -> None:
+    """The person named one that there is not."""
+    ground.configure("landing.remote", "upstream")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert "there is no remote upstream" in shown["why"]
+
+
+def test_what_was_pushed_is_taken_back_by_a_revert_alone(ground: UpstreamGround) -> None:
+    """Others have it: the branch here is not moved back."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    landed = ground.change(name)["commit"]
+    assert repository.is_elsewhere(
+        repos.git(repos.by_id(ground.context, ground.proofs_repo)), landed
+    )
