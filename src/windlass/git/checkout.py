@@ -107,7 +107,7 @@ def attach(repo: Repository, path: str, *, branch: str) -> None:
 
 
 def _of_checkout(repo: Repository, path: str, *words: str) -> None:
-    run(words, dirs=Dirs(git_dir=_git_dir(repo, path)))
+    run(words, dirs=Dirs(git_dir=_git_dir(repo, path), common_dir=repo.git_dir))
 
 
 def settle(repo: Repository, path: str, *, lock: int) -> None:
