@@ -321,6 +321,7 @@ changes = sa.Table(
     sa.Column("approval", sa.JSON),
     sa.Column("blocked", _Words, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("alone", sa.Boolean, nullable=False),
     sa.Column("ends", sa.Boolean, nullable=False),
     sa.Column("deletes", sa.Boolean, nullable=False),
     sa.Column("unattended", sa.Boolean, nullable=False),

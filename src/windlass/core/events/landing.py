@@ -15,6 +15,8 @@ class ChangeQueued(EventData, kind="change.queued"):
     revision: int
     needs: tuple[str, ...] = ()
     """Changes that have to land before."""
+    alone: bool = False
+    """Whether it lands with no other."""
 
 
 class ChangeLanded(EventData, kind="change.landed"):

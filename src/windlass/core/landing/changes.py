@@ -107,6 +107,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What a person has against this revision."""
     attempts: int = 0
     """How often it came back."""
+    alone: bool = False
+    """Whether it changes the gate, and so lands with no other, passed by both gates."""
     ends: bool = False
     """Whether its author is ended when it has landed."""
     deletes: bool = False

@@ -6,6 +6,7 @@ way there is no other, because each begins from what the last one left.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -46,6 +47,8 @@ class Waiting(msgspec.Struct, frozen=True):
     head: str
     needs: Group = ()
     """Changes that have to land before, and have not."""
+    alone: bool = False
+    """Whether it is tried with no other."""
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +60,8 @@ class Try(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     marks: tuple[str, ...] = ()
     """What the tree does to its own tests."""
+    half: bool = False
+    """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
 
 
 class LandingState(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +91,13 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
         left = [waiting for waiting in self.queue if waiting.change not in self.later]
         names: list[str] = []
         while ready := [w for w in left if set(w.needs) <= set(names)]:
-            names += [ready[0].change]
-            left.remove(ready[0])
+            first = ready[0]
+            if first.alone and names:
+                break
+            names += [first.change]
+            left.remove(first)
+            if first.alone:
+                break
         return tuple(names)
 
 
@@ -144,7 +154,12 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
     """A new revision takes the place of the one before; what was tried with that is no use."""
     if change["target"] != state.target:
         return state
-    new = Waiting(change["change"], change["head"], tuple(change.get("needs", ())))
+    new = Waiting(
+        change["change"],
+        change["head"],
+        tuple(change.get("needs", ())),
+        alone=change.get("alone", False),
+    )
     # What was red before is looked at again: that is why somebody proposes it once more.
     tries = tuple(
         tried
@@ -178,8 +193,13 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     outcome = (ended.get("result") or {}).get("outcome", "could-not-run")
     if state.busy == TRY:
         return msgspec.structs.replace(state, ended={**state.ended, ended["job"]: outcome})
-    tries = tuple(_with_outcome(tried, {ended["job"]: outcome}) for tried in state.tries)
+    tries = _judged_whole(_with_outcome(t, {ended["job"]: outcome}) for t in state.tries)
     return msgspec.structs.replace(state, tries=tries)
+
+
+def _judged_whole(tries: Iterable[Try]) -> tuple[Try, ...]:
+    """Leaves out what the gate as it was has found green: it is tried once more, by its own."""
+    return tuple(tried for tried in tries if not (tried.half and tried.outcome == "passed"))
 
 
 def _with_outcome(tried: Try, ended: dict[str, Outcome]) -> Try:
@@ -203,7 +223,7 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     made = [_with_outcome(shapes.convert(tried, Try), state.ended) for tried in result["tries"]]
     known = {tried.group for tried in made}
     before = (_with_outcome(tried, state.ended) for tried in state.tries)
-    tries = (*(tried for tried in before if tried.group not in known), *made)
+    tries = _judged_whole((*(tried for tried in before if tried.group not in known), *made))
     later = (*state.later, *result["later"])
     state = msgspec.structs.replace(state, tries=tries, later=later, ended={})
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]

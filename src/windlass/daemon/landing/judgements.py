@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeApproved, ChangeStopped
+from windlass.core.events import ChangeApproved, ChangeStopped, ConfigAccepted
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Approval, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.daemon.kernel import lookup
+from windlass.core.project_config import Line
+from windlass.daemon.gate import gates
+from windlass.daemon.kernel import accepted_lines, lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import submissions, views
+from windlass.daemon.landing import gate_changes, submissions, views
+from windlass.git import gate_trees
 from windlass.store import changes as rows
 from windlass.store.store import Writing
 
@@ -33,14 +36,23 @@ class Judgements:
         self._context = context
 
     def operations(self) -> tuple[Operation, ...]:
-        """None has a step: each is done as soon as it is recorded."""
-        return tuple(Operation(kind, (), lambda _: [], self._result) for kind in _JUDGES)
+        """Each is done as soon as it is recorded, but for an approval that accepts lines."""
+        steps = {
+            "approve": (
+                Step("accept", self._accept, needed=_accepts),
+                Step("approve", self._approve, needed=_accepts),
+            )
+        }
+        return tuple(
+            Operation(kind, steps.get(kind, ()), lambda _: [], self._result) for kind in _JUDGES
+        )
 
     def begin(self, kind: str, caller: Caller, request: JudgeRequest) -> IntentDraft:
         """Finds the change, and refuses what nobody can decide any more."""
         repo = lookup.scope(self._context, caller, request).require_repo().id
         found = views.find(self._context, repo, request["change"])
         expect = request.get("expect")
+        lines = self._wider(found) if kind == "approve" and found.alone else ()
 
         def prepare(writing: Writing) -> dict[str, Any]:
             change = rows.find(writing.connection, repo, found.id)
@@ -57,14 +69,47 @@ class Judgements:
                     f"{change.id} is at {change.head}, not at {printable_line(expect)}",
                     f"look again: wl diff {change.id}",
                 )
+            if lines:
+                if change.head != found.head:
+                    raise Conflict(f"{change.id} has another revision by now", "look again")
+                return {"change": change.id, "accepts": [list(line) for line in lines]}
             _JUDGES[kind](writing, change, request.get("why", ""))
             return {"change": change.id}
 
         return IntentDraft(repo, None, prepare)
 
+    def _wider(self, change: Change) -> tuple[Line, ...]:
+        """What a change would have the gate reach that the person has not accepted."""
+        gate = gates.read(self._context, repos.by_id(self._context, change.repo))
+        git = repos.git(gate.repo)
+        found = gate_changes.find(self._context, gate, git, gate_trees.tree_of(git, change.head))
+        return found.lines if found is not None else ()
+
+    def _accept(self, work: RunningIntent) -> None:
+        """Records the person's word for what they were shown."""
+        lines = [Line(*line) for line in work.data["accepts"]]
+        root = repos.by_id(self._context, RepoId(work.intent.repo)).root
+        home, now = self._context.folders.home, self._context.clock.now()
+        accepted_lines.accept(home, root, lines, now=now)
+        told = ConfigAccepted(root=root, keys=[line.key for line in lines])
+        work.with_next_record(lambda w: w.emit(told, repo=work.intent.repo))
+
+    def _approve(self, work: RunningIntent) -> None:
+        def change(writing: Writing) -> None:
+            name = ChangeId(work.data["change"])
+            found = rows.find(writing.connection, RepoId(work.intent.repo), name)
+            if found is not None and found.state not in _OVER:
+                _approve(writing, found, "")
+
+        work.with_next_record(change)
+
     def _result(self, work: RunningIntent) -> ChangeView:
         name = ChangeId(work.data["change"])
         return work.read(partial(views.kept, repo=RepoId(work.intent.repo), name=name))
+
+
+def _accepts(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("accepts"))
 
 
 def _approve(writing: Writing, change: Change, why: str) -> None:

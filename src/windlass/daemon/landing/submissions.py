@@ -103,6 +103,7 @@ class Submissions:
         goal = author.goal.strip().splitlines()[0] if author is not None else ""
         own = proposed.known.title if proposed.known is not None else ""
         moment = self._context.clock.now()
+        found = guards.of_revision(self._context, gate, git, head, by=by)
         change = Change(
             repo=gate.repo.id,
             id=proposed.known.id if proposed.known is not None else ChangeId(""),
@@ -111,8 +112,9 @@ class Submissions:
             head=head,
             title=title or own or goal or (commits[0].subject if commits else branch),
             author=author.uid if author is not None else None,
-            guards=guards.of_revision(gate, git, head, by=by),
-            approval=Approval(by="person", at=moment) if by is None else None,
+            guards=found.told,
+            alone=found.steers_gate,
+            approval=Approval(by="person", at=moment) if by is None and not found.wider else None,
         )
         return change, left_out
 
@@ -244,6 +246,7 @@ def enter(writing: Writing, change: Change) -> Change:
             head=change.head,
             revision=change.revision,
             needs=tuple(need.id for need in lacking),
+            alone=change.alone,
         )
         writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
     return change
@@ -255,6 +258,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
         "task": change.task or known.task,
         "needs": change.needs or known.needs,
         "guards": change.guards,
+        "alone": change.alone,
         "author": change.author,
         "ends": change.ends,
         "deletes": change.deletes,

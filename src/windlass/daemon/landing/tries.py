@@ -14,12 +14,13 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.core.landing.job import Stopped, Try
 from windlass.daemon.gate import gates
+from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import messages, pins
+from windlass.daemon.landing import gate_changes, messages, pins
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import repository, stacks
@@ -55,6 +56,9 @@ class Tries:
             return
         self._upstreams.forget_unreachable(repo.id, heads)
         gate = gates.landing(gates.read(self._context, repo))
+        if why := gate_changes.unaccepted(gate):
+            self._not_now(work, Look(held=why))
+            return
         git = repos.git(repo)
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
@@ -68,16 +72,28 @@ class Tries:
             later += stack.later
             if not stack.group and group:
                 continue
-            outcome, job = self._proofs.prove(
-                gate,
-                stack.tree,
-                authors=[change.author for change in made.changes if change.author is not None],
-                approved=bool(group) and all(c.approval is not None for c in made.changes),
-            )
-            tries.append(Try(group=stack.group, tree=stack.tree, job=job, outcome=outcome))
+            tries.append(self._judged(gate, git, made))
             self._mark_gating(repo.id, stack.group, heads)
         came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
         work.keep(came=msgspec.to_builtins(came))
+
+    def _judged(self, gate: Gate, git: Repository, made: StackedGroup) -> Try:
+        """Has a tree judged by the gate, and by its own where it makes another one of it."""
+        tree = made.stack.tree
+        prove = partial(
+            self._proofs.prove,
+            tree=tree,
+            authors=[change.author for change in made.changes if change.author is not None],
+            approved=bool(made.changes) and all(c.approval is not None for c in made.changes),
+        )
+        steered = None
+        if any(change.alone for change in made.changes):
+            steered = gate_changes.find(self._context, gate, git, tree)
+        outcome, job = prove(gate)
+        half = steered is not None and outcome is None
+        if steered is not None and outcome == "passed":
+            outcome, job = prove(steered.gate)
+        return Try(group=made.stack.group, tree=tree, job=job, outcome=outcome, half=half)
 
     def _not_now(self, work: RunningIntent, look: Look) -> None:
         """Ends a try that the upstream does not let begin."""

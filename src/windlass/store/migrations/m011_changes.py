@@ -26,6 +26,7 @@ _CHANGES = sa.Table(
     sa.Column("approval", sa.JSON),
     sa.Column("blocked", sa.Text, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("alone", sa.Boolean, nullable=False),
     sa.Column("ends", sa.Boolean, nullable=False),
     sa.Column("deletes", sa.Boolean, nullable=False),
     sa.Column("unattended", sa.Boolean, nullable=False),

@@ -1,0 +1,76 @@
+"""Changes to the gate itself: each lands alone, passed by the gate before and after it."""
+
+from __future__ import annotations
+
+from tests.daemon.gate.gate_ground import GATE
+from tests.daemon.landing.landing_ground import LandingGround
+
+from windlass.store import verdicts
+
+CONFIG = ".windlass/config.toml"
+MORE = GATE + '\n[[gate.check]]\nname = "more"\nrun = "test -e more.txt"\ntests = "none"\n'
+NETWORK = GATE.replace("[gate]", "[gate]\nnetwork = true")
+
+
+def test_a_gate_that_its_own_tree_does_not_pass_does_not_land(ground: LandingGround) -> None:
+    """The old gate finds it green: whoever came next would have paid for it."""
+    ground.commit({CONFIG: MORE}, branch="stricter")
+    name = ground.submit("stricter")
+    ground.settle()
+    change = ground.change(name)
+    assert change["state"] == "rejected"
+    assert change["why"].startswith("more failed")
+
+
+def test_a_gate_change_lands_alone_when_both_gates_pass(ground: LandingGround) -> None:
+    """Those beside it land before and after, each by the gate that counts then."""
+    ground.commit({CONFIG: MORE, "more.txt": "here\n"}, branch="stricter")
+    ground.commit({"one.py": "one = 1\n"}, branch="one")
+    ground.commit({"two.py": "two = 1\n"}, branch="two")
+    names = [ground.submit(branch) for branch in ("one", "stricter", "two")]
+    ground.settle()
+    assert set(ground.states().values()) == {"landed"}
+    commits = [ground.change(name)["commit"] for name in names]
+    assert len(set(commits)) == 3
+    tree = ground.change(names[1])["tree"]
+    known = ground.context.store.read(lambda c: verdicts.of_trees(c, ground.proofs_repo, [tree]))
+    assert "more" in known[tree]
+
+
+def test_a_red_one_does_not_land_by_changing_its_gate_to_true(ground: LandingGround) -> None:
+    """The gate as it was has its say."""
+    weak = GATE[: GATE.index("[gate]")] + '[[gate.check]]\nname = "t"\nrun = "true"\ntests="none"\n'
+    ground.commit({CONFIG: weak, "calc.py": "def add(a, b):\n    return a - b\n"}, branch="sly")
+    name = ground.submit("sly")
+    ground.settle()
+    assert ground.change(name)["state"] == "rejected"
+
+
+def test_what_a_gate_change_widens_waits_for_approval_which_accepts_it(
+    ground: LandingGround,
+) -> None:
+    """Also where the person proposes it: the lines are shown, and accepted with it."""
+    ground.commit({CONFIG: NETWORK}, branch="wider")
+    name = ground.submit("wider")
+    ground.settle()
+    change = ground.change(name)
+    assert change["state"] == "held"
+    assert "gate.network = True instead of False" in change["why"]
+    ground.judge("approve", name)
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    ground.commit({"more.py": "more = 1\n"}, branch="next")
+    ground.submit("next")
+    ground.settle()
+    assert ground.states()["next"] == "landed"
+
+
+def test_a_foreign_commit_that_widens_the_gate_holds_the_queue(ground: LandingGround) -> None:
+    """It says what to type."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit({CONFIG: NETWORK})
+    name = ground.submit("mine")
+    ground.settle()
+    change = ground.change(name)
+    assert change["state"] == "held"
+    assert "wl trust" in change["why"]
