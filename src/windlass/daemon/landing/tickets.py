@@ -22,7 +22,8 @@ def ticket(stopped: Stopped, found: Verdict | None, gate: GateSpec | None) -> Ti
     """What is known of why a change stops."""
     tried = stopped.tried
     if stopped.state == "conflict":
-        return Ticket(why=f"it conflicts in {_few(stopped.paths)}", paths=stopped.paths)
+        why = stopped.why or f"it conflicts in {_few(stopped.paths)}"
+        return Ticket(why=why, paths=stopped.paths)
     if tried is None:
         return Ticket(why=stopped.why or "the target has all of it already")
     outcome = tried.outcome or ""

@@ -107,7 +107,7 @@ class LandingUndos:
         work.keep(plan=None, head=head, branch=branch)
 
     def _reverting(self, git: Repository, change: Change, tip: str, work: RunningIntent) -> str:
-        landed = reverts.merge_of(git, change.commit or "", f"Windlass-Change: {change.id}")
+        landed = reverts.merge_of(git, change.commit or "", change.head)
         tree, paths = reverts.tree_without(git, landed, tip)
         if paths:
             shown = ", ".join(printable_line(path) for path in paths[:5])
