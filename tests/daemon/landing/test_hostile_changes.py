@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,21 @@ def test_a_change_that_takes_back_what_came_to_the_target_since_waits_for_a_pers
     crew.settle()
     assert crew.change(name)["state"] == "landed"
     assert not has(crew, CI)
+
+
+def test_a_protected_path_that_is_no_text_is_let_in_by_an_approval(crew: CrewGround) -> None:
+    """It is known again by its bytes."""
+    eve = crew.worker("eve")
+    place = os.fsencode(eve.workspace)
+    os.mkdir(place + b"/.github")  # noqa: PTH102 - the name is bytes
+    with open(place + b"/.github/b\xff\n.yml", "w") as file:  # noqa: PTH123 - the name is bytes
+        file.write("lax\n")
+    crew.commit(eve, {"more.py": "more = 1\n"})
+    name = propose(crew, eve)
+    assert crew.change(name)["state"] == "held"
+    crew.workshop.ask("approve", change=name)
+    crew.settle()
+    assert crew.change(name)["state"] == "landed"
 
 
 def test_an_approval_lets_no_more_in_than_there_was(crew: CrewGround) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ class Guards(NamedTuple):
     told: tuple[str, ...] = ()
     """A line for each reason."""
     edits: tuple[str, ...] = ()
-    """The protected paths that it edits."""
+    """The protected paths that it edits, as they are kept."""
     steers_gate: bool = False
     wider: bool = False
     """Whether it would have the gate reach more than the person has accepted."""
@@ -50,9 +51,9 @@ def of_revision(
         tree = gate_trees.tree_of(git, head)
         steered = gate_changes.find(context, gate, git, tree)
     if steered is None:
-        return Guards(tuple(found), tuple(marked))
-    told = (*found, steered.told)
-    return Guards(told, tuple(marked), steers_gate=True, wider=bool(steered.lines))
+        return Guards(tuple(found), tuple(map(kept, marked)))
+    told, edited = (*found, steered.told), tuple(map(kept, marked))
+    return Guards(told, edited, steers_gate=True, wider=bool(steered.lines))
 
 
 def edits(gate: Gate, git: Repository, head: str, *, since: str = "") -> list[str]:
@@ -78,9 +79,14 @@ def unknown_edits(gate: Gate, git: Repository, known: Sequence[Change], stack: S
         if change.reverts is None:  # that one is made of the target itself, at the person's word
             paths = gate_trees.edited(git, below, tree)
             marked = protected.among(paths, gate.config.landing.protected)
-            found |= set(marked) - set(change.edits)
+            found |= {path for path in marked if kept(path) not in change.edits}
         below = tree
     return sorted(found)
+
+
+def kept(path: str) -> str:
+    """How a path is kept with a change: its bytes, which need not be text, as characters."""
+    return os.fsencode(path).decode("latin-1")
 
 
 def tell_edits(paths: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ class Landings:
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED)
         if edits := guards.unknown_edits(gate, git, made.changes, made.stack):
-            found |= {"marks": [guards.tell_edits(edits)], "edits": edits}
+            found |= {"marks": [guards.tell_edits(edits)], "edits": [*map(guards.kept, edits)]}
         elif not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
         if not found["marks"]:
