@@ -65,6 +65,21 @@ def test_what_a_gate_change_widens_waits_for_approval_which_accepts_it(
     assert ground.states()["next"] == "landed"
 
 
+def test_a_gate_that_is_none_once_it_is_merged_goes_back_by_itself(ground: LandingGround) -> None:
+    """Each of both was a gate: nobody could tell before, and nobody else waits for it."""
+    room = GATE + "".join(f"# {number}\n" for number in range(20))
+    ground.commit({CONFIG: room})
+    ground.commit({CONFIG: room + "[landing]\nmax_attempts = 2\n"}, branch="last")
+    ground.commit({"one.py": "one = 1\n"}, branch="one")
+    name, other = ground.submit("last"), ground.submit("one")
+    ground.commit({CONFIG: room.replace("# 3\n", "[landing]\nmax_attempts = 1\n# 3\n")})
+    ground.settle()
+    change = ground.change(name)
+    assert change["state"] == "rejected"
+    assert change["why"].startswith("merged, its gate is none: ")
+    assert ground.change(other)["state"] == "landed"
+
+
 def test_a_foreign_commit_that_widens_the_gate_holds_the_queue(ground: LandingGround) -> None:
     """It says what to type."""
     ground.commit({"more.py": "more = 1\n"}, branch="mine")

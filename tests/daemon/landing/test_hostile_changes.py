@@ -11,6 +11,7 @@ from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied
+from windlass.core.landing.changes import MOST_LEFT_OUT
 
 CI = ".github/workflows/ci.yml"
 
@@ -197,6 +198,16 @@ def test_an_agent_does_not_leave_the_persons_checkout_behind(crew: CrewGround) -
     crew.commit(eve, {"calc.py": "def add(a, b):\n    return b + a\n"})
     with pytest.raises(Denied, match="leave no checkout"):
         crew.workshop.ask_as(eve, "submit", unattended=True)
+
+
+def test_what_is_told_to_be_left_out_of_a_change_has_an_end(crew: CrewGround) -> None:
+    """It is kept with the request: a million files that nobody committed would fill the store."""
+    eve = crew.worker("eve")
+    crew.commit(eve, {"more.py": "more = 1\n"})
+    for number in range(MOST_LEFT_OUT + 5):
+        (Path(eve.workspace) / f"{number:05}").touch()
+    told = crew.workshop.ask_as(eve, "submit")["left_out"]
+    assert told == [f"{number:05}" for number in range(MOST_LEFT_OUT)]
 
 
 def test_the_board_stays_the_persons_whatever_a_merge_compares_it_with(crew: CrewGround) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from windlass.cli import ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.landing.changes import EXIT_CODES
+from windlass.core.landing.changes import EXIT_CODES, MOST_LEFT_OUT
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -104,7 +104,9 @@ def _land(call: Call) -> int:
     change = call.ask("submit", **{name: said for name, said in wanted.items() if said is not None})
     if change["left_out"]:
         named = ", ".join(printable_line(path) for path in change["left_out"][:5])
-        more = f" and {len(change['left_out']) - 5} more" if len(change["left_out"]) > 5 else ""
+        several = len(change["left_out"])
+        more = f" and {several - 5} more" if several > 5 else ""
+        more = " and many more" if several == MOST_LEFT_OUT else more
         call.tell(f"not committed, and so left out: {named}{more}")
     if not args.no_wait and change["state"] in ("queued", "gating"):
         before = f", behind {change['position']}" if change["position"] else ""

@@ -146,6 +146,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MOST_PAST = 50
+MOST_LEFT_OUT = 1000
+"""Files that are told to be left out of a change: an agent may leave a million uncommitted."""
 
 
 def next_revision(change: Change, *, head: str, at: float) -> dict[str, Any]:

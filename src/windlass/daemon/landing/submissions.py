@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -334,10 +335,10 @@ def _all_needs(writing: Writing, change: Change) -> set[ChangeId]:
 
 
 def _uncommitted(context: Context, author: Agent) -> list[str]:
-    """What of an agent's workspace no commit has: it does not land."""
+    """The first of what no commit has of an agent's workspace: it does not land."""
     work = setup_files.work_status(context, author)
     changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
-    return sorted({*changed, *work.nested, *work.unread})
+    return heapq.nsmallest(core.MOST_LEFT_OUT, {*changed, *work.nested, *work.unread})
 
 
 def _dated(change: Change, writing: Writing) -> Change:

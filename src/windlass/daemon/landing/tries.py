@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.errors import ConfigError
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
@@ -20,11 +21,12 @@ from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import gate_changes, messages, pins
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
-from windlass.git import repository, stacks
+from windlass.git import gate_trees, repository, stacks
 from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
 from windlass.store import changes as rows
@@ -73,12 +75,19 @@ class Tries:
             later += stack.later
             if not stack.group and group:
                 continue
-            tries.append(self._judged(gate, git, made))
+            steering = _steering(git, made)
+            try:
+                tries.append(self._judged(gate, git, made, is_steered=bool(steering)))
+            except ConfigError as error:
+                if not steering:
+                    raise
+                stopped += _refused(steering, heads, error)
+                continue
             self._mark_gating(repo.id, stack.group, heads)
         came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
         work.keep(came=msgspec.to_builtins(came))
 
-    def _judged(self, gate: Gate, git: Repository, made: StackedGroup) -> Try:
+    def _judged(self, gate: Gate, git: Repository, made: StackedGroup, *, is_steered: bool) -> Try:
         """Has a tree judged by the gate, and by its own where it makes another one of it."""
         tree = made.stack.tree
         prove = partial(
@@ -88,7 +97,7 @@ class Tries:
             approved=bool(made.changes) and all(c.approval is not None for c in made.changes),
         )
         steered = None
-        if any(change.alone for change in made.changes):
+        if is_steered:
             steered = gate_changes.find(self._context, gate, git, tree)
         outcome, job = prove(gate)
         half = steered is not None and outcome is None
@@ -198,6 +207,25 @@ def _since(git: Repository, head: str, reverted: Sequence[tuple[Change, Change]]
             continue
         return next(iter(repository.merge_bases(git, before.head, before.was)), "")
     return ""
+
+
+def _steering(git: Repository, made: StackedGroup) -> list[Change]:
+    """Those of a group that edit, merged, what the gate is read from."""
+    found, below = [], gate_trees.tree_of(git, made.stack.tip)
+    for change, tree in zip(made.changes, made.stack.trees, strict=True):
+        before, after = (gate_trees.blobs(git, of, (PROJECT_FILE,)) for of in (below, tree))
+        if before != after:
+            found.append(change)
+        below = tree
+    return found
+
+
+def _refused(
+    changes: Sequence[Change], heads: Mapping[str, str], error: ConfigError
+) -> list[Stopped]:
+    """Sends changes back that would leave the target without a gate that can be read."""
+    why = printable_line(f"merged, its gate is none: {error.message}")
+    return [Stopped(change=c.id, head=heads[c.id], state="rejected", why=why) for c in changes]
 
 
 def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:
