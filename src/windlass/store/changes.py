@@ -88,6 +88,12 @@ def landed_with(connection: sa.Connection, repo: RepoId, commits: Collection[str
     return records.every(Change, connection, query.order_by(_C.number))
 
 
+def saw(writing: Writing, change: Change) -> None:
+    """Notes which head a person has looked at, whatever has become of the change meanwhile."""
+    same = (_C.repo == change.repo, _C.number == core.number(change.id))
+    writing.connection.execute(sa.update(t.changes).where(*same).values(seen=change.head))
+
+
 def move(writing: Writing, change: Change, **columns: Any) -> bool:
     """Changes a row as it is known; False where it has another revision or state by now."""
     same = (

@@ -200,6 +200,26 @@ def test_an_agent_does_not_leave_the_persons_checkout_behind(crew: CrewGround) -
         crew.workshop.ask_as(eve, "submit", unattended=True)
 
 
+def test_an_agent_does_not_read_what_others_tests_said(crew: CrewGround) -> None:
+    """It may not look into their work either; what is its own comes to it."""
+    branch(crew, "mine", {"calc.py": "def add(a, b):\n    return 'SECRET'\n"})
+    name = crew.workshop.ask("submit", change="mine")["id"]
+    crew.settle()
+    assert "SECRET" in crew.change(name)["ticket"]["tail"]
+    eve = crew.worker("eve")
+    head = git(crew.root, "rev-parse", "mine").strip()
+    asked: dict[str, dict[str, object]] = {
+        "change": {"change": name},
+        "changes": {"all": True},
+        "unfinished": {},
+        "commit": {"commit": head},
+    }
+    for verb, request in asked.items():
+        said = repr(crew.workshop.ask_as(eve, verb, **request))
+        assert name in said
+        assert "SECRET" not in said
+
+
 def test_what_is_told_to_be_left_out_of_a_change_has_an_end(crew: CrewGround) -> None:
     """It is kept with the request: a million files that nobody committed would fill the store."""
     eve = crew.worker("eve")

@@ -36,7 +36,7 @@ class Differences:
         git = repos.git(repo)
         base, tip = _landed(git, change) or self._proposed(git, change)
         if scope.caller is None and change.seen != change.head and change.state != "landed":
-            self._context.store.write(lambda w: rows.move(w, change, seen=change.head))
+            self._context.store.write(lambda writing: rows.saw(writing, change))
         without = (BOARD_FILE,) if change.author is not None else ()
         stat = request.get("stat", False)
         said = changes.between(git, base=base, tip=tip, stat=stat, without=without)

@@ -31,7 +31,7 @@ from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Target
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.landing.views import author_of, view
+from windlass.daemon.landing.views import author_of, tells_tickets, view
 from windlass.git import mainline, repository
 from windlass.git.mainline import Moved
 from windlass.git.repository import Repository
@@ -81,13 +81,17 @@ class History:
             having = self._landed_with(git, repo.id, commit, landed)
         else:
             landing, having = None, self._not_landed(git, repo.id, commit)
+        told = tells_tickets(self._context, lookup.scope(self._context, caller, request))
         return {
             "commit": commit,
             "subject": itself.subject,
             "target": target.branch,
             "landing": landing,
             "changes": self._context.store.read(
-                lambda c: [view(x, rows.open_ones(c, repo.id), author_of(c, x)) for x in having]
+                lambda c: [
+                    view(x, rows.open_ones(c, repo.id), author_of(c, x), is_told=told(x))
+                    for x in having
+                ]
             ),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -20,6 +20,7 @@ from windlass.api.wire.landing import (
     UnfinishedReply,
 )
 from windlass.api.wire.request import AnyRequest
+from windlass.core import crew
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, NotFound
 from windlass.core.events import ChangeLanded, ChangeStopped
@@ -32,6 +33,7 @@ from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.lookup import Scope
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
@@ -48,7 +50,8 @@ class ChangeViews:
 
     def changes(self, caller: Caller, request: ChangesRequest) -> ChangesReply:
         """Lists the changes of a repository."""
-        repo = lookup.scope(self._context, caller, request).require_repo().id
+        scope = lookup.scope(self._context, caller, request)
+        repo, told = scope.require_repo().id, tells_tickets(self._context, scope)
         queue = self._context.store.read(partial(rows.open_ones, repo=repo))
         found = queue
         if request.get("all", False):
@@ -56,23 +59,25 @@ class ChangeViews:
         authors = self._context.store.read(
             lambda connection: {change.id: author_of(connection, change) for change in found}
         )
-        return {"changes": [view(change, queue, authors[change.id]) for change in found]}
+        return {
+            "changes": [view(c, queue, authors[c.id], is_told=told(c)) for c in found],
+        }
 
     def show(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Shows one change."""
-        repo = lookup.scope(self._context, caller, request).require_repo().id
-        return self._shown(find(self._context, repo, request["change"]))
-
-    def _shown(self, change: Change) -> ChangeView:
+        scope = lookup.scope(self._context, caller, request)
+        change = find(self._context, scope.require_repo().id, request["change"])
         queue = self._context.store.read(partial(rows.open_ones, repo=change.repo))
         author = self._context.store.read(partial(author_of, change=change))
-        return view(change, queue, author)
+        is_told = tells_tickets(self._context, scope)(change)
+        return view(change, queue, author, is_told=is_told)
 
     def unfinished(self, caller: Caller, request: AnyRequest) -> UnfinishedReply:
         """What is under way, what waits for a person, and whether the target is green."""
-        repo = lookup.scope(self._context, caller, request).repo
-        if repo is None:
+        scope = lookup.scope(self._context, caller, request)
+        if (repo := scope.repo) is None:
             return {"target": None, "changes": [], "waiting": []}
+        told = tells_tickets(self._context, scope)
         gate = gates.find(self._context, repo)
         most = gate.config.landing.max_attempts if gate is not None else 1
         states = core.UNFINISHED
@@ -85,7 +90,7 @@ class ChangeViews:
             live = {n for n, agent in authors.items() if agent and agent.ended_at is None}
             return {
                 "target": _target(connection, gate) if gate is not None else None,
-                "changes": [view(change, queue, names[change.id]) for change in found],
+                "changes": [view(c, queue, names[c.id], is_told=told(c)) for c in found],
                 "waiting": [
                     change.id
                     for change in found
@@ -172,10 +177,28 @@ def _author(connection: sa.Connection, change: Change) -> Agent | None:
     return agent_rows.agent(connection, change.author) if change.author is not None else None
 
 
+def tells_tickets(context: Context, scope: Scope) -> Callable[[Change], bool]:
+    """Says of which changes who asks may read the end of the log that they came back with.
+
+    Agents read that of their own, and of those below them, as they do with differences.
+    """
+    if scope.caller is None:
+        return lambda _: True
+    below = crew.below(scope.caller, lookup.live(context, scope))
+    reach = {scope.caller.uid, *(agent.uid for agent in below)}
+    return lambda change: change.author in reach
+
+
 def view(
-    change: Change, queue: Sequence[Change], author: str | None, *, left_out: Sequence[str] = ()
+    change: Change,
+    queue: Sequence[Change],
+    author: str | None,
+    *,
+    left_out: Sequence[str] = (),
+    is_told: bool = True,
 ) -> ChangeView:
     """One change, with its place among those that wait for the same branch."""
+    ticket = change.ticket if is_told else None
     before = [other.id for other in queue if other.target == change.target]
     now = Revision(
         revision=change.revision,
@@ -210,7 +233,7 @@ def view(
         "verdict": change.verdict,
         "usd": change.usd,
         "landed_at": change.landed_at,
-        "ticket": _ticket(change.ticket) if change.ticket is not None else None,
+        "ticket": _ticket(ticket) if ticket is not None else None,
         "left_out": list(left_out),
     }
     return shown
