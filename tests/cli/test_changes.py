@@ -13,7 +13,8 @@ from tests.cli.test_commands import FOX, NOTHING, Told, no_change
 from windlass.cli import landed
 from windlass.cli.commands import diff, home, log, queue, retry, show, why
 from windlass.core.errors import NotFound, UserError
-from windlass.core.landing.changes import EXIT_CODES, REVIEW
+from windlass.core.landing.changes import EXIT_CODES
+from windlass.core.landing.reviews import REVIEW
 
 Capture = pytest.CaptureFixture[bytes]
 CHANGE: dict[str, Any] = {

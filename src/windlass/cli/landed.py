@@ -8,7 +8,7 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
-from windlass.core.landing.changes import REVIEW
+from windlass.core.landing.reviews import REVIEW
 from windlass.core.printable import printable_line
 
 _NAMED = 10
@@ -124,7 +124,9 @@ def under_way(call: Call, change: dict[str, Any]) -> str:
     """A change that needs nobody, as one line."""
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
     why = f"  {printable_line(change['why'])}" if change["why"] else ""
-    line = f"{branch} → {target}  {_word(change['state'])}{why}"
+    is_back = change["state"] in ("rejected", "conflict")
+    where = f"back at {printable_line(change['author'])}" if is_back else _word(change["state"])
+    line = f"{branch} → {target}  {where}{why}"
     if call.terminal:
         line = render.fit(line, max(20, render.columns() - len(change["id"]) - 4))
     return f"{change['id']}  {line}"

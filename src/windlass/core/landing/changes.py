@@ -154,8 +154,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(self.guards) if self.approval is None else ""
 
 
-REVIEW = "nobody has looked at it yet"
-"""Why a person has to look at a revision that has nothing special about it."""
 MOST_PAST = 50
 
 

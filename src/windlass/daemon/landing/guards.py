@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.core.crew import Agent
-from windlass.core.landing import changes as core
+from windlass.core.landing.reviews import REVIEW
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
 from windlass.daemon.gate.gates import Gate
@@ -37,7 +37,7 @@ def of_revision(
     """
     found = []
     if by is not None and gate.config.landing.review != "none":
-        found.append(core.REVIEW)
+        found.append(REVIEW)
     marked = edits(gate, git, head)
     if marked:
         shown = ", ".join(printable_line(path) for path in marked[:_NAMED])
