@@ -14,7 +14,7 @@ from windlass.cli import landed
 from windlass.cli.commands import diff, home, log, queue, retry, show, why
 from windlass.core.errors import NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
-from windlass.core.landing.reviews import REVIEW
+from windlass.core.landing.holds import REVIEW
 
 Capture = pytest.CaptureFixture[bytes]
 CHANGE: dict[str, Any] = {
@@ -65,7 +65,9 @@ def test_every_state_of_a_change_is_shown_and_explained(state: str, capsysbinary
     words = {"gating": "in the gate", "proposed": "pull request"}
     assert said.count(words.get(state, state.replace("-", " "))) >= 2
     assert said.count("task") == said.count("by  ") == 2
-    assert ("next" in said) == (state != "nothing-to-land")
+    assert "next" in said
+    persons = {**CHANGE, "state": "nothing-to-land", "author": None}
+    assert not landed.next_step(persons), "what is over and needs nothing"
 
 
 def test_what_came_back_is_shown_with_its_evidence_and_what_to_type(capsysbinary: Capture) -> None:

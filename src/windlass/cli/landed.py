@@ -8,7 +8,7 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
-from windlass.core.landing.reviews import REVIEW
+from windlass.core.landing.holds import REVIEW, halted
 from windlass.core.printable import printable_line
 
 _NAMED = 10
@@ -82,6 +82,8 @@ def next_step(change: dict[str, Any]) -> str:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
+        case "held" if change["why"] == halted(change["target"]):
+            return f"land what makes {printable_line(change['target'])} green, then it goes on"
         case "held":
             needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
             return f"wl show {first}" if (first := next(needed, "")) else f"wl retry {name}"
@@ -89,6 +91,8 @@ def next_step(change: dict[str, Any]) -> str:
             return _mend(change)
         case "dropped":
             return f"wl merge {branch}"
+        case "nothing-to-land" if change["author"] and not change["author_ended"]:
+            return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
 

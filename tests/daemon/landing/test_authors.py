@@ -10,7 +10,7 @@ from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import ConfigError, Conflict, Denied
-from windlass.core.landing.reviews import REVIEW
+from windlass.core.landing.holds import REVIEW
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.core.crew import Agent
-from windlass.core.landing.reviews import REVIEW
+from windlass.core.landing.holds import REVIEW
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
 from windlass.daemon.gate.gates import Gate
