@@ -67,10 +67,8 @@ def _show(call: Call) -> int:
         gate_run.say_check(call, check)
     if outcome not in (None, "passed"):
         target = printable_line(gate["target"])
-        call.say(
-            f"  nothing lands on {target} but what makes it green: wl merge a branch that does,"
-        )
-        call.say(f'  or wl new --land "make {target} green"; judge it anew: wl gate run --fresh')
+        call.say(f"  nothing lands on {target} but what makes it green: wl merge BRANCH, or")
+        call.say(f'  wl new --land "make {target} green"; to judge it anew: wl gate run --fresh')
     for key in gate["waiting"]:
         call.say(f"  {key} of .windlass/config.toml is not in force: wl trust {key}")
     return 0
