@@ -63,7 +63,7 @@ def next_step(change: dict[str, Any]) -> str:
     match change["state"]:
         case "draft":
             return f"wl look {printable_line(change['author'] or branch)}"
-        case "queued" | "gating":
+        case "queued" | "gating" | "proposed":
             return "wl queue"
         case "landed":
             return f"wl diff {name}"
