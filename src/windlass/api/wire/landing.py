@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AnyRequest, Whole, Word, Words
-
-State = Literal[
-    "draft",
-    "queued",
-    "gating",
-    "proposed",
-    "landed",
-    "rejected",
-    "conflict",
-    "held",
-    "dropped",
-    "nothing-to-land",
-]
+from windlass.core.landing.changes import State
 
 
 class SubmitRequest(AnyRequest):
