@@ -16,7 +16,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import gate_run, waiting
+from windlass.cli import gate_run, untrusted_lines
 from windlass.cli.call import Call
 from windlass.core.gate import summary
 from windlass.core.gate.verdicts import EXIT_CODES, worst
@@ -235,7 +235,7 @@ def _unseen(call: Call) -> list[str]:
 
 
 def _close(call: Call, done: dict[str, Any]) -> None:
-    for line in waiting.lines(done["waiting"]):
+    for line in untrusted_lines.lines(done["waiting"]):
         call.tell(f"  {line}")
     call.tell('  wl new "what to do" starts an agent')
 

@@ -38,7 +38,7 @@ from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.store import Writing

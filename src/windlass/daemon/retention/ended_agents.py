@@ -24,7 +24,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention import needs
 from windlass.daemon.retention.needs import Needs
 from windlass.git import trash, trash_packs
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows
 from windlass.store.rows import Repo

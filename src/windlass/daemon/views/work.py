@@ -17,7 +17,7 @@ from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import beside, boxes, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import changes, merges, repository, submodules, workspace_state
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.repository import Repository
 
 _DOING = "look into"
