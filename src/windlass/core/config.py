@@ -92,6 +92,8 @@ class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 Mode = Literal["local", "push", "pr"]
 """Where landings go: to the branch here, to that of a remote, or into a pull request there."""
+Method = Literal["merge", "squash"]
+"""What a landing is on the target: a merge, or one commit with one parent."""
 
 
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,6 +105,7 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
     mode: Mode = "local"
     remote: str = "origin"
+    method: Method = "merge"
     unproven: str = ""
 
 
@@ -272,6 +275,7 @@ ABOUT = {
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",
+    "landing.method": "`merge`, or `squash`: each landing is one commit with one parent",
     "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",

@@ -39,11 +39,13 @@ class Repository(msgspec.Struct, frozen=True):
 
     root: str
     git_dir: str
+    replaces: str = ""
+    """Below which refs lies what is read in the place of commits; see `squashes`."""
 
     @property
     def dirs(self) -> Dirs:
         """The folders for calls that touch refs and objects only."""
-        return Dirs(git_dir=self.git_dir)
+        return Dirs(git_dir=self.git_dir, replaces=self.replaces)
 
     @property
     def private(self) -> str:
