@@ -106,6 +106,7 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mode: Mode = "local"
     remote: str = "origin"
     method: Method = "merge"
+    unsigned: bool = False
     unproven: str = ""
 
 
@@ -276,6 +277,7 @@ ABOUT = {
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",
     "landing.method": "`merge`, or `squash`: each landing is one commit with one parent",
+    "landing.unsigned": "whether landings may go without your `commit.gpgsign`; yours alone",
     "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
@@ -315,11 +317,13 @@ PERSONAL = frozenset(
         "notify.command",
         "claude.bring",
         "claude.mcp",
+        "landing.unsigned",
         *(key for key in ABOUT if key.startswith("retention.")),
     },
 )
 """What only a person's own file sets: a command is run on their machine, outside of any box, what
-is theirs comes into no box for a repository's sake, and none decides for how long it is kept."""
+is theirs comes into no box for a repository's sake, none decides for how long it is kept, and who
+signs what they commit says so themselves."""
 
 
 def role_settings(config: Config, role: RoleName) -> RoleSettings:

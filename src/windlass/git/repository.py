@@ -202,6 +202,12 @@ def identity(repo: Repository) -> tuple[str, str] | None:
     return (name, email) if name and email else None
 
 
+def wants_signatures(repo: Repository) -> bool:
+    """Whether the user's own git signs each commit that they make here."""
+    said = user_settings(cwd=repo.root).get("commit.gpgsign", "false").lower()
+    return said not in ("false", "no", "off", "0", "")
+
+
 def check_branch_name(branch: str) -> None:
     """Refuses what git would not take as a branch name."""
     said = run(["check-ref-format", f"refs/heads/{branch}"], ok=(0, 1, 128, 129))

@@ -135,6 +135,7 @@ class Merges:
         gate = gates.read(self._context, repos.by_id(self._context, agent.repo))
         if gate.target.branch != into:
             return UNPROVEN
+        gates.require_unsigned(self._context, gate.repo)
         if ungated and scope.caller is None:
             return UNGATED
         if not gates.guards(gate, into):

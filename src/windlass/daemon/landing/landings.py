@@ -86,6 +86,9 @@ class Landings:
         if not all(self._may_land(change, work.data["heads"]) for change in made.changes):
             work.keep(**found)
             return
+        if why := gates.unsigned(self._context, repo):
+            work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
+            return
         gate = gates.read(self._context, repo)
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)

@@ -62,6 +62,7 @@ class Submissions:
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
         gate = gates.landing(gates.read(self._context, repo))
+        gates.require_unsigned(self._context, repo)
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))
         change, left_out = self.draft(
             gate, proposed, by=scope.caller, title=request.get("title", "")

@@ -56,7 +56,7 @@ class Tries:
             return
         self._upstreams.forget_unreachable(repo.id, heads)
         gate = gates.landing(gates.read(self._context, repo))
-        if why := gate_changes.unaccepted(gate):
+        if why := gates.unsigned(self._context, repo) or gate_changes.unaccepted(gate):
             self._not_now(work, Look(held=why))
             return
         git = squashes.seen(repos.git(repo))

@@ -52,6 +52,7 @@ class Inits:
     def look(self, _caller: Caller, request: InitRequest) -> InitLook:
         """What is proposed; the repository is known from then on, and nothing is written."""
         plan = self._plan(request)
+        gates.require_unsigned(self._context, plan.repo)
         return {
             "id": plan.repo.id,
             "root": plan.repo.root,
@@ -79,6 +80,7 @@ class Inits:
         if not request.get("accept", False):
             return self._as_it_is(request)
         plan = self._plan(request)
+        gates.require_unsigned(self._context, plan.repo)
         plan.refuse_elsewhere()
         network = request.get("network", False)
         keys = plan.keys(network=network)
