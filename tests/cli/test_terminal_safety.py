@@ -56,6 +56,7 @@ LINES: dict[str, list[list[str]]] = {
     "info": [["a"], ["a", "--policy"], ["a", "--prompt"]],
     "init": [[], ["--accept"]],
     "interrupt": [["a"]],
+    "refresh": [["a"]],
     "jobs": [[], ["--all"]],
     "kill": [["a", "--force"]],
     "list": [[], ["--all"]],

@@ -83,6 +83,7 @@ CALLERS = {
     "questions": "both",
     "reassign": "both",
     "receipts": "both",
+    "refresh": "person",
     "repair": "person",
     "gc": "person",
     "repo.add": "person",
@@ -148,6 +149,10 @@ SAID = {
     "mail.wait": ("only the hooks of an agent ask this", "`wl inbox` shows your mail"),
     "primary": ("only the person's own session asks this", "`wl list` shows the crew"),
     "gc": ("agents do not decide for how long things are kept", ASK),
+    "refresh": (
+        "agents do not rebase agents",
+        "merge what you need into your own branch: git merge",
+    ),
     "repair": ("agents do not decide what becomes of orphans", ASK),
     "repo.add": ("agents do not add repositories", ASK),
     "repo.remove": ("agents do not remove repositories", ASK),

@@ -73,6 +73,7 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("pause", "stop an agent's session and keep everything"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("resume", "go on with a paused or stopped agent"),
     CommandEntry("retry", "try a change, or what was set aside, once more; or take it back"),

@@ -44,6 +44,7 @@ _TAKEN_BACK = {
     "notify": _ON_ITS_WAY,
     "pause": "`wl resume{of}` takes it back",
     "reassign": "`wl undo` takes it back",
+    "refresh": "`wl status{of}` shows where it is",
     "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
     "repo.remove": "`wl repo add` takes it back",
