@@ -104,6 +104,7 @@ OTHERS = {
     "exec": "test_terminal_relay.py",
     "help": "prints texts of ours",
     "model": "is asked by the person's own sessions",
+    "uninstall": "prints names through `printable_line`, and deletes: not to be run in here",
     "version": "prints a number",
 }
 FORGED = "00:00:00 owl agent.ended kill by the person"

@@ -107,6 +107,8 @@ CALLERS = {
     "trust.revoke": "person",
     "undo": "both",
     "unfinished": "both",
+    "uninstall": "person",
+    "uninstall.look": "person",
     "whoami": "both",
     "why": "both",
 }
@@ -157,6 +159,8 @@ SAID = {
     "repo.add": ("agents do not add repositories", ASK),
     "repo.remove": ("agents do not remove repositories", ASK),
     "repos": ("agents do not list repositories", ASK),
+    "uninstall": ("agents do not uninstall Windlass", ASK),
+    "uninstall.look": ("agents do not uninstall Windlass", ASK),
     "allow": ("agents allow nothing, to themselves or to others", "ask with `wl ask`"),
     "retry": ("agents do not decide what becomes of what no daemon survived", ASK),
     "set-aside": KEPT,

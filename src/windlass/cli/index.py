@@ -109,6 +109,7 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
+    CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),
     CommandEntry("version", "print the version"),
 )
 """What is needed now and then, or by programs and agents: `wl dev` lists it as well."""
