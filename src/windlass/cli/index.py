@@ -73,6 +73,7 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("pause", "stop an agent's session and keep everything"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("resume", "go on with a paused or stopped agent"),
     CommandEntry("retry", "try a change, or what was set aside, once more; or take it back"),
@@ -108,6 +109,7 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
+    CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),
     CommandEntry("version", "print the version"),
 )
 """What is needed now and then, or by programs and agents: `wl dev` lists it as well."""

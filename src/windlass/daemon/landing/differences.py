@@ -15,7 +15,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.landing import views
 from windlass.daemon.landing.tries import BOARD_FILE
-from windlass.git import changes, mainline, merges, repository
+from windlass.git import changes, mainline, merges, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import rows as agent_rows
 
@@ -32,7 +32,7 @@ class Differences:
         repo = scope.require_repo()
         change = views.find(self._context, repo.id, request["change"])
         self._require_reachable(scope, change)
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         base, tip = _landed(git, change) or _proposed(git, change)
         without = (BOARD_FILE,) if change.author is not None else ()
         stat = request.get("stat", False)

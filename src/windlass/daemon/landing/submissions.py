@@ -29,7 +29,7 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import guards, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import repository
+from windlass.git import repository, squashes
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
 from windlass.store import rows as agent_rows
@@ -62,6 +62,7 @@ class Submissions:
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
         gate = gates.landing(gates.read(self._context, repo))
+        gates.require_unsigned(self._context, repo)
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))
         change, left_out = self.draft(
             gate, proposed, by=scope.caller, title=request.get("title", "")
@@ -93,7 +94,8 @@ class Submissions:
         self, gate: Gate, proposed: Proposed, *, by: Agent | None, title: str = ""
     ) -> tuple[Change, list[str]]:
         """A change of what a branch has now, and which uncommitted files are left out of it."""
-        git, author, branch = repos.git(gate.repo), proposed.author, proposed.branch
+        git = squashes.seen(repos.git(gate.repo))
+        author, branch = proposed.author, proposed.branch
         left_out: list[str] = []
         if author is not None:
             self._fetcher.fetch(author)
