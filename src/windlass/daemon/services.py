@@ -13,6 +13,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing import request as request_job
 from windlass.core.ports import Forge
 from windlass.daemon.agents.allow import Allowances
+from windlass.daemon.agents.comebacks import Comebacks
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.limit_waits import LimitWaits
@@ -34,8 +35,10 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
+from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.orphans import Orphans
 from windlass.daemon.landing.proposals import Proposals
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
@@ -181,7 +184,8 @@ class Services:
                 Tries(context, self.proofs, upstreams).operation(),
                 Landings(context, self.proofs, Pushes(context, upstreams), requests).operation(),
                 requests.operation(),
-                Stops(context, self._wake).operation(),
+                Stops(context, self._authors()).operation(),
+                Orphans(context).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )
@@ -203,6 +207,13 @@ class Services:
 
     def _forge(self, addresses: Sequence[str]) -> Forge:
         return forge.at(addresses, env=self.context.env)
+
+    def _authors(self) -> Authors:
+        comebacks = Comebacks(self.context, self.intents, self.restores)
+        return Authors(self.context, self._resume, comebacks.bring_back)
+
+    def _resume(self, uid: Uid, key: str) -> None:
+        self._wake(uid, key, None)
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Mail lies below agents, and may wake one: one of the ways up in docs/architecture.md."""

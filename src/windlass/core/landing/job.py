@@ -13,7 +13,9 @@ import msgspec
 
 from windlass.core import jobs, shapes
 from windlass.core.events import (
+    AgentEnded,
     AgentReported,
+    AgentRestored,
     ChangeLanded,
     ChangeQueued,
     ChangeStopped,
@@ -31,6 +33,8 @@ TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
 PROPOSE, RETIRE = "landing.propose", "landing.retire"
 """Propose what an agent that is done has; end the author of what landed. The queue waits for
 neither."""
+ORPHAN = "landing.orphan"
+"""Settle what becomes of the changes of an agent that has ended, or is back."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -126,6 +130,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(_without(state, {news.data["change"]}))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
         return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
+    if news.kind in (AgentEnded.kind, AgentRestored.kind):
+        return _decided(state, Effect(ORPHAN, {"uid": news.agent, "target": state.target}))
     if news.kind == ChangeLanded.kind:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
@@ -335,7 +341,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
 def _stop(state: LandingState, stopped: list[Stopped]) -> Decision:
     if not stopped:
         return _next(state)
-    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), target=state.target)
+    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), tip=state.tip)
 
 
 def _hold_all(state: LandingState, why: str) -> Decision:
@@ -365,7 +371,8 @@ KIND = JobKind(
     advance,
     hears=frozenset(
         {
-            *(AgentReported.kind, ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
+            *(AgentEnded.kind, AgentReported.kind, AgentRestored.kind),
+            *(ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
             *(JobDone.kind, JobSetAside.kind),
         }
     ),

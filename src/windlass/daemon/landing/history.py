@@ -87,7 +87,7 @@ class History:
             "target": target.branch,
             "landing": landing,
             "changes": self._context.store.read(
-                lambda c: [view(x, rows.open_ones(c, repo.id), author_of(c, x)) for x in having]
+                lambda c: [view(c, x, rows.open_ones(c, repo.id)) for x in having]
             ),
         }
 

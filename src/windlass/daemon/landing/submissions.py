@@ -30,6 +30,7 @@ from windlass.daemon.landing import guards, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, squashes
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
 from windlass.store import rows as agent_rows
@@ -100,7 +101,7 @@ class Submissions:
         if author is not None:
             self._fetcher.fetch(author)
             left_out = _uncommitted(self._context, author)
-        head = repository.require(git, f"refs/heads/{branch}")
+        head = _tip(git, proposed)
         commits = repository.commits_between(git, gate.target.tip, head, limit=1)
         goal = author.goal.strip().splitlines()[0] if author is not None else ""
         own = proposed.known.title if proposed.known is not None else ""
@@ -222,8 +223,22 @@ class Submissions:
         if change is None:
             raise AssertionError(work.data)
         queue = work.read(partial(rows.open_ones, repo=repo))
-        author = work.read(partial(views.author_of, change=change))
-        return views.view(change, queue, author, left_out=work.data.get("left_out", []))
+        left_out = work.data.get("left_out", [])
+        return work.read(partial(views.view, change=change, queue=queue, left_out=left_out))
+
+
+def _tip(git: Repository, proposed: Proposed) -> str:
+    """Where a branch is; refuses one that is gone, and says what is left of it."""
+    head = repository.read_ref(git, f"refs/heads/{proposed.branch}")
+    if head is not None:
+        return head
+    known, name = proposed.known, printable_line(proposed.branch)
+    if known is None:
+        raise NotFound(f"there is no branch {name}", "`git branch` lists the branches")
+    raise Conflict(
+        f"the branch {name} of {known.id} is gone",
+        f"as it was proposed: wl retry {known.id}; an agent comes back with it: wl trash list",
+    )
 
 
 def enter(writing: Writing, change: Change) -> Change:
