@@ -22,7 +22,7 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import landed, messages, pushes
+from windlass.daemon.landing import guards, landed, messages, pushes
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
@@ -92,7 +92,9 @@ class Landings:
         gate = gates.read(self._context, repo)
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)
-        if not unproven and any(change.approval is None for change in made.changes):
+        if edits := guards.unknown_edits(gate, git, made.changes, made.stack):
+            found |= {"marks": [guards.tell_edits(edits)], "edits": [*map(guards.kept, edits)]}
+        elif not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
         if not found["marks"]:
             found |= self._way(work, git, made, is_local=target.mode == "local")
@@ -227,6 +229,7 @@ def _outcome(work: RunningIntent) -> dict[str, Any]:
         "in_the_way": in_the_way,
         "waits": data.get("waits", ""),
         "marks": data["marks"],
+        "edits": data.get("edits", []),
         "authors": work.read(partial(landed.authors, work=work, group=group)),
         "requested": outcome == "requested",
         "unsettled": pushes.unsettled(work),

@@ -13,6 +13,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.core.landing.job import Stopped, Try
+from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.proofs import Proofs
@@ -183,6 +184,12 @@ def _reverted(connection: sa.Connection, change: Change) -> list[tuple[Change, C
     return found
 
 
+def since(context: Context, git: Repository, change: Change) -> str:
+    """The commit from which a change begins whose branch landed before and was taken back."""
+    again = context.store.read(partial(_taken_back, changes=[change]))
+    return _since(git, change.head, again[change.id])
+
+
 def _since(git: Repository, head: str, reverted: Sequence[tuple[Change, Change]]) -> str:
     """The commit that a change is to be compared with so that all of it lands once more."""
     for before, revert in reverted:
@@ -201,4 +208,8 @@ def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:
     nothing = [
         Stopped(change=name, head=heads[name], state="nothing-to-land") for name in stack.nothing
     ]
-    return [*conflicts, *nothing]
+    refused = [
+        Stopped(change=name, head=heads[name], state="conflict", why=printable_line(why))
+        for name, why in stack.refused.items()
+    ]
+    return [*conflicts, *nothing, *refused]

@@ -107,7 +107,7 @@ class LandingUndos:
         work.keep(plan=None, head=head, branch=branch)
 
     def _reverting(self, git: Repository, change: Change, tip: str, work: RunningIntent) -> str:
-        landed = reverts.merge_of(git, change.commit or "", f"Windlass-Change: {change.id}")
+        landed = reverts.merge_of(git, change.commit or "", change.head)
         tree, paths = reverts.tree_without(git, landed, tip)
         if paths:
             main = "" if squashes.is_one(git, landed) else " -m 1"
