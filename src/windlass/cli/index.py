@@ -53,6 +53,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
 MORE: tuple[CommandEntry, ...] = (
     CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("block", "keep a change from landing"),
+    CommandEntry("board", "show, check and extend the tasks of .windlass/kanban.md"),
     CommandEntry("config", "read and change configuration"),
     CommandEntry("costs", "show what agents spent"),
     CommandEntry("daemon", "start, stop and inspect the daemon"),
