@@ -72,6 +72,7 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("nuke", "end a whole tree of agents, or all of them"),
     CommandEntry("path", "print the folder of an agent's workspace"),
     CommandEntry("pause", "stop an agent's session and keep everything"),
+    CommandEntry("pipeline", "show, check and try the steps that a task goes through"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
     CommandEntry("repo", "add, list and remove repositories"),
