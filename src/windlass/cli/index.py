@@ -89,6 +89,9 @@ MORE: tuple[CommandEntry, ...] = (
 DEV: tuple[CommandEntry, ...] = (
     CommandEntry("explain", "say how a captured screen or a call of a tool is judged", (), "dev"),
     CommandEntry("jobs", "list what waits longer than a command", (), "dev"),
+    CommandEntry(
+        "lifecycle", "show, check and try the states that a change goes through", (), "dev"
+    ),
     CommandEntry("model", "serve a scripted model to the real Claude Code", (), "dev"),
 )
 """What looks into the works: `wl dev NAME`. Without `dev` it works as well."""

@@ -42,7 +42,7 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
                 result: inline() if draw(st.booleans()) else draw(handlers) for result in names
             }
         steps.append(step)
-    made = {"name": "made", "steps": steps}
+    made: dict[str, Any] = {"name": "made", "steps": steps}
     if draw(st.integers(0, 3)) == 0:
         mapping = st.builds(lambda to: {"status": "", "default_jump": to}, jump)
         made["result_mappings"] = draw(st.dictionaries(st.sampled_from(RESULTS), mapping))

@@ -127,7 +127,7 @@ def test_an_inline_step_returns_to_its_parent_and_is_counted_by_handler() -> Non
 
 
 def test_the_third_of_the_same_result_that_is_not_final_is_a_failure() -> None:
-    again = {"max": 9, "on_result": {"FIX": to("self"), "UNKNOWN": to("self")}}
+    again: dict[str, Any] = {"max": 9, "on_result": {"FIX": to("self"), "UNKNOWN": to("self")}}
     assert path(made(again), "a=FIX a=FIX a=FIX") == "a a a abort"
     assert path(made(again), "a=FIX a=FIX a=UNKNOWN a=FIX a=FIX") == "a a a a a a success"
     goes_on = {**again, "on_result": {**again["on_result"], "FAIL": to("self")}}
