@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.cli.test_commands import FOX, NOTHING, Told, no_change
+from tests.cli.told import FOX, NOTHING, Told, no_change
 
 from windlass.cli import landed
 from windlass.cli.commands import diff, home, log, queue, retry, show, why

@@ -72,7 +72,7 @@ def next_step(change: dict[str, Any]) -> str:
     match change["state"]:
         case "draft":
             return f"wl look {printable_line(change['author'] or branch)}"
-        case "queued" | "gating":
+        case "queued" | "gating" | "proposed":
             return "wl queue"
         case "proposed":
             return f"merge its pull request; to give it up: wl drop {name}"

@@ -21,6 +21,7 @@ from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
+from windlass.daemon.agents.refresh import Refreshes
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
@@ -128,6 +129,7 @@ class Services:
             lands=self.submissions.await_author,
         )
         self.merges = Merges(context, self.fetcher, self.endings, self.proofs.prove_target)
+        self.refreshes = Refreshes(context, self.fetcher)
         self.restores = Restores(context, sockets, agent_layers)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
@@ -135,8 +137,7 @@ class Services:
         self.reassignments = Reassignments(context)
         self.allowances = Allowances(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
-        self.notes = Notes(context)
-        self.empty_trash = EmptyTrash(context)
+        self.notes, self.empty_trash = Notes(context), EmptyTrash(context)
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
@@ -158,6 +159,7 @@ class Services:
                 self.spawns.operation(),
                 self.endings.operation(),
                 self.merges.operation(),
+                self.refreshes.operation(),
                 self.restores.operation(),
                 self.undos.operation(),
                 *self.pause_resume.operations(),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from windlass.core.policy import proposals, protected
 
@@ -73,6 +77,22 @@ def test_a_project_protects_files_folders_and_patterns_of_its_own() -> None:
 )
 def test_what_only_looks_alike_is_not(path: str) -> None:
     assert protected.among([path]) == []
+
+
+@given(
+    st.lists(st.text("ab*?[]/.", min_size=1, max_size=6), max_size=4),
+    st.lists(st.text("ab/.A", min_size=1, max_size=6), max_size=6),
+)
+def test_it_finds_what_each_pattern_by_itself_would(more: list[str], paths: list[str]) -> None:
+    """All of them are looked for at once: a change may have a million paths."""
+    alone = {p for p in paths for one in more if p in protected.among([p], [one])}
+    found = protected.among(paths, more)
+    assert set(found) == alone | set(protected.among(paths))
+    for path in paths:
+        for one in more:
+            pattern = one.lower().removeprefix("./")
+            if fnmatchcase(path.lower(), pattern):
+                assert path in found
 
 
 def test_toolchains_are_known_by_their_files() -> None:

@@ -7,19 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import msgspec
 
 from windlass.api.wire.request import AnyRequest, Whole, Word, Words
-
-State = Literal[
-    "draft",
-    "queued",
-    "gating",
-    "proposed",
-    "landed",
-    "rejected",
-    "conflict",
-    "held",
-    "dropped",
-    "nothing-to-land",
-]
+from windlass.core.landing.changes import State
 
 
 class SubmitRequest(AnyRequest):

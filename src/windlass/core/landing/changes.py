@@ -113,7 +113,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The agent whose branch it is; None for a person's."""
     guards: tuple[str, ...] = ()
     """Why a person has to look at this revision, a line each; none: it lands by its verdict."""
+    edits: tuple[str, ...] = ()
+    """The protected paths that are known to be edited: an approval lets no others in."""
     approval: Approval | None = None
+    seen: str = ""
+    """The head whose difference a person looked at last."""
     blocked: str = ""
     """What a person has against this revision."""
     attempts: int = 0

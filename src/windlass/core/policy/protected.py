@@ -5,8 +5,9 @@ Whoever edits them steers what comes after: the gate, the CI, who reviews, what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import translate
 
 _AT_THE_TOP: tuple[str, ...] = (
     *(".windlass/config.toml", ".windlass/pipelines/*", ".windlass/roles/*"),
@@ -40,4 +41,37 @@ def among(paths: Iterable[str], more: Sequence[str] = ()) -> list[str]:
     # Folders on the way, too: a link in the place of one leads to other files.
     above = {"/".join(p.split("/")[:n]) for p in patterns for n in range(1, p.count("/") + 1)}
     patterns += [folder for folder in above if folder.strip("*")]
-    return [p for p in paths if any(fnmatchcase(p.lower(), pattern) for pattern in patterns)]
+    is_protected = _matcher(patterns)
+    return [path for path in paths if is_protected(path.lower())]
+
+
+def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Says whether a path is like one of the patterns, without a try for each of them.
+
+    A change may have a million paths, and nobody is answered meanwhile.
+    """
+    same, starts, ends = set[str](), set[str](), set[str]()
+    within, others = set[str](), set[str]()
+    for pattern in patterns:
+        text = pattern.strip("*")
+        if set(text) & set("*?["):
+            others.add(pattern)
+        elif pattern == text:
+            same.add(text)
+        elif pattern.startswith("*") and pattern.endswith("*"):
+            within.add(text)
+        else:
+            (ends if pattern.startswith("*") else starts).add(text)
+    first, last = tuple(starts), tuple(ends)
+    like = re.compile("|".join(map(translate, others))).match if others else None
+
+    def matches(path: str) -> bool:
+        return (
+            path in same
+            or path.startswith(first)
+            or path.endswith(last)
+            or any(text in path for text in within)
+            or bool(like and like(path))
+        )
+
+    return matches

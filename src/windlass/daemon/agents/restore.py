@@ -38,7 +38,7 @@ from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.store import Writing
@@ -87,7 +87,7 @@ class Restores:
         taken = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            lost = LostAgent(_row_of(entry), entry)
+            lost = LostAgent(row_of(entry), entry)
             return {"agents": [self.reserve(writing, lost, taken, name)]}
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
@@ -291,7 +291,8 @@ class LostAgent(NamedTuple):
     entry: TrashEntry | None
 
 
-def _row_of(entry: TrashEntry) -> Agent:
+def row_of(entry: TrashEntry) -> Agent:
+    """The agent whose work a salvage is, as it was then."""
     row = entry.meta.get("row")
     if not isinstance(row, dict):
         raise Internal(f"{entry.id} does not say whose it was", "restore it with git by hand")

@@ -29,6 +29,7 @@ from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import authors, tickets
 from windlass.daemon.landing.authors import Authors
@@ -159,6 +160,10 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         columns["attempts"] = found.attempts + 1
     if stopped.tried is not None and stopped.tried.marks:
         columns["guards"] = (*found.guards, *stopped.tried.marks)
+    if stopped.tried is not None and (edits := stopped.tried.edits):
+        # Whoever has let it in has not seen these.
+        columns |= {"edits": (*found.edits, *edits), "approval": None}
+        columns["alone"] = found.alone or PROJECT_FILE in edits
     rows.move(writing, found, **columns)
     event = ChangeStopped(change=found.id, target=found.target, state=stopped.state, why=ticket.why)
     writing.emit(event, repo=repo, subject=core.subject(found.id))

@@ -34,7 +34,7 @@ def ticket(stopped: Stopped, evidence: Evidence) -> Ticket:
     """What is known of why a change stops."""
     tried, base, found = stopped.tried, evidence.base, evidence.verdict
     if stopped.state == "conflict":
-        why, paths = f"it conflicts in {_few(stopped.paths)}", stopped.paths
+        why, paths = stopped.why or f"it conflicts in {_few(stopped.paths)}", stopped.paths
         return Ticket(why=why, base=base, paths=paths, landed=evidence.landed)
     if tried is None:
         return Ticket(why=stopped.why or "the target has all of it already", base=base)

@@ -23,7 +23,7 @@ from windlass.api.wire.landing import (
 )
 from windlass.api.wire.request import AnyRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import NotFound
+from windlass.core.errors import Conflict, NotFound
 from windlass.core.events import ChangeLanded, ChangeStopped
 from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
@@ -139,10 +139,17 @@ def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None
         return rows.find(connection, repo, ChangeId(wanted))
     live = agent_rows.agents(connection, repo=repo)
     uid = next((agent.uid for agent in live if agent.id == wanted), None)
-    if uid is not None and (own := rows.of_author(connection, uid)) is not None:
-        return own
-    named = (wanted, f"agent/{wanted}")
-    return next((c for c in reversed(rows.listed(connection, repo)) if c.branch in named), None)
+    own = rows.of_author(connection, uid) if uid is not None else None
+    newest = list(reversed(rows.listed(connection, repo)))
+    named = next((change for change in newest if change.branch == wanted), None)
+    if own is not None and named is not None and own.id != named.id:
+        # Managers name agents as they like, also as a branch of the person's is called.
+        raise Conflict(
+            f"{printable_line(wanted)} is an agent and a branch, with {own.id} and {named.id}",
+            "say which by its id",
+        )
+    past = (change for change in newest if change.branch == f"agent/{wanted}")
+    return own or named or next(past, None)
 
 
 def _target(connection: sa.Connection, gate: Gate) -> TargetView:
