@@ -9,6 +9,8 @@ import msgspec
 from windlass.git.repository import is_ancestor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.repository import Repository
 
 _FIELDS = "%H%x1f%T%x1f%P%x1f%ct%x1f%s"
@@ -24,11 +26,17 @@ class Moved(msgspec.Struct, frozen=True):
     subject: str
 
 
-def moves(repo: Repository, tip: str, *, since: str = "", limit: int = 0) -> list[Moved]:
-    """Lists the first parents of a commit and itself, the newest first."""
+def moves(
+    repo: Repository, tip: str, *, since: str = "", limit: int = 0, paths: Sequence[str] = ()
+) -> list[Moved]:
+    """Lists the first parents of a commit and itself, the newest first.
+
+    With paths, those of them that brought something there.
+    """
     most = [f"--max-count={limit}"] if limit else []
+    named = [f":(top,literal){path}" for path in paths]
     span = f"{since}..{tip}" if since else tip
-    said = repo.git("log", "--first-parent", *most, "-z", f"--format={_FIELDS}", span, "--")
+    said = repo.git("log", "--first-parent", *most, "-z", f"--format={_FIELDS}", span, "--", *named)
     return [_moved(record) for record in said.out.split(b"\0") if record]
 
 

@@ -57,6 +57,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     checkout: str | None
     tip: str = ""
     """The commit that is merged; plans of older releases do not say it."""
+    stands_for: str = ""
+    """The merge of which the new commit has the tree, and not the second parent."""
     detaches: bool = False
     """Whether a checkout in which something is in the way is left where it is, on no branch."""
 

@@ -173,3 +173,12 @@ def landing_commit(
         author=author,
         time=time,
     )
+
+
+def squashed(
+    repo: Repository, stack: Stack, *, message: str, author: tuple[str, str], time: int
+) -> str:
+    """The same without its second parent: the target has one more commit, and a straight line."""
+    return merges.commit(
+        repo, tree=stack.tree, parents=(stack.tip,), message=message, author=author, time=time
+    )

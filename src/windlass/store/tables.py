@@ -328,6 +328,7 @@ changes = sa.Table(
     sa.Column("deletes", sa.Boolean, nullable=False),
     sa.Column("unattended", sa.Boolean, nullable=False),
     sa.Column("reverts", sa.String(16)),
+    sa.Column("orphaned", sa.Boolean, nullable=False),
     sa.Column("past", sa.JSON, nullable=False),
     sa.Column("ticket", sa.JSON),
     sa.Column("was", sa.String(64)),

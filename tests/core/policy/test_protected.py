@@ -19,7 +19,6 @@ from windlass.core.policy import proposals, protected
         ".windlass/roles/worker.md",
         ".github/workflows/ci.yml",
         ".GitHub/Workflows/ci.yml",
-        ".gitlab-ci.yml",
         "Jenkinsfile",
         "CODEOWNERS",
         "docs/CODEOWNERS",
@@ -30,6 +29,29 @@ from windlass.core.policy import proposals, protected
         ".mcp.json",
         ".gitattributes",
         ".gitmodules",
+        "packages/web/.envrc",
+        "packages/web/.vscode/tasks.json",
+        "packages/web/.vscode",
+        "api/.devcontainer/devcontainer.json",
+        "api/mise.toml",
+        "api/Jenkinsfile.release",
+        ".gitlab-ci.yml",
+        "ci/deploy.gitlab-ci.yml",
+        ".circleci/config.yml",
+        ".azure-pipelines/main.yml",
+        "build/azure-pipelines.yml",
+        ".buildkite/pipeline.yml",
+        ".drone.star",
+        ".woodpecker/test.yml",
+        ".woodpecker.yaml",
+        "bitbucket-pipelines.yml",
+        ".forgejo/workflows/ci.yaml",
+        ".travis.yml",
+        ".cirrus.star",
+        ".teamcity/settings.kts",
+        ".tekton/push.yaml",
+        "appveyor.yml",
+        "cloudbuild.yaml",
     ],
 )
 def test_what_steers_what_comes_after_is_always_protected(path: str) -> None:
@@ -47,7 +69,11 @@ def test_a_project_protects_files_folders_and_patterns_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml"]
+    "path",
+    [
+        *("src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml", "docs/envrc.md"),
+        *("src/vscode/tasks.json", "src/jenkins.py", "app/azure.yml", "src/zuul.py"),
+    ],
 )
 def test_what_only_looks_alike_is_not(path: str) -> None:
     assert protected.among([path]) == []

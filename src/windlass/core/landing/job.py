@@ -13,7 +13,9 @@ import msgspec
 
 from windlass.core import jobs, shapes
 from windlass.core.events import (
+    AgentEnded,
     AgentReported,
+    AgentRestored,
     ChangeLanded,
     ChangeQueued,
     ChangeStopped,
@@ -22,6 +24,7 @@ from windlass.core.events import (
 )
 from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
 from windlass.core.states import State as AgentState
@@ -31,6 +34,8 @@ TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
 PROPOSE, RETIRE = "landing.propose", "landing.retire"
 """Propose what an agent that is done has; end the author of what landed. The queue waits for
 neither."""
+ORPHAN = "landing.orphan"
+"""Settle what becomes of the changes of an agent that has ended, or is back."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -146,6 +151,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(_without(state, {news.data["change"]}))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
         return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
+    if news.kind in (AgentEnded.kind, AgentRestored.kind):
+        return _decided(state, Effect(ORPHAN, {"uid": news.agent, "target": state.target}))
     if news.kind == ChangeLanded.kind:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
@@ -365,7 +372,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     alone = {tried.group: tried for tried in state.tries if not tried.stale}
     red_tip = alone.get(TIP)
     is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = f"{state.target} is not green by itself" if is_red_tip else "the gate could not run"
+    why = holds.halted(state.target) if is_red_tip else "the gate could not run"
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject
@@ -381,7 +388,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
 def _stop(state: LandingState, stopped: list[Stopped]) -> Decision:
     if not stopped:
         return _next(state)
-    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), target=state.target)
+    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), tip=state.tip)
 
 
 def _hold_all(state: LandingState, why: str) -> Decision:
@@ -411,7 +418,8 @@ KIND = JobKind(
     advance,
     hears=frozenset(
         {
-            *(AgentReported.kind, ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
+            *(AgentEnded.kind, AgentReported.kind, AgentRestored.kind),
+            *(ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
             *(JobDone.kind, JobSetAside.kind),
         }
     ),

@@ -9,16 +9,27 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 
-ALWAYS: tuple[str, ...] = (
+_AT_THE_TOP: tuple[str, ...] = (
     *(".windlass/config.toml", ".windlass/pipelines/*", ".windlass/roles/*"),
-    *(".github/*", ".gitlab-ci.yml", ".gitlab/*", ".circleci/*", ".buildkite/*", ".ci/*"),
-    *(".travis.yml", ".drone.yml", ".woodpecker*", "Jenkinsfile", "azure-pipelines*"),
-    *("bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml"),
-    *(".husky/*", ".githooks/*", "lefthook.y*ml", ".lefthook/*", ".worktreeinclude"),
-    *(".vscode/*", ".devcontainer/*", ".envrc", ".idea/*", ".cursor/*", ".codex/*", ".gemini/*"),
-    *("*CODEOWNERS", "*.gitattributes", ".gitmodules", ".pre-commit-config.yaml"),
-    *("*CLAUDE.md", "*CLAUDE.local.md", "*AGENTS.md", "*GEMINI.md", "*.claude/*", "*.mcp.json"),
+    *(".github/*", ".forgejo/*", ".gitea/*", ".gitlab-ci*.y*ml", ".gitlab/*", ".circleci/*"),
+    *(".buildkite/*", ".ci/*", ".travis.yml", ".drone.*", ".woodpecker*", ".build.yml"),
+    *("bitbucket-pipelines.yml", ".builds/*", ".zuul.*", "zuul.*", "codemagic.yaml"),
+    *("appveyor.yml", ".appveyor.yml", ".cirrus.*", ".semaphore/*", ".teamcity/*", ".tekton/*"),
+    *("bamboo-specs/*", "codefresh.yml", ".codefresh/*", "cloudbuild.y*ml", "buildspec.y*ml"),
+    *(".husky/*", ".githooks/*", "lefthook.*", ".lefthook*", ".overcommit.yml", ".worktreeinclude"),
 )
+"""What is read in the folder of the repository alone."""
+_ANYWHERE: tuple[str, ...] = (
+    *("Jenkinsfile*", "azure-pipelines*", ".azure-pipelines/*", "*.gitlab-ci.y*ml"),
+    *(".envrc", "mise.toml", ".mise.toml", "mise.*.toml", ".mise/*", ".devcontainer.json"),
+    *(".vscode/*", "*.code-workspace", ".devcontainer/*", ".idea/*", ".zed/*", ".dir-locals.el"),
+    *(".cursor/*", ".cursorrules", ".codex/*", ".gemini/*", ".opencode/*", "opencode.json"),
+    *(".windsurf/*", ".windsurfrules", ".clinerules*", ".aider*", "CODEOWNERS", ".gitattributes"),
+    *(".gitmodules", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml"),
+    *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", ".claude/*", ".mcp.json"),
+)
+"""What somebody's editor, shell, agent CLI or forge reads in any folder of it."""
+ALWAYS: tuple[str, ...] = (*_AT_THE_TOP, *_ANYWHERE, *(f"*/{name}" for name in _ANYWHERE))
 """As patterns of whole paths; `*` goes through folders."""
 
 

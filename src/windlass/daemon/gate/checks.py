@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.box_spec import HOME
-from windlass.core.gate import judging, junit_option
+from windlass.core.gate import judgement, junit_option
 from windlass.core.gate import spec as specs
 from windlass.core.gate.job import CheckEnd
-from windlass.core.gate.judging import CheckRun, Judged
+from windlass.core.gate.judgement import CheckRun, Judged
 from windlass.core.gate.junit_option import JUnitOption
 from windlass.core.gate.spec import Check
 from windlass.core.gate.tally import TestReport
@@ -35,6 +36,7 @@ _LEAST_SECONDS = 1800.0
 _OF_LAST_GREEN = 3.0
 _REPORTS = "reports"
 """Below the home of a run: where its runner is asked to write what it tested."""
+_HOST_LETTERS = 64
 _MOST_SLOTS = 4
 _CORES_EACH = 4
 
@@ -181,7 +183,7 @@ def _judged(
         failed=report.failed_count if report else 0,
         network=order.gate.spec.network or not order.gate.spec.box,
     )
-    judged = judging.judged(order.check, run)
+    judged = judgement.judged(order.check, run)
     if done.overgrown:
         judged = Judged("could-not-run", done.overgrown)
     if done.survivors:
@@ -197,5 +199,6 @@ def _judged(
         failed=report.failed if report else (),
         why=judged.why,
         log=str(log),
+        host=platform.node()[:_HOST_LETTERS],
         at=now,
     )

@@ -15,7 +15,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.landing import views
 from windlass.daemon.landing.tries import BOARD_FILE, since
-from windlass.git import changes, mainline, merges, repository
+from windlass.git import changes, mainline, merges, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -33,7 +33,7 @@ class Differences:
         repo = scope.require_repo()
         change = views.find(self._context, repo.id, request["change"])
         self._require_reachable(scope, change)
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         base, tip = _landed(git, change) or self._proposed(git, change)
         if scope.caller is None and change.seen != change.head and change.state != "landed":
             self._context.store.write(lambda writing: rows.saw(writing, change))

@@ -30,7 +30,8 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import guards, tries, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import repository
+from windlass.git import repository, squashes
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
 from windlass.store import rows as agent_rows
@@ -70,6 +71,7 @@ class Submissions:
                 f"leave it out; the person can: wl merge {scope.caller.id} --unattended",
             )
         gate = gates.landing(gates.read(self._context, repo))
+        gates.require_unsigned(self._context, repo)
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))
         change, left_out = self.draft(
             gate, proposed, by=scope.caller, title=request.get("title", "")
@@ -101,12 +103,13 @@ class Submissions:
         self, gate: Gate, proposed: Proposed, *, by: Agent | None, title: str = ""
     ) -> tuple[Change, list[str]]:
         """A change of what a branch has now, and which uncommitted files are left out of it."""
-        git, author, branch = repos.git(gate.repo), proposed.author, proposed.branch
+        git = squashes.seen(repos.git(gate.repo))
+        author, branch = proposed.author, proposed.branch
         left_out: list[str] = []
         if author is not None:
             self._fetcher.fetch(author)
             left_out = _uncommitted(self._context, author)
-        head = repository.require(git, f"refs/heads/{branch}")
+        head = _tip(git, proposed)
         commits = repository.commits_between(git, gate.target.tip, head, limit=1)
         goal = author.goal.strip().splitlines()[0] if author is not None else ""
         own = proposed.known.title if proposed.known is not None else ""
@@ -242,8 +245,22 @@ class Submissions:
         if change is None:
             raise AssertionError(work.data)
         queue = work.read(partial(rows.open_ones, repo=repo))
-        author = work.read(partial(views.author_of, change=change))
-        return views.view(change, queue, author, left_out=work.data.get("left_out", []))
+        left_out = work.data.get("left_out", [])
+        return work.read(partial(views.view, change=change, queue=queue, left_out=left_out))
+
+
+def _tip(git: Repository, proposed: Proposed) -> str:
+    """Where a branch is; refuses one that is gone, and says what is left of it."""
+    head = repository.read_ref(git, f"refs/heads/{proposed.branch}")
+    if head is not None:
+        return head
+    known, name = proposed.known, printable_line(proposed.branch)
+    if known is None:
+        raise NotFound(f"there is no branch {name}", "`git branch` lists the branches")
+    raise Conflict(
+        f"the branch {name} of {known.id} is gone",
+        f"as it was proposed: wl retry {known.id}; an agent comes back with it: wl trash list",
+    )
 
 
 def enter(writing: Writing, change: Change) -> Change:

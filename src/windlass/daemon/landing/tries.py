@@ -26,7 +26,7 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import gate_changes, messages, pins
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
-from windlass.git import gate_trees, repository, stacks
+from windlass.git import gate_trees, repository, squashes, stacks
 from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
 from windlass.store import changes as rows
@@ -59,10 +59,10 @@ class Tries:
             return
         self._upstreams.forget_unreachable(repo.id, heads)
         gate = gates.landing(gates.read(self._context, repo))
-        if why := gate_changes.unaccepted(gate):
+        if why := gates.unsigned(self._context, repo) or gate_changes.unaccepted(gate):
             self._not_now(work, Look(held=why))
             return
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
         tries: list[Try] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -15,6 +16,7 @@ from windlass.api.wire.landing import (
     ChangesReply,
     ChangesRequest,
     ChangeView,
+    ChangeWaitRequest,
     TargetView,
     TicketView,
     UnfinishedReply,
@@ -56,21 +58,18 @@ class ChangeViews:
         found = queue
         if request.get("all", False):
             found = self._context.store.read(partial(rows.listed, repo=repo))
-        authors = self._context.store.read(
-            lambda connection: {change.id: author_of(connection, change) for change in found}
+        shown = self._context.store.read(
+            lambda c: [view(c, change, queue, is_told=told(change)) for change in found]
         )
-        return {
-            "changes": [view(c, queue, authors[c.id], is_told=told(c)) for c in found],
-        }
+        return {"changes": shown}
 
     def show(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Shows one change."""
         scope = lookup.scope(self._context, caller, request)
         change = find(self._context, scope.require_repo().id, request["change"])
         queue = self._context.store.read(partial(rows.open_ones, repo=change.repo))
-        author = self._context.store.read(partial(author_of, change=change))
         is_told = tells_tickets(self._context, scope)(change)
-        return view(change, queue, author, is_told=is_told)
+        return self._context.store.read(lambda c: view(c, change, queue, is_told=is_told))
 
     def unfinished(self, caller: Caller, request: AnyRequest) -> UnfinishedReply:
         """What is under way, what waits for a person, and whether the target is green."""
@@ -86,11 +85,10 @@ class ChangeViews:
             found = rows.listed(connection, repo.id, states=states)
             queue = [change for change in found if change.state in OPEN]
             authors = {change.id: _author(connection, change) for change in found}
-            names = {name: agent.id if agent else None for name, agent in authors.items()}
             live = {n for n, agent in authors.items() if agent and agent.ended_at is None}
             return {
                 "target": _target(connection, gate) if gate is not None else None,
-                "changes": [view(c, queue, names[c.id], is_told=told(c)) for c in found],
+                "changes": [view(connection, c, queue, is_told=told(c)) for c in found],
                 "waiting": [
                     change.id
                     for change in found
@@ -100,9 +98,10 @@ class ChangeViews:
 
         return self._context.store.read(read)
 
-    async def wait(self, caller: Caller, request: ChangeRequest) -> ChangeView:
-        """Tells how a change fared, as soon as it has left the queue."""
-        loop, news = asyncio.get_running_loop(), asyncio.Event()
+    async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
+        """Tells how a change fared as soon as it has left the queue, or when the time is over."""
+        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
+        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
 
         def committed(events: list[Event]) -> None:
             if any(event.kind in _ENDS for event in events):
@@ -112,9 +111,12 @@ class ChangeViews:
             while True:
                 news.clear()
                 shown = await self._context.pools.look(caller, self.show, caller, request)
-                if shown["state"] not in OPEN:
+                left = None if until is None else until - clock.monotonic()
+                if shown["state"] not in OPEN or (left is not None and left <= 0):
                     return shown
-                await news.wait()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if left is None else clock.real(left)):
+                        await news.wait()
 
 
 def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
@@ -122,7 +124,7 @@ def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
     change = rows.find(connection, repo, name)
     if change is None:
         raise AssertionError(name)
-    return view(change, rows.open_ones(connection, repo), author_of(connection, change))
+    return view(connection, change, rows.open_ones(connection, repo))
 
 
 def find(context: Context, repo: RepoId, wanted: str) -> Change:
@@ -190,14 +192,15 @@ def tells_tickets(context: Context, scope: Scope) -> Callable[[Change], bool]:
 
 
 def view(
+    connection: sa.Connection,
     change: Change,
     queue: Sequence[Change],
-    author: str | None,
     *,
     left_out: Sequence[str] = (),
     is_told: bool = True,
 ) -> ChangeView:
     """One change, with its place among those that wait for the same branch."""
+    author = _author(connection, change)
     ticket = change.ticket if is_told else None
     before = [other.id for other in queue if other.target == change.target]
     now = Revision(
@@ -215,7 +218,8 @@ def view(
         "head": change.head,
         "title": change.title,
         "task": change.task,
-        "author": author,
+        "author": author.id if author is not None else None,
+        "author_ended": author is not None and author.ended_at is not None,
         "revision": change.revision,
         "revisions": [msgspec.to_builtins(revision) for revision in (*change.past, now)],
         "state": change.state,
@@ -230,7 +234,7 @@ def view(
         "was": change.was,
         "commit": change.commit,
         "tree": change.tree,
-        "verdict": change.verdict,
+        "verdict": change.verdict or (change.ticket.outcome if change.ticket is not None else ""),
         "usd": change.usd,
         "landed_at": change.landed_at,
         "ticket": _ticket(ticket) if ticket is not None else None,
@@ -241,5 +245,6 @@ def view(
 
 def _ticket(ticket: Ticket) -> TicketView:
     fields = msgspec.structs.asdict(ticket)
-    shown: TicketView = {**fields, "failed": list(ticket.failed), "paths": list(ticket.paths)}  # type: ignore[typeddict-item]
+    lists = {name: list(fields[name]) for name in ("failed", "paths", "landed")}
+    shown: TicketView = {**fields, **lists}  # type: ignore[typeddict-item]
     return shown
