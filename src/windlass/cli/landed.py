@@ -74,6 +74,9 @@ def next_step(change: dict[str, Any]) -> str:
         case "held":
             needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
             return f"wl show {first}" if (first := next(needed, "")) else f"wl retry {name}"
+        case "rejected" | "conflict" if change["author_ended"]:
+            author = printable_line(change["author"])
+            return f"bring {author} back: wl trash restore {author}; as it is: wl retry {name}"
         case "rejected":
             return f"mend it, then wl merge {branch}; as it is: wl retry {name}"
         case "conflict":
@@ -92,7 +95,8 @@ def need(change: dict[str, Any]) -> tuple[str, str]:
     if change["state"] == "held" and is_unapproved(change):
         why = "; ".join(change["guards"])
         return f"{author} waits for your approval ({since}): {why}".lstrip(), next_step(change)
-    word = "is held" if change["state"] == "held" else "did not land"
+    times = f", came back {change['attempts']} times" if change["attempts"] > 1 else ""
+    word = "is held" if change["state"] == "held" else f"did not land{times}"
     return f"{author} {word} ({since}): {change['why']}".lstrip(), f"wl show {name}"
 
 
@@ -192,6 +196,8 @@ def _ticket(call: Call, change: dict[str, Any]) -> None:
         call.say(f"  and {len(ticket['failed']) - _NAMED} more")
     for path in ticket["paths"][:_NAMED]:
         call.say(f"  {printable_line(path)}")
+    for line in ticket["landed"]:
+        call.say(f"  landed there: {printable_line(line)}")
     if ticket["log"]:
         call.say(f"  log: {printable_line(ticket['log'])}")
     if ticket["reproduce"]:

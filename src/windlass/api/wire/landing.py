@@ -132,6 +132,8 @@ class TicketView(TypedDict):
     log: str
     tail: str
     paths: list[str]
+    landed: list[str]
+    """What landed where it conflicts since it began."""
     reproduce: str
 
 
@@ -163,6 +165,8 @@ class ChangeView(TypedDict):
     title: str
     task: str
     author: str | None
+    author_ended: bool
+    """Whether that agent is not there any more, and its branch with it."""
     revision: int
     revisions: list[RevisionView]
     state: State
@@ -179,6 +183,7 @@ class ChangeView(TypedDict):
     commit: str | None
     tree: str | None
     verdict: str
+    """How the tree that it makes was judged; empty before that."""
     usd: float | None
     landed_at: float | None
     ticket: TicketView | None

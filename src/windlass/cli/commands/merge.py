@@ -7,7 +7,8 @@ has more by then. What comes back says which tests failed; an agent has that in 
 A merge into another branch than the target (a manager's, or one named with --into) is made at once,
 and refused when either side has uncommitted work or it would conflict.
 
-Exit codes: 0 landed, 10 rejected, 14 conflict, 15 held, 16 nothing to land, 3 no gate.
+Exit codes: 0 landed, 10 rejected, 11 the gate ran nothing, 13 it could not run, 14 conflict,
+15 held or waits for a person, 16 nothing to land, 3 no gate.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from windlass.cli import ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.landing.changes import EXIT_CODES
+from windlass.core.landing.changes import exit_code
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -112,7 +113,7 @@ def _land(call: Call) -> int:
         change = call.ask("change.wait", change=change["change"])
     call.data(change)
     landed.say(call, change)
-    return EXIT_CODES[change["state"]]
+    return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))
 
 
 def _merge_agent(call: Call) -> int:

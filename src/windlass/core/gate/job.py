@@ -51,8 +51,6 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[CheckEnd, ...] = ()
     layer: dict[str, Any] | None = None
     """What was made for it to stand on, once that is known."""
-    versions: str = ""
-    """What the tools were when it began."""
     target: str = ""
     """The target's tip then."""
     fresh: bool = False
@@ -108,7 +106,7 @@ def _layer_made(state: GateState, effect: dict[str, Any]) -> Decision:
 
 def _begin_checks(state: GateState) -> Decision:
     data = begun(state)
-    common = {name: data[name] for name in ("tree", "gate", "versions", "fresh", "layer")}
+    common = {name: data[name] for name in ("tree", "gate", "fresh", "layer")}
     effects = tuple(Effect(CHECK, {**common, "check": name}) for name in state.todo)
     return Decision(data, effects)
 

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import RestoreReply
 from windlass.api.wire.trash import TrashRequest
-from windlass.core import crew, shapes
+from windlass.core import crew, ids, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.events import AgentRestored
@@ -107,7 +107,7 @@ class Restores:
             raise Conflict(f"the name {name!r} is in use", "choose another with --name")
         number = 2
         while self._in_use(was.repo, chosen, busy):
-            chosen = AgentId(f"{was.id}-{number}")
+            chosen = ids.numbered(was.id, number)
             number += 1
         again = was is known and chosen == was.id
         own = was.branch is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ _LEAST_SECONDS = 1800.0
 _OF_LAST_GREEN = 3.0
 _REPORTS = "reports"
 """Below the home of a run: where its runner is asked to write what it tested."""
+_HOST_LETTERS = 64
 _MOST_SLOTS = 4
 _CORES_EACH = 4
 
@@ -197,5 +199,6 @@ def _judged(
         failed=report.failed if report else (),
         why=judged.why,
         log=str(log),
+        host=platform.node()[:_HOST_LETTERS],
         at=now,
     )

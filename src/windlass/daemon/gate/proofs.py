@@ -247,7 +247,6 @@ class Proofs:
             tree=tree,
             gate=gate.spec,
             todo=todo,
-            versions=order.versions,
             target=gate.target.tip,
             fresh=fresh,
             authors=authors,
@@ -376,18 +375,20 @@ class Proofs:
             work.keep(layer={"key": "", "why": asked.why, "log": ""})
             return
         tree = work.data["tree"]
-        # Not what it was when the run began: the target may have moved, and with it whose it is.
+        # Not what they were when the run began: tools change, and the target may have moved, and
+        # with it whose the layer is.
         needed = layers.need(gate, tree, asked.digest)
         reach = setup_reach.of_target(gate)
         if needed.is_own and not work.data.get("approved", False):
             reach = setup_reach.of_change(self._context, gate, work.data.get("authors", ()))
         made = layers.make(self._context, gate, needed, tree=tree, mark=_mark(work), reach=reach)
-        work.keep(layer=made)
+        work.keep(layer={**made, "versions": asked.digest})
 
     def _run_check(self, work: RunningIntent) -> None:
         gate, data = self._recorded(work), work.data
         check = next(c for c in gate.spec.checks if c.name == data["check"])
-        order = CheckOrder(gate, data["tree"], check, data["layer"]["key"], data["versions"])
+        layer = data["layer"]
+        order = CheckOrder(gate, data["tree"], check, layer["key"], layer["versions"])
         end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"])
         work.keep(end=msgspec.to_builtins(end))
 

@@ -24,6 +24,10 @@ _SECONDS = 60.0
 _MOST = 64 << 10
 
 
+UNKNOWN = "unknown"
+"""What stands for the tools where one does not say what it is: no verdict is kept under it."""
+
+
 class Versions(NamedTuple):
     """What the tools say, in short; `why` where one does not."""
 
@@ -85,12 +89,12 @@ class KnownVersions:
                     most=_MOST,
                 )
         except WindlassError as error:
-            return Versions("", error.message)
+            return Versions(UNKNOWN, error.message)
         said = log.read_bytes().decode("utf-8", "replace")
         log.unlink(missing_ok=True)
         if done.code or done.timed_out:
             first = said.strip().partition("\n")[0][:200]
-            return Versions("", f"gate.versions: {first or f'ended with {done.code}'}")
+            return Versions(UNKNOWN, f"gate.versions: {first or f'ended with {done.code}'}")
         return Versions(digest([said]))
 
 
