@@ -27,7 +27,7 @@ CHANGE: dict[str, Any] = {
 TICKET = {
     "why": "pytest failed: test_x", "base": "", "tree": "t" * 40, "outcome": "failed",
     "command": "pytest", "failed": ["test_x"], "log": "/log", "tail": "", "paths": [],
-    "reproduce": "wl gate run ttt --fresh",
+    "reproduce": "wl gate run ttt --fresh", "landed": [],
 }  # fmt: skip
 REJECTED = {**CHANGE, "state": "rejected", "why": "pytest failed: test_x", "ticket": TICKET}
 LANDED = {
