@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from tests.cli.told import Terminal, Told
+from tests.cli.told import NO_CHANGES, NOTHING, Terminal, Told
 
 from windlass.cli.commands import (
     kill,
@@ -24,7 +24,8 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     checked = {"problems": [], "gated": False}
-    asked = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: checked}
+    asked: dict[str, Any] = {"why": lambda _: {"id": "apiary"}, "merge-check": lambda _: checked}
+    asked["unfinished"] = lambda _: NO_CHANGES
     call = Told(module, "api", **asked)
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="nothing was done"):
@@ -46,7 +47,8 @@ def test_the_question_names_the_agent_that_a_prefix_means(
     assert "api" in str(call.asked[-1])
     call = Told(module, "api", "--force", **asked, **{verb: lambda _: done})
     module.run(call)
-    assert [name for name, _ in call.asked if name != "merge-check"] == [verb]
+    looks = ("merge-check", "unfinished")
+    assert [name for name, _ in call.asked if name not in looks] == [verb]
 
 
 @pytest.mark.parametrize("module", [kill, nuke, merge])
@@ -78,11 +80,15 @@ def test_who_ends_agents_is_told_where_their_work_is(capsys: pytest.CaptureFixtu
         {"id": "ui", "trash": {"id": "ui-1", "summary": summary}, "archived": None},
     ]
     done = {"ended": ended, "failed": [], "orphans": ["x"], "notes": []}
-    kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
+    draft = {"id": "c3", "state": "draft", "author": "ui"}
+    left: Any = {"changes": [draft, {**draft, "id": "c4", "author": "owl"}]}
+    kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done, unfinished=lambda _: left))
     said = capsys.readouterr().out
     assert "api ended; its repository is gone, its files are in /archive/api/workspace\n" in said
     assert "  1 thing was too big or odd to keep: wl trash show ui-1\n" in said
     assert "1 agent below went to the next manager up\n" in said
+    assert "ui's draft c3 is dropped with it: wl undo brings both back\n" in said
+    assert "c4" not in said
 
 
 def test_who_could_not_be_ended_is_named_and_makes_the_command_fail(
@@ -90,7 +96,7 @@ def test_who_could_not_be_ended_is_named_and_makes_the_command_fail(
 ) -> None:
     stuck = {"id": "ui", "kind": "git", "message": "no \x1b[2Jroom", "hint": "make some"}
     done = {"ended": [], "failed": [stuck], "orphans": [], "notes": []}
-    code = kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done))
+    code = kill.run(Told(kill, "api", "ui", "--force", end=lambda _: done, **NOTHING))
     assert code == GitError.exit_code
     assert capsys.readouterr().out == "ui could not be ended: no \\x1b[2Jroom\n  make some\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from importlib import resources
 from typing import Any
-from xml.etree import ElementTree  # noqa: ICN001 - as most call it
+from xml.etree import ElementTree  # noqa: ICN001 - our own drawing
 
 import jsonschema
 import pytest

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
 
 from windlass.api.wire.request import AnyRequest, Whole, Word, Words
 from windlass.core.landing.changes import State
@@ -29,6 +31,12 @@ class ChangeRequest(AnyRequest):
     """Asks about one change, by its id or its branch."""
 
     change: Word
+
+
+class ChangeWaitRequest(ChangeRequest):
+    """Waits until a change has left the queue, or so many seconds."""
+
+    seconds: NotRequired[Annotated[float, msgspec.Meta(ge=0)]]
 
 
 class JudgeRequest(AnyRequest):

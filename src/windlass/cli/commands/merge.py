@@ -16,7 +16,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import ended, landed
+from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
 from windlass.core.landing.changes import exit_code
@@ -108,9 +108,7 @@ def _land(call: Call) -> int:
         more = f" and {len(change['left_out']) - 5} more" if len(change["left_out"]) > 5 else ""
         call.tell(f"not committed, and so left out: {named}{more}")
     if not args.no_wait and change["state"] in ("queued", "gating"):
-        before = f", behind {change['position']}" if change["position"] else ""
-        call.progress(f"{change['change']} waits for the gate{before} …")
-        change = call.ask("change.wait", change=change["change"])
+        change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
     return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))

@@ -24,6 +24,7 @@ from windlass.core.events import (
 )
 from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
 from windlass.core.states import State as AgentState
@@ -371,7 +372,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     alone = {tried.group: tried for tried in state.tries if not tried.stale}
     red_tip = alone.get(TIP)
     is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = f"{state.target} is not green by itself" if is_red_tip else "the gate could not run"
+    why = holds.halted(state.target) if is_red_tip else "the gate could not run"
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject

@@ -154,6 +154,7 @@ class Merges:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, scope, request.get("agent"))
+        self._refuse_branch(agent, request)
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         repo = repos.by_id(self._context, agent.repo)
@@ -189,6 +190,12 @@ class Merges:
         if lost := _submodules_apart(git, outcome.tip, target):
             reply["submodules"] = lost
         return reply
+
+    def _refuse_branch(self, agent: Agent, request: MergeRequest) -> None:
+        """Takes no branch's name for the beginning of an agent's: `wl merge b` means branch b."""
+        wanted, git = request.get("agent"), repos.git(repos.by_id(self._context, agent.repo))
+        if wanted not in (None, "self", agent.id) and repository.branch_exists(git, wanted):
+            raise NotFound(f"{printable_line(wanted)} is a branch, and no agent", lookup.HINT)
 
     def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
         """The branch to merge into, and that the caller may: a person may merge into any."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from windlass.core.crew import Agent
 from windlass.core.landing.changes import Change
+from windlass.core.landing.holds import REVIEW
 from windlass.core.policy import protected
 from windlass.core.printable import printable_line
 from windlass.daemon.gate.gates import Gate
@@ -42,7 +43,7 @@ def of_revision(
     """
     found = []
     if by is not None and gate.config.landing.review != "none":
-        found.append("it waits for your approval")
+        found.append(REVIEW)
     marked = edits(gate, git, head, since=since)
     if marked:
         found.append(f"it edits protected paths, which only a person lets in: {_named(marked)}")

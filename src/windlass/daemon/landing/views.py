@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,6 +16,7 @@ from windlass.api.wire.landing import (
     ChangesReply,
     ChangesRequest,
     ChangeView,
+    ChangeWaitRequest,
     TargetView,
     TicketView,
     UnfinishedReply,
@@ -91,9 +93,10 @@ class ChangeViews:
 
         return self._context.store.read(read)
 
-    async def wait(self, caller: Caller, request: ChangeRequest) -> ChangeView:
-        """Tells how a change fared, as soon as it has left the queue."""
-        loop, news = asyncio.get_running_loop(), asyncio.Event()
+    async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
+        """Tells how a change fared as soon as it has left the queue, or when the time is over."""
+        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
+        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
 
         def committed(events: list[Event]) -> None:
             if any(event.kind in _ENDS for event in events):
@@ -103,9 +106,12 @@ class ChangeViews:
             while True:
                 news.clear()
                 shown = await self._context.pools.look(caller, self.show, caller, request)
-                if shown["state"] not in OPEN:
+                left = None if until is None else until - clock.monotonic()
+                if shown["state"] not in OPEN or (left is not None and left <= 0):
                     return shown
-                await news.wait()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if left is None else clock.real(left)):
+                        await news.wait()
 
 
 def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
