@@ -19,7 +19,7 @@ from bench.table import Row
 from tests.support.ground import Ground, until
 
 import windlass.hooks
-from windlass.hooks import recording
+from windlass.hooks import event_record
 
 SENDS = 100
 COUNTED = 10
@@ -119,9 +119,9 @@ class Asking:
             for call in calls
             for event in ("PreToolUse", "PostToolUse")
         ]
-        lines = [recording.line(body, len(body)) for body in told]
-        recording.append(str(self._events), b"".join(lines))
-        recording.poke(str(self._wake))
+        lines = [event_record.line(body, len(body)) for body in told]
+        event_record.append(str(self._events), b"".join(lines))
+        event_record.poke(str(self._wake))
 
 
 def _decisions(ground: Ground) -> list[Row]:

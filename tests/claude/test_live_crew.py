@@ -81,7 +81,7 @@ def test_an_agent_that_starts_another_leaves_no_trace_of_itself_in_it(on: Scene)
 
 
 def test_ten_agents_one_after_another_run_without_a_dialog_or_a_key(on: Scene) -> None:
-    names = [f"fox-{number}" for number in range(10)]
+    names = [f"fox{number}" for number in range(10)]
     for name in names:
         on.new(name, bash("sleep 1"), DONE)
     on.ground.wait(*names, states="complete")

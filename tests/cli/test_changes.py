@@ -8,17 +8,19 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.cli.test_commands import FOX, NOTHING, Told, no_change
+from tests.cli.told import FOX, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import diff, home, log, retry, show, why
+from windlass.cli.commands import diff, home, log, queue, retry, show, why
 from windlass.core.errors import NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
+from windlass.core.landing.holds import REVIEW
 
 Capture = pytest.CaptureFixture[bytes]
 CHANGE: dict[str, Any] = {
     "id": "c7", "change": "c7", "branch": "agent/fox", "target": "main", "head": "a" * 40,
-    "title": "count", "task": "FIX-1", "author": "fox", "revision": 1, "state": "queued", "why": "",
+    "title": "count", "task": "FIX-1", "author": "fox", "author_ended": False, "revision": 1,
+    "state": "queued", "why": "",
     "revisions": [{"revision": 1, "head": "a" * 40, "state": "queued", "why": "", "at": 1.0}],
     "needs": [], "guards": [], "approval": None, "blocked": "", "attempts": 0, "position": 0,
     "was": None, "commit": None, "tree": None, "verdict": "", "usd": None, "landed_at": None,
@@ -27,6 +29,7 @@ CHANGE: dict[str, Any] = {
 TICKET = {
     "why": "pytest failed: test_x", "base": "", "tree": "t" * 40, "outcome": "failed",
     "command": "pytest", "failed": ["test_x"], "log": "/log", "tail": "", "paths": [],
+    "landed": ["abc123 Merge it"],
     "reproduce": "wl gate run ttt --fresh",
 }  # fmt: skip
 REJECTED = {**CHANGE, "state": "rejected", "why": "pytest failed: test_x", "ticket": TICKET}
@@ -59,9 +62,12 @@ def test_every_state_of_a_change_is_shown_and_explained(state: str, capsysbinary
     assert show.run(Told(show, "c7", change=of(change))) == 0
     assert why.run(Told(why, "c7", change=of(change))) == 0
     said = capsysbinary.readouterr().out.decode()
-    assert said.count(state.replace("-", " ")) >= 2
+    words = {"gating": "in the gate", "proposed": "pull request"}
+    assert said.count(words.get(state, state.replace("-", " "))) >= 2
     assert said.count("task") == said.count("by  ") == 2
-    assert ("next" in said) == (state != "nothing-to-land")
+    assert "next" in said
+    persons = {**CHANGE, "state": "nothing-to-land", "author": None}
+    assert not landed.next_step(persons), "what is over and needs nothing"
 
 
 def test_what_came_back_is_shown_with_its_evidence_and_what_to_type(capsysbinary: Capture) -> None:
@@ -73,9 +79,35 @@ def test_what_came_back_is_shown_with_its_evidence_and_what_to_type(capsysbinary
     said = capsysbinary.readouterr().out.decode()
     for words in (
         "test_x\n", "log: /log\n", "wl gate run ttt --fresh\n", "dddddddddd", "conflict  it was",
-        "came back 1 time\n", "wl retry c7\n", "wl merge agent/fox",
+        "came back 1 time\n", "wl retry c7\n", "wl look fox;", "landed there: abc123 Merge it\n",
     ):  # fmt: skip
         assert words in said
+
+
+def test_what_to_type_about_what_came_back_goes_by_who_can_mend_it() -> None:
+    """A person mends their own branch; who has ended has to come back first."""
+    assert landed.next_step({**REJECTED, "author": None}).startswith("mend it, then wl merge")
+    assert landed.next_step(REJECTED) == "wl look fox; as it is: wl retry c7"
+    ended = {**REJECTED, "author_ended": True}
+    assert landed.next_step(ended).startswith("bring fox back: wl trash restore fox;")
+
+
+def test_the_queue_is_a_table_and_what_waits_for_approval_says_what_it_is(
+    capsysbinary: Capture,
+) -> None:
+    """Once, not twice."""
+    waits = {**CHANGE, "state": "held", "guards": [REVIEW], "why": REVIEW, "id": "c8"}
+    listed = {"changes": [LANDED, waits, {**CHANGE, "state": "gating", "id": "c9"}]}
+    queue.run(Told(queue, "--all", changes=lambda _: listed))
+    head, first, second, third = capsysbinary.readouterr().out.decode().splitlines()
+    assert head.split() == ["ID", "IS", "FOR", "CHANGE", "BRANCH", "WHY"]
+    assert first.split()[:2] == ["c7", "landed"]
+    assert first.endswith("as bbbbbbbbbb")
+    assert second.endswith(REVIEW)
+    assert "c9  in the gate" in third
+    assert landed.need(waits)[0].endswith("): count")
+    show.run(Told(show, "c8", change=of(waits)))
+    assert capsysbinary.readouterr().out.decode().count(REVIEW) == 1
 
 
 def test_a_name_means_an_agent_then_a_branch_and_an_id_a_change(capsysbinary: Capture) -> None:
@@ -216,7 +248,8 @@ def test_what_is_under_way_needs_nobody_and_a_red_target_does(capsysbinary: Capt
     answers = {**NOTHING, "unfinished": lambda _: unfinished}
     home.run(Told(home, agents=lambda _: [], **answers))
     above, _, below = capsysbinary.readouterr().out.decode().partition("changes")
-    assert "  main is not green: unit failed    wl gate\n" in above
+    halts = "main is not green, so nothing lands but what mends it: unit failed"
+    assert f"  {halts}    wl gate\n" in above
     assert "c7  agent/fox → main  queued\n" in below
     assert "c8" not in below
     home.run(Told(home, "--json", agents=lambda _: [], **answers))

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.cli.test_commands import Terminal, Told
+from tests.cli.told import Terminal, Told
 
 from windlass.cli.commands import gate, init
 from windlass.core.gate.verdicts import EXIT_CODES

@@ -56,6 +56,7 @@ LINES: dict[str, list[list[str]]] = {
     "info": [["a"], ["a", "--policy"], ["a", "--prompt"]],
     "init": [[], ["--accept"]],
     "interrupt": [["a"]],
+    "refresh": [["a"]],
     "jobs": [[], ["--all"]],
     "kill": [["a", "--force"]],
     "list": [[], ["--all"]],
@@ -103,6 +104,7 @@ OTHERS = {
     "exec": "test_terminal_relay.py",
     "help": "prints texts of ours",
     "model": "is asked by the person's own sessions",
+    "uninstall": "prints names through `printable_line`, and deletes: not to be run in here",
     "version": "prints a number",
 }
 FORGED = "00:00:00 owl agent.ended kill by the person"

@@ -12,7 +12,7 @@ import windlass
 from windlass.core import events
 from windlass.core.events import KINDS, AgentState, EventData, Hook, NotifyFailed, PolicyDecision
 from windlass.core.states import State
-from windlass.drivers import hooking
+from windlass.drivers import session_hooks
 
 SOURCES = Path(windlass.__file__).parent
 CATALOGUE = SOURCES / "core" / "events"
@@ -75,7 +75,12 @@ def test_the_package_offers_every_struct_of_its_modules() -> None:
 
 
 def test_every_hook_that_sessions_are_given_is_a_kind() -> None:
-    given = {*hooking.OVER_HTTP, *hooking.AS_COMMANDS, *hooking.ASKING, *hooking.REWAKING}
+    given = {
+        *session_hooks.OVER_HTTP,
+        *session_hooks.AS_COMMANDS,
+        *session_hooks.ASKING,
+        *session_hooks.REWAKING,
+    }
     assert given == set(events.HOOKS)
 
 

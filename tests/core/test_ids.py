@@ -34,7 +34,24 @@ def test_what_means_another_party_or_a_message_is_no_agents_name(text: str) -> N
         ids.agent_id(text)
 
 
-@pytest.mark.parametrize("text", ["workers", "windlass-2", "msg", "msg5", "manager_1"])
+@pytest.mark.parametrize("text", ["c12", "C1", "FIX-1", "fox-12", "Fix-0001"])
+def test_what_changes_and_tasks_are_called_like_is_no_agents_name(text: str) -> None:
+    """Where several may stand, `wl show X` knows what is meant."""
+    with pytest.raises(UserError, match=r"(changes|tasks) are called like that"):
+        ids.agent_id(text)
+
+
+@pytest.mark.parametrize("text", ["fox2", "fox_2", "f-1", "fox-12345", "fox-b", "calm-tern-2"])
+def test_what_only_resembles_a_change_or_a_task_is_a_name(text: str) -> None:
+    assert ids.agent_id(text) == text
+
+
+@pytest.mark.parametrize("name", ["fox", "calm-tern", "a1", "x" * 40])
+def test_one_more_agent_of_a_name_is_called_like_no_task(name: str) -> None:
+    assert ids.agent_id(ids.numbered(name, 2)).startswith(name)
+
+
+@pytest.mark.parametrize("text", ["workers", "windlass_2", "msg", "msg5", "manager_1"])
 def test_what_only_resembles_a_reserved_word_is_a_name(text: str) -> None:
     assert ids.agent_id(text) == text
 

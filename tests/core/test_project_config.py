@@ -57,6 +57,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "landing.max_attempts": POSITIVE,
     "landing.mode": st.sampled_from(["local", "push", "pr"]),
     "landing.remote": TEXT,
+    "landing.method": st.sampled_from(["merge", "squash"]),
+    "landing.unsigned": st.booleans(),
     "policy.shell": st.sampled_from(["guided", "strict"]),
     "trash.ignored_mb": COUNT,
     "trash.ignored_files": COUNT,
@@ -149,7 +151,14 @@ STRENGTH = {"hooks": 0, "auto": 1, "required": 2, "box": 2}
 UNCHANGED = (
     *("driver", "model", "diff_tool", "workspace.setup", "workspace.teardown", "gate.commands"),
     *("gate.check", "gate.setup", "gate.deps", "gate.inputs", "gate.versions", "gate.cache"),
-    *("landing.target", "landing.remote", "landing.unproven", "trash.ignored_mb"),
+    *(
+        "landing.target",
+        "landing.remote",
+        "landing.method",
+        "landing.unsigned",
+        "landing.unproven",
+        "trash.ignored_mb",
+    ),
     *("trash.ignored_files", "retention", "claude", "notify"),
 )
 LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")

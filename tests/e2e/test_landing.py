@@ -152,5 +152,5 @@ def test_the_home_screen_says_what_came_back_and_that_the_target_is_red(gated: G
     assert gated.wl("gate", "run", "--json").code == 10
     said = gated.wl().ok().out
     assert f"  {name} did not land" in said
-    assert "  main is not green: python3 -m unittest -v failed    wl gate" in said
+    assert "  main is not green, so nothing lands but what mends it: python3 -m unittest" in said
     assert gated.wl("retry", name, "--json").ok().json()["state"] == "queued"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from windlass.box import reading
+from windlass.box import read_box
 from windlass.git import homecoming, mirror
 from windlass.git.arrival import EVERYTHING, Allowed
 from windlass.git.homecoming import Admit, SendBox
@@ -15,7 +15,7 @@ def sending(clone: Path, *, allowed: Allowed) -> SendBox:
     """The box that shows what is lent of a clone, and the mirror beside its folder."""
 
     def box(lent: str) -> list[str]:
-        return reading.prefix(
+        return read_box.prefix(
             readable=(str(clone.parent.parent / "mirror"), lent),
             writable=(),
             files=clone.parent.parent / "filters",

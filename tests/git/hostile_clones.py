@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.git.conftest import git, snapshot
 from tests.git.differences import materialise, shown
 
-from windlass.box import reading
+from windlass.box import read_box
 from windlass.core.errors import WindlassError
 from windlass.git import clones, mirror, repository, status, trash, workspaces
 from windlass.git.arrival import EVERYTHING, Allowed
@@ -69,7 +69,7 @@ class Scene(Target):
         return self._box((), writable)
 
     def _box(self, shown: tuple[str, ...], writable: tuple[str, ...]) -> list[str]:
-        return reading.prefix(
+        return read_box.prefix(
             readable=(*clones.borrowed(self.origin), *shown),
             writable=writable,
             files=self.folder / "files",

@@ -436,3 +436,23 @@ def test_what_shares_no_history_is_compared_with_nothing(repo: Repository) -> No
     alone = git(repo.root, "commit-tree", "-m", "alone", "HEAD^{tree}")
     head = git(repo.root, "rev-parse", "HEAD")
     assert merges.compared_with(repo, tip=alone, target=head) is None
+
+
+def test_edits_and_moves_by_thousands_do_not_hold_up_a_merge(repo: Repository) -> None:
+    """Git would compare each with each while nothing else lands: these are not taken for moves."""
+    many = range(2100)
+    old = {f"old/{number}": [f"{number} {line}\n" for line in range(8)] for number in many}
+    moved = {f"new/{n}": [*old[f"old/{n}"][:6], *[f"more {n} {k}\n" for k in (1, 2)]] for n in many}
+    edited = {name: ["edited\n", *lines] for name, lines in old.items()}
+    sides = {"base": (old, ""), "moved": (moved, "base"), "edited": (edited, "base")}
+    for branch, (files, parent) in sides.items():
+        told = [f"commit refs/heads/{branch}\ncommitter A <a@b> 0 +0000\ndata 0\n"]
+        told.append(f"from refs/heads/{parent}\n" if parent else "")
+        told.append("deleteall\n")
+        for name, lines in files.items():
+            text = "".join(lines)
+            told.append(f"M 100644 inline {name}\ndata {len(text)}\n{text}\n")
+        words = ["git", "fast-import", "--quiet"]
+        subprocess.run(words, cwd=repo.root, input="".join(told), text=True, check=True)
+    _, conflicts = merges.merge_trees(repo, ours="edited", theirs="moved")
+    assert len(conflicts) == len(many)

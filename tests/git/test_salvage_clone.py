@@ -322,7 +322,7 @@ def test_a_rebase_goes_on_in_a_restored_clone(repo: Repository, boxed: Path, mir
         "windlass.git.clones.sow",
         "windlass.git.putback_files.FilePutBack.put",
         "windlass.git.putback.ClonePutBack._finish",
-        "windlass.git.replanting.put_back_refs",
+        "windlass.git.putback_outside.put_back_refs",
     ],
 )
 def test_a_restore_that_was_killed_is_done_anew(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from windlass.git import descent, erasing, gitfiles, replanting
+from windlass.git import descent, erasure, gitfiles, putback_outside
 from windlass.git.descent import Descent
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.walk import walk
 
 
@@ -85,7 +85,7 @@ def test_what_becomes_a_link_while_it_is_deleted_is_cut(
             exchange(workspace / "a/b", outside)
         return opened(name, folder)
 
-    monkeypatch.setattr(erasing, "opened_folder", exchanged)
+    monkeypatch.setattr(erasure, "opened_folder", exchanged)
     erase(str(workspace))
     assert not workspace.exists()
     assert (outside / "secret").read_text() == "mine\n"
@@ -114,7 +114,7 @@ def test_a_pointer_is_written_in_the_place_of_a_link_and_not_through_it(
 ) -> None:
     """Saved work can have a link where a nested repository's `.git` file was."""
     (workspace / "a/.git").symlink_to(outside / "secret")
-    replanting._write_pointer(str(workspace / "a/.git"), "/somewhere")  # noqa: SLF001
+    putback_outside._write_pointer(str(workspace / "a/.git"), "/somewhere")  # noqa: SLF001
     assert (outside / "secret").read_text() == "mine\n"
     assert (workspace / "a/.git").read_text() == "gitdir: /somewhere\n"
 

@@ -136,4 +136,4 @@ def test_only_built_in_modules_are_loaded() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(Path(OBSERVE).parent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_socket", "errno", "observe", "recording"]
+    assert done.stdout.split() == ["_socket", "errno", "event_record", "observe"]

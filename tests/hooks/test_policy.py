@@ -562,7 +562,7 @@ def test_only_built_in_modules_are_loaded_while_the_daemon_answers() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(HOOKS)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_socket", "decide", "errno", "posting", "recording"]
+    assert done.stdout.split() == ["_socket", "daemon_call", "decide", "errno", "event_record"]
 
 
 def _filled(bench: Bench, given: dict[str, Any]) -> dict[str, Any]:

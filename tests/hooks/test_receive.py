@@ -388,4 +388,4 @@ def test_the_receiver_loads_built_in_modules_only() -> None:
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(HOOKS)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["_operator", "_socket", "errno", "receive", "recording"]
+    assert done.stdout.split() == ["_operator", "_socket", "errno", "event_record", "receive"]

@@ -127,6 +127,18 @@ class Call:
         if not self.agrees(question):
             raise UserError("nothing was done", "answer y, or add -y")
 
+    def choice(self, question: str, words: Sequence[str], usual: str) -> str:
+        """Has the person choose a word, on the terminal that there is; empty: they leave it."""
+        while True:
+            output.write_error(f"{question} [{'/'.join(words)}; {usual}] ")
+            typed = sys.stdin.readline()
+            if not typed.endswith("\n"):  # Ctrl-D leaves the line as it is
+                output.write_error("\n")
+            word = typed.strip().lower()
+            if word in words or not word:
+                return word
+            output.write_error(f"{word!r} is none of these\n")
+
     def agrees(self, question: str) -> bool:
         """Asks the person, on the terminal that there is."""
         output.write_error(f"{question} [y/N] ")

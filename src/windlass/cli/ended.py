@@ -8,6 +8,7 @@ from windlass.cli.call import Call
 from windlass.cli.render import counted
 from windlass.core import errors
 from windlass.core.errors import Internal
+from windlass.core.landing import orphans
 from windlass.core.printable import printable, printable_line
 
 
@@ -36,6 +37,21 @@ def tell(call: Call, done: dict[str, Any]) -> int:
     if any(agent["trash"] for agent in done["ended"]):
         call.tell("`wl undo` brings back what just ended")
     return tell_failed(call, done, "ended")
+
+
+def proposed(call: Call) -> list[dict[str, Any]]:
+    """The changes that are not over, as long as their authors are there."""
+    changes: list[dict[str, Any]] = call.ask("unfinished")["changes"]
+    return changes
+
+
+def tell_changes(call: Call, done: dict[str, Any], known: list[dict[str, Any]]) -> None:
+    """Says what becomes of the changes of those who ended."""
+    ended = {agent["id"] for agent in done["ended"]}
+    for change in known:
+        told = orphans.told(change["id"], change["state"], change["author"] or "")
+        if change["author"] in ended and told:
+            call.tell(printable_line(told))
 
 
 def tell_failed(call: Call, done: dict[str, Any], what: str) -> int:

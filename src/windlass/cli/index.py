@@ -53,6 +53,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
 MORE: tuple[CommandEntry, ...] = (
     CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("block", "keep a change from landing"),
+    CommandEntry("board", "show, check and extend the tasks of .windlass/kanban.md"),
     CommandEntry("config", "read and change configuration"),
     CommandEntry("costs", "show what agents spent"),
     CommandEntry("daemon", "start, stop and inspect the daemon"),
@@ -71,8 +72,10 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("nuke", "end a whole tree of agents, or all of them"),
     CommandEntry("path", "print the folder of an agent's workspace"),
     CommandEntry("pause", "stop an agent's session and keep everything"),
+    CommandEntry("pipeline", "show, check and try the steps that a task goes through"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("resume", "go on with a paused or stopped agent"),
     CommandEntry("retry", "try a change, or what was set aside, once more; or take it back"),
@@ -87,6 +90,9 @@ MORE: tuple[CommandEntry, ...] = (
 DEV: tuple[CommandEntry, ...] = (
     CommandEntry("explain", "say how a captured screen or a call of a tool is judged", (), "dev"),
     CommandEntry("jobs", "list what waits longer than a command", (), "dev"),
+    CommandEntry(
+        "lifecycle", "show, check and try the states that a change goes through", (), "dev"
+    ),
     CommandEntry("model", "serve a scripted model to the real Claude Code", (), "dev"),
 )
 """What looks into the works: `wl dev NAME`. Without `dev` it works as well."""
@@ -108,6 +114,7 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
+    CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),
     CommandEntry("version", "print the version"),
 )
 """What is needed now and then, or by programs and agents: `wl dev` lists it as well."""

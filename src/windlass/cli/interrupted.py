@@ -44,6 +44,7 @@ _TAKEN_BACK = {
     "notify": _ON_ITS_WAY,
     "pause": "`wl resume{of}` takes it back",
     "reassign": "`wl undo` takes it back",
+    "refresh": "`wl status{of}` shows where it is",
     "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
     "repo.remove": "`wl repo add` takes it back",
@@ -56,6 +57,7 @@ _TAKEN_BACK = {
     "trash.restore": "`wl list` shows the agent, and `wl kill{of}` takes it back",
     "trust.accept": "`wl trust --revoke` takes it back",
     "trust.revoke": "`wl trust` takes it back",
+    "uninstall": "`wl uninstall` goes on with it",
     "undo": "`wl list` shows who is back, and `wl kill` ends them again",
 }
 """The verbs that change something, with what takes that back; `{of}` is whom, where it is known."""

@@ -8,9 +8,14 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
+from windlass.core.landing.holds import REVIEW, halted
 from windlass.core.printable import printable_line
 
 _NAMED = 10
+_UNDONE = ("rejected", "conflict", "held", "proposed")
+"""States out of which somebody has to help a change."""
+_WORDS = {"gating": "in the gate", "proposed": "pull request"}
+"""How states are called that are no plain words."""
 _COLOURS = {
     "landed": "green",
     "rejected": "red",
@@ -25,9 +30,13 @@ def say(call: Call, change: dict[str, Any]) -> None:
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
     where = f" as {change['commit'][:10]}" if change["commit"] and is_landed(change) else ""
     call.say(f"{change['change']}  {branch} → {target}  {_state(call, change['state'])}{where}")
-    if change["why"]:
+    if is_unapproved(change) and change["state"] == "held":
+        call.say(f"  waits for your approval: {printable_line('; '.join(change['guards']))}")
+    elif change["why"]:
         call.say(f"  {printable_line(change['why'])}")
     _ticket(call, change)
+    if change["state"] in _UNDONE and (command := next_step(change)):
+        call.say(f"  next: {command}")
 
 
 def show(call: Call, change: dict[str, Any]) -> None:
@@ -63,25 +72,43 @@ def next_step(change: dict[str, Any]) -> str:
     match change["state"]:
         case "draft":
             return f"wl look {printable_line(change['author'] or branch)}"
-        case "queued" | "gating":
+        case "queued" | "gating" | "proposed":
             return "wl queue"
+        case "proposed":
+            return f"merge its pull request; to give it up: wl drop {name}"
         case "landed":
             return f"wl diff {name}"
         case "held" if change["blocked"]:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
+        case "held" if change["why"] == halted(change["target"]):
+            return f"land what makes {printable_line(change['target'])} green, then it goes on"
         case "held":
             needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
             return f"wl show {first}" if (first := next(needed, "")) else f"wl retry {name}"
-        case "rejected":
-            return f"mend it, then wl merge {branch}; as it is: wl retry {name}"
-        case "conflict":
-            return f"merge {printable_line(change['target'])} into {branch}, then wl merge {branch}"
+        case "rejected" | "conflict":
+            return _mend(change)
         case "dropped":
             return f"wl merge {branch}"
+        case "nothing-to-land" if change["author"] and not change["author_ended"]:
+            return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
+
+
+def _mend(change: dict[str, Any]) -> str:
+    """What to type about a change that came back: by who can mend it."""
+    name, branch = change["id"], printable_line(change["branch"])
+    again = f"as it is: wl retry {name}"
+    if change["author"]:
+        author = printable_line(change["author"])
+        if change["author_ended"]:
+            return f"bring {author} back: wl trash restore {author}; {again}"
+        return f"wl look {author}; {again}"
+    if change["state"] == "conflict":
+        return f"merge {printable_line(change['target'])} into {branch}, then wl merge {branch}"
+    return f"mend it, then wl merge {branch}; {again}"
 
 
 def need(change: dict[str, Any]) -> tuple[str, str]:
@@ -90,9 +117,10 @@ def need(change: dict[str, Any]) -> tuple[str, str]:
     author = f" of {change['author']}" if change["author"] else ""
     name = change["id"]
     if change["state"] == "held" and is_unapproved(change):
-        why = "; ".join(change["guards"])
+        why = "; ".join(_special(change)) or change["title"]
         return f"{author} waits for your approval ({since}): {why}".lstrip(), next_step(change)
-    word = "is held" if change["state"] == "held" else "did not land"
+    times = f", came back {change['attempts']} times" if change["attempts"] > 1 else ""
+    word = "is held" if change["state"] == "held" else f"did not land{times}"
     return f"{author} {word} ({since}): {change['why']}".lstrip(), f"wl show {name}"
 
 
@@ -100,7 +128,9 @@ def under_way(call: Call, change: dict[str, Any]) -> str:
     """A change that needs nobody, as one line."""
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
     why = f"  {printable_line(change['why'])}" if change["why"] else ""
-    line = f"{branch} → {target}  {change['state'].replace('-', ' ')}{why}"
+    is_back = change["state"] in ("rejected", "conflict")
+    where = f"back at {printable_line(change['author'])}" if is_back else _word(change["state"])
+    line = f"{branch} → {target}  {where}{why}"
     if call.terminal:
         line = render.fit(line, max(20, render.columns() - len(change["id"]) - 4))
     return f"{change['id']}  {line}"
@@ -140,9 +170,34 @@ def _brought(change: dict[str, Any]) -> str:
     return printable_line(f"{change['id']} {change['title']}{more}")
 
 
+def table(call: Call, changes: list[dict[str, Any]]) -> None:
+    """Prints changes, a line each: where it stands, what it is, and why it is no further."""
+    now = time.time()
+    lines = [
+        (
+            change["id"],
+            _word(change["state"]),
+            age(now - change["revisions"][-1]["at"]),
+            change["title"],
+            change["branch"],
+            change["why"] or (f"as {change['commit'][:10]}" if is_landed(change) else "-"),
+        )
+        for change in changes
+    ]
+    render.table(call, ("ID", "IS", "FOR", "CHANGE", "BRANCH", "WHY"), lines, grow=5, spare=(4,))
+
+
+def _special(change: dict[str, Any]) -> list[str]:
+    """What is special about a revision that waits for a person, beyond that nobody has looked."""
+    return [guard for guard in change["guards"] if guard != REVIEW]
+
+
+def _word(state: str) -> str:
+    return _WORDS.get(state, state.replace("-", " "))
+
+
 def _state(call: Call, state: str) -> str:
-    word = state.replace("-", " ")
-    return call.paint(word, _COLOURS[state]) if state in _COLOURS else word
+    return call.paint(_word(state), _COLOURS[state]) if state in _COLOURS else _word(state)
 
 
 def _facts(change: dict[str, Any]) -> list[tuple[str, str]]:
@@ -160,9 +215,10 @@ def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
     """Why a change is where it is, a line each."""
     reasons = [("by", change["author"])] if change["author"] else []
     reasons += [("task", change["task"])] if change["task"] else []
-    reasons += [("why", change["why"])] if change["why"] else []
+    waits = change["state"] == "held" and is_unapproved(change) and not change["blocked"]
+    reasons += [("why", change["why"])] if change["why"] and not waits else []
     if change["guards"] and not is_landed(change):
-        approved = "approved" if change["approval"] else "waits for approval"
+        approved = "approved" if change["approval"] else "waits for your approval"
         reasons.append(("review", f"{approved}: {'; '.join(change['guards'])}"))
     if is_landed(change):
         when = age(time.time() - change["landed_at"]) if change["landed_at"] else "?"
@@ -177,7 +233,7 @@ def _revision(call: Call, revision: dict[str, Any]) -> None:
     why = f"  {printable_line(revision['why'])}" if revision["why"] else ""
     call.say(
         f"    {revision['revision']:<3} {revision['head'][:10]}  {when:<4}"
-        f" {revision['state'].replace('-', ' ')}{why}"
+        f" {_word(revision['state'])}{why}"
     )
 
 
@@ -192,6 +248,8 @@ def _ticket(call: Call, change: dict[str, Any]) -> None:
         call.say(f"  and {len(ticket['failed']) - _NAMED} more")
     for path in ticket["paths"][:_NAMED]:
         call.say(f"  {printable_line(path)}")
+    for line in ticket["landed"]:
+        call.say(f"  landed there: {printable_line(line)}")
     if ticket["log"]:
         call.say(f"  log: {printable_line(ticket['log'])}")
     if ticket["reproduce"]:

@@ -92,6 +92,8 @@ class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 Mode = Literal["local", "push", "pr"]
 """Where landings go: to the branch here, to that of a remote, or into a pull request there."""
+Method = Literal["merge", "squash"]
+"""What a landing is on the target: a merge, or one commit with one parent."""
 
 
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,6 +105,8 @@ class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
     mode: Mode = "local"
     remote: str = "origin"
+    method: Method = "merge"
+    unsigned: bool = False
     unproven: str = ""
 
 
@@ -272,6 +276,8 @@ ABOUT = {
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",
+    "landing.method": "`merge`, or `squash`: each landing is one commit with one parent",
+    "landing.unsigned": "whether landings may go without your `commit.gpgsign`; yours alone",
     "landing.unproven": "why this lands without a gate, where it has none; unset: it does not",
     "claude.config": "`inherit` your own Claude configuration, or an `own` folder per agent",
     "claude.token_file": "file with a token of `claude setup-token`, for agents with an own folder",
@@ -311,11 +317,13 @@ PERSONAL = frozenset(
         "notify.command",
         "claude.bring",
         "claude.mcp",
+        "landing.unsigned",
         *(key for key in ABOUT if key.startswith("retention.")),
     },
 )
 """What only a person's own file sets: a command is run on their machine, outside of any box, what
-is theirs comes into no box for a repository's sake, and none decides for how long it is kept."""
+is theirs comes into no box for a repository's sake, none decides for how long it is kept, and who
+signs what they commit says so themselves."""
 
 
 def role_settings(config: Config, role: RoleName) -> RoleSettings:

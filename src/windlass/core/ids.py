@@ -25,6 +25,7 @@ _ROLE_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
 _CHANGE_ID = re.compile(r"c[1-9][0-9]{0,8}")
 _LIKE_CHANGES = re.compile(r"[cC][0-9]+")
+_TASK_ID = re.compile(r"[A-Za-z]{2,10}-[0-9]{1,4}")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
 _RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
@@ -57,7 +58,18 @@ def agent_id(text: str) -> AgentId:
             f"{text!r} cannot be an agent's name: changes are called like that",
             "choose another name",
         )
+    if _TASK_ID.fullmatch(text):
+        raise UserError(
+            f"{text!r} cannot be an agent's name: tasks are called like that",
+            f"choose another name: {numbered(*text.split('-'))}",
+        )
     return AgentId(text)
+
+
+def numbered(name: str, number: int | str) -> AgentId:
+    """A name for one more agent like another: no task is called like that."""
+    wanted = f"{name}-{number}"
+    return AgentId(f"{name}_{number}" if _TASK_ID.fullmatch(wanted) else wanted)
 
 
 def is_change(text: str) -> bool:

@@ -41,6 +41,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             spawns=services.spawns,
             endings=services.endings,
             merges=services.merges,
+            refreshes=services.refreshes,
             restores=services.restores,
             undos=services.undos,
             pause_resume=services.pause_resume,

@@ -13,6 +13,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing import request as request_job
 from windlass.core.ports import Forge
 from windlass.daemon.agents.allow import Allowances
+from windlass.daemon.agents.comebacks import Comebacks
 from windlass.daemon.agents.endings import Endings
 from windlass.daemon.agents.interrupt import Interrupts
 from windlass.daemon.agents.limit_waits import LimitWaits
@@ -20,6 +21,7 @@ from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
+from windlass.daemon.agents.refresh import Refreshes
 from windlass.daemon.agents.removal import Removals
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.session_life import AgentSockets, SessionLife
@@ -33,8 +35,10 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
+from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
+from windlass.daemon.landing.orphans import Orphans
 from windlass.daemon.landing.proposals import Proposals
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
@@ -125,6 +129,7 @@ class Services:
             lands=self.submissions.await_author,
         )
         self.merges = Merges(context, self.fetcher, self.endings, self.proofs.prove_target)
+        self.refreshes = Refreshes(context, self.fetcher)
         self.restores = Restores(context, sockets, agent_layers)
         self.undos = Undos(context, self.restores)
         self.pause_resume = PauseResume(context, life)
@@ -132,8 +137,7 @@ class Services:
         self.reassignments = Reassignments(context)
         self.allowances = Allowances(context)
         self.interrupts = Interrupts(context, self.watcher.try_to_look)
-        self.notes = Notes(context)
-        self.empty_trash = EmptyTrash(context)
+        self.notes, self.empty_trash = Notes(context), EmptyTrash(context)
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
@@ -155,6 +159,7 @@ class Services:
                 self.spawns.operation(),
                 self.endings.operation(),
                 self.merges.operation(),
+                self.refreshes.operation(),
                 self.restores.operation(),
                 self.undos.operation(),
                 *self.pause_resume.operations(),
@@ -179,7 +184,8 @@ class Services:
                 Tries(context, self.proofs, upstreams).operation(),
                 Landings(context, self.proofs, Pushes(context, upstreams), requests).operation(),
                 requests.operation(),
-                Stops(context, self._wake).operation(),
+                Stops(context, self._authors()).operation(),
+                Orphans(context).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )
@@ -201,6 +207,13 @@ class Services:
 
     def _forge(self, addresses: Sequence[str]) -> Forge:
         return forge.at(addresses, env=self.context.env)
+
+    def _authors(self) -> Authors:
+        comebacks = Comebacks(self.context, self.intents, self.restores)
+        return Authors(self.context, self._resume, comebacks.bring_back)
+
+    def _resume(self, uid: Uid, key: str) -> None:
+        self._wake(uid, key, None)
 
     def _wake(self, uid: Uid, key: str, by: Uid | None) -> None:
         """Mail lies below agents, and may wake one: one of the ways up in docs/architecture.md."""

@@ -30,7 +30,7 @@ from windlass.drivers import (
     claude_servers,
     claude_variables,
     claude_ways,
-    hooking,
+    session_hooks,
 )
 from windlass.drivers.files import write
 
@@ -171,7 +171,7 @@ class ClaudeDriver:
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
-            receiver=hooking.receiver(request.hooks, hooks),
+            receiver=session_hooks.receiver(request.hooks, hooks),
             secrets=claude_login.handed_over(request) if claude_config.is_own(request) else {},
             relayed=claude_login.is_relayed(request),
             stdin=user_line(said) if said and request.mode == "headless" else "",
@@ -231,7 +231,7 @@ def _write_plugin(folder: Path, request: SessionRequest) -> Path:
     with resources.as_file(shipped) as source:
         shutil.copytree(source, folder, dirs_exist_ok=True)
     path = folder / "hooks" / "hooks.json"
-    write(path, {"hooks": hooking.settings(request.hooks, request.rewake)})
+    write(path, {"hooks": session_hooks.settings(request.hooks, request.rewake)})
     return path
 
 

@@ -16,7 +16,7 @@ from windlass.core.driver_request import Abilities, SessionRequest
 from windlass.core.errors import UserError
 from windlass.core.script.format import parse
 from windlass.core.session_launch import Launch
-from windlass.drivers import hooking
+from windlass.drivers import session_hooks
 from windlass.drivers.files import write
 
 LONGEST_PROMPT = 100_000
@@ -89,7 +89,7 @@ class StandinDriver:
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
-            receiver=hooking.receiver(request.hooks, settings),
+            receiver=session_hooks.receiver(request.hooks, settings),
             stdin=_first_words(request),
         )
 
@@ -148,7 +148,7 @@ def _first_words(request: SessionRequest) -> str:
 
 def _settings(request: SessionRequest) -> dict[str, Any]:
     return {
-        "hooks": hooking.settings(request.hooks, request.rewake),
+        "hooks": session_hooks.settings(request.hooks, request.rewake),
         "permissions": {"allow": [*request.allow], "deny": [*request.deny]},
     }
 

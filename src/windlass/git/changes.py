@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
-from windlass.git.reading_room import ReadingRoom
+from windlass.git.read_budget import ReadingRoom
 from windlass.git.repository import require
 from windlass.git.runner import Dirs, Patience, armed, limited, run, run_both
 

@@ -26,7 +26,7 @@ from windlass.git import (
     workspace_state,
     worktrees,
 )
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.mirror import Ref
 from windlass.git.repository import branch_exists, head_branch, null_oid, require, set_ref
 from windlass.git.runner import LONG, Dirs, run

@@ -16,7 +16,7 @@ from windlass import whole_file
 from windlass.core.errors import GitError
 from windlass.core.gate import patterns
 from windlass.git import object_transfer
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.repository import object_format
 from windlass.git.runner import LONG, Dirs, run
 

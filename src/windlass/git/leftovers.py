@@ -13,7 +13,7 @@ import enum
 import os
 from typing import TYPE_CHECKING
 
-from windlass.git import gitfiles, index_entries, workspace_state
+from windlass.git import gitfiles, index_entries, names, workspace_state
 from windlass.git.index_entries import LINK, PLAIN, Side
 from windlass.git.runner import LONG, run
 from windlass.git.walk import kind_of
@@ -78,14 +78,8 @@ def _write(dirs: Dirs, paths: list[bytes]) -> None:
 
 
 def folders_of(changes: Iterable[Change]) -> set[bytes]:
-    """Lists every folder on the way to these paths."""
-    folders: set[bytes] = set()
-    for change in changes:
-        folder = os.path.dirname(change.path)
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = os.path.dirname(folder)
-    return folders
+    """Lists every folder on the way to what is changed."""
+    return names.folders_above(change.path for change in changes)
 
 
 def absent(work_tree: str, folders: Iterable[bytes]) -> frozenset[bytes]:

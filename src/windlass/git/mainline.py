@@ -9,6 +9,8 @@ import msgspec
 from windlass.git.repository import is_ancestor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from windlass.git.repository import Repository
 
 _FIELDS = "%H%x1f%T%x1f%P%x1f%ct%x1f%s"
@@ -24,11 +26,17 @@ class Moved(msgspec.Struct, frozen=True):
     subject: str
 
 
-def moves(repo: Repository, tip: str, *, since: str = "", limit: int = 0) -> list[Moved]:
-    """Lists the first parents of a commit and itself, the newest first."""
+def moves(
+    repo: Repository, tip: str, *, since: str = "", limit: int = 0, paths: Sequence[str] = ()
+) -> list[Moved]:
+    """Lists the first parents of a commit and itself, the newest first.
+
+    With paths, those of them that brought something there.
+    """
     most = [f"--max-count={limit}"] if limit else []
+    named = [f":(top,literal){path}" for path in paths]
     span = f"{since}..{tip}" if since else tip
-    said = repo.git("log", "--first-parent", *most, "-z", f"--format={_FIELDS}", span, "--")
+    said = repo.git("log", "--first-parent", *most, "-z", f"--format={_FIELDS}", span, "--", *named)
     return [_moved(record) for record in said.out.split(b"\0") if record]
 
 
@@ -51,16 +59,21 @@ def came_with(repo: Repository, commit: str, tip: str) -> Moved | None:
 
 
 def own_part(repo: Repository, landed: Moved, head: str) -> tuple[str, str]:
-    """What one of the heads that a commit merges brought: from which commit to which.
+    """What one of the heads that a commit merges brought: from which commit to which."""
+    if (merge := merge_in_stack(repo, landed, head)) is not None:
+        return merge.parents[0], merge.commit
+    return landed.parents[0] if landed.parents else landed.commit, landed.commit
+
+
+def merge_in_stack(repo: Repository, landed: Moved, head: str) -> Moved | None:
+    """The merge of a head in the stack that a commit brought; None where it is all that it brought.
 
     Of a stack of several each is a merge of its own, along the second parent's first parents.
     """
-    before = landed.parents[0] if landed.parents else landed.commit
-    if len(landed.parents) > 1 and landed.parents[1] != head:
-        for merge in moves(repo, landed.parents[1], since=before):
-            if head in merge.parents[1:]:
-                return merge.parents[0], merge.commit
-    return before, landed.commit
+    if len(landed.parents) < 2 or landed.parents[1] == head:
+        return None
+    stack = moves(repo, landed.parents[1], since=landed.parents[0])
+    return next((merge for merge in stack if head in merge.parents[1:]), None)
 
 
 def _moved(record: bytes) -> Moved:

@@ -28,6 +28,10 @@ from windlass.git.repository import (
 from windlass.git.runner import LONG, ReadBox, armed, failed, run
 
 _MOST_BASES = 16
+_RENAMES = {"merge.renameLimit": "2000"}
+"""Files that are edited and moved at once are compared each with each, by thousands for minutes.
+
+What is moved as it is, or keeps its name, is found however many there are."""
 _NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
@@ -53,6 +57,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     checkout: str | None
     tip: str = ""
     """The commit that is merged; plans of older releases do not say it."""
+    stands_for: str = ""
+    """The merge of which the new commit has the tree, and not the second parent."""
     detaches: bool = False
     """Whether a checkout in which something is in the way is left where it is, on no branch."""
 
@@ -114,7 +120,7 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
 def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
     """The tree of a merge, and the paths at which it conflicts; makes no commit."""
     args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
-    said = run(args, dirs=armed(repo.dirs), ok=(0, 1, 128), timeout=LONG)
+    said = run(args, dirs=armed(repo.dirs), config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
         raise GitError(
             "the two branches share no history", "was the branch made in another repository?"

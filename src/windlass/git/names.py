@@ -7,6 +7,10 @@ and only in some places. Whatever is written, deleted or looked up by such a nam
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _REF_PART = re.compile(rb"(?!\.)(?!.*\.\.)(?!.*@\{)[^\x00-\x20\x7f~^:?*\[\\/]+(?<!\.lock)")
 _NO_PATH = re.compile(rb"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
@@ -38,3 +42,14 @@ def is_ref(name: bytes) -> bool:
         and not name.endswith(b".")
         and all(_REF_PART.fullmatch(part) for part in parts)
     )
+
+
+def folders_above(paths: Iterable[bytes]) -> set[bytes]:
+    """Lists every folder on the way to these paths."""
+    found: set[bytes] = set()
+    for path in paths:
+        folder = path.rpartition(b"/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import beneath, gitstate, names, replanting, tars, workspace_state
+from windlass.git import beneath, gitstate, names, putback_outside, tars, workspace_state
 from windlass.git.blobs import Blobs
 from windlass.git.manifest import RESTORED
 from windlass.git.putback_files import FilePutBack
@@ -126,7 +126,7 @@ class PutBack:
         index = os.path.join(self._git_dir, "index")
         if os.path.lexists(index) and not self._is_index():
             # As it was when it was kept; git would stop at it in everything that it does.
-            beside = replanting.free_name(self._git_dir, "index.damaged")
+            beside = putback_outside.free_name(self._git_dir, "index.damaged")
             os.rename(index, beside)
             shown = os.path.basename(beside)
             self._notes.append(f"the index cannot be read; it is beside the new one: {shown}")
@@ -194,7 +194,7 @@ class PutBack:
                     tar = stack.enter_context(tempfile.TemporaryFile(dir=self._repo.private))
                     blobs.copy(saved[nested.target_tar.encode()][1], tar)
                     tar.seek(0)
-                self._notes += replanting.point(
+                self._notes += putback_outside.point(
                     self._repo,
                     nested,
                     pointer=target,
@@ -236,7 +236,7 @@ class ClonePutBack(PutBack):
         if self._about.kind != "clone":
             return
         own = (f"refs/heads/{self._about.branch}", f"refs/heads/{self._branch}", "refs/stash")
-        there = replanting.refs_of(self._dirs)
+        there = putback_outside.refs_of(self._dirs)
         refs = {
             name: oid
             for name, oid in self._about.refs.items()
@@ -259,7 +259,7 @@ class ClonePutBack(PutBack):
         return top not in _NOT_SAVED | _ANEW
 
     def _finish(self, saved: Tree) -> None:
-        back = replanting.store_stashes(self._dirs, self._about, cwd=self._path)
+        back = putback_outside.store_stashes(self._dirs, self._about, cwd=self._path)
         if back < len(self._about.stashes):
             self._notes.append(f"put back {back} of {len(self._about.stashes)} stashes")
         config = io.BytesIO()

@@ -39,11 +39,13 @@ class Repository(msgspec.Struct, frozen=True):
 
     root: str
     git_dir: str
+    replaces: str = ""
+    """Below which refs lies what is read in the place of commits; see `squashes`."""
 
     @property
     def dirs(self) -> Dirs:
         """The folders for calls that touch refs and objects only."""
-        return Dirs(git_dir=self.git_dir)
+        return Dirs(git_dir=self.git_dir, replaces=self.replaces)
 
     @property
     def private(self) -> str:
@@ -198,6 +200,12 @@ def identity(repo: Repository) -> tuple[str, str] | None:
     settings = user_settings(cwd=repo.root)
     name, email = settings.get("user.name"), settings.get("user.email")
     return (name, email) if name and email else None
+
+
+def wants_signatures(repo: Repository) -> bool:
+    """Whether the user's own git signs each commit that they make here."""
+    said = user_settings(cwd=repo.root).get("commit.gpgsign", "false").lower()
+    return said not in ("false", "no", "off", "0", "")
 
 
 def check_branch_name(branch: str) -> None:

@@ -22,8 +22,8 @@ from windlass.git import (
     manifest,
     mirror,
     object_transfer,
+    putback_outside,
     registered,
-    replanting,
     workspace_state,
     worktrees,
 )
@@ -127,7 +127,7 @@ def _build(
     box: ReadBox | None,
 ) -> list[str]:
     """Makes the workspace and fills it; gives what is not as it was."""
-    replanting.put_back_tags(repo, about, commit=commit)
+    putback_outside.put_back_tags(repo, about, commit=commit)
     if origin is None:
         git_dir = worktrees.register(repo, path=path, branch=branch, start=start, agent=agent)
         notes = _fill_worktree(repo, about, commit=commit, path=path, branch=branch, admin=git_dir)
@@ -147,7 +147,7 @@ def _build(
             box=tuple(box(path)) if box is not None else (),
         )
         notes = work.run()
-    notes += replanting.put_back_refs(repo, about)
+    notes += putback_outside.put_back_refs(repo, about)
     if agent and about.base and read_ref(repo, _base_ref(agent)) is None:
         set_ref(repo, _base_ref(agent), about.base)
     with open(os.path.join(git_dir, RESTORED), "wb") as file:
@@ -163,7 +163,7 @@ def _fill_worktree(
         work = PutBack(repo, about, commit=commit, path=path, branch=branch, git_dir=admin)
         notes += work.run()
         worktrees.mark_ready(admin, branch=branch)
-    return notes + replanting.put_back_stashes(repo, about)
+    return notes + putback_outside.put_back_stashes(repo, about)
 
 
 def _is_done(repo: Repository, *, commit: str, path: str, branch: str) -> bool:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from windlass.core.errors import GitError
-from windlass.git import gate_trees, merges
+from windlass.git import gate_trees, mainline, merges
 from windlass.git.repository import Repository
 
 _NOBODY = ("windlass", "windlass@windlass.invalid")
-_MOST = 4096
 
 
-def merge_of(repo: Repository, landed: str, trailer: str) -> str:
-    """The merge of one change: the commit that landed, or the one for it in that one's stack."""
-    parents = _parents(repo, landed)
-    if len(parents) < 2:
-        return landed
-    bottom, at = parents[0], parents[1]
-    for _ in range(_MOST):
-        above = _parents(repo, at)
-        if at == bottom or len(above) < 2:
-            break
-        if trailer in _message(repo, at).splitlines():
-            return at
-        at = above[0]
-    return landed
+def merge_of(repo: Repository, landed: str, head: str) -> str:
+    """The merge of one change, by its head: the commit that landed, or the one in its stack.
+
+    Only the stack is looked at, which is ours: of an author's own commits nothing is believed.
+    """
+    (moved,) = mainline.moves(repo, landed, limit=1)
+    found = mainline.merge_in_stack(repo, moved, head)
+    return found.commit if found is not None else landed
 
 
 def tree_without(repo: Repository, merge: str, tip: str) -> tuple[str, list[str]]:
@@ -45,7 +38,3 @@ def beside(repo: Repository, *, tree: str, parent: str) -> str:
 def _parents(repo: Repository, commit: str) -> list[str]:
     said = repo.git("rev-list", "--no-walk", "--parents", commit, "--")
     return said.out.decode().split()[1:]
-
-
-def _message(repo: Repository, commit: str) -> str:
-    return repo.git("log", "-1", "--format=%B", commit, "--").out.decode(errors="replace")

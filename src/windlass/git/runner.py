@@ -104,6 +104,8 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """When every call has to be over, on the machine's own clock: for what an agent can stretch."""
     box: tuple[str, ...] = ()
     """The words that start git in a box, for what is safe only inside one."""
+    replaces: str = ""
+    """Below which refs lies what is read in the place of commits; nothing is replaced without."""
     limited: bool = False
     """Whether git has only so much memory and time outside of a box, as `limited` says."""
 
@@ -171,6 +173,9 @@ def environment(
     for number, (key, value) in enumerate(settings.items()):
         env[f"GIT_CONFIG_KEY_{number}"] = key
         env[f"GIT_CONFIG_VALUE_{number}"] = value
+    if dirs is not None and dirs.replaces:
+        del env["GIT_NO_REPLACE_OBJECTS"]
+        env["GIT_REPLACE_REF_BASE"] = dirs.replaces
     if dirs is not None:
         env["GIT_DIR"] = dirs.git_dir
         env["GIT_COMMON_DIR"] = dirs.common_dir or dirs.git_dir

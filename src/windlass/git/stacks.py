@@ -7,9 +7,11 @@ give the same commits. What a change makes depends on what lies below it in the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from windlass.core.errors import GitError
 from windlass.git import gate_trees, merges, path_count, reverts, workspace_state
 from windlass.git.repository import Repository, is_ancestor, merge_bases, null_oid, require
 from windlass.git.runner import LONG, Dirs, run
@@ -47,6 +49,10 @@ class Stack(NamedTuple):
     """Changes that change nothing any more."""
     heads: tuple[str, ...] = ()
     """The heads of those in the group."""
+    trees: tuple[str, ...] = ()
+    """What each of those in the group made of what lies below it."""
+    refused: Mapping[str, str] = MappingProxyType({})
+    """Why changes cannot be merged with anything: what git says of them."""
 
 
 def build(
@@ -54,52 +60,86 @@ def build(
 ) -> Stack:
     """Puts changes on a tip, in their order; moves nothing."""
     top, tree = tip, gate_trees.tree_of(repo, tip)
-    group: list[str] = []
+    made: list[_Made] = []
     conflicts: dict[str, list[str]] = {}
     later: list[str] = []
     nothing: list[str] = []
-    heads: list[str] = []
+    refused: dict[str, str] = {}
     for layer in layers:
-        head = require(repo, layer.head)
-        path_count.require_few(repo.dirs, head)
-        if is_ancestor(repo, head, tip) and not layer.since:
+        try:
+            new, paths = _merged(repo, layer, top=top, tip=tip)
+            alone = paths and (_merged(repo, layer, top=tip, tip=tip)[1] if top != tip else paths)
+        except GitError as error:
+            # What its author made of it is no reason to hold the others.
+            _require_well(repo, tip)
+            refused[layer.name] = f"{error.message} ({error.hint})" if error.hint else error.message
+            continue
+        if alone:
+            conflicts[layer.name] = alone
+        elif paths:
+            later.append(layer.name)
+        elif new in ("", tree):
             nothing.append(layer.name)
-            continue
-        theirs = _without(repo, head, layer.without, tip=tip) if layer.without else head
-        if layer.since:
-            whole = gate_trees.tree_of(repo, theirs)
-            theirs = reverts.beside(repo, tree=whole, parent=layer.since)
-        made, paths = merges.merge_trees(repo, ours=top, theirs=theirs)
-        if paths:
-            alone = merges.merge_trees(repo, ours=tip, theirs=theirs)[1] if top != tip else paths
-            if alone:
-                conflicts[layer.name] = alone
-            else:
-                later.append(layer.name)
-            continue
-        if made == tree:
-            nothing.append(layer.name)
-            continue
-        top = merges.commit(
-            repo, tree=made, parents=(top, head), message=layer.message, author=author, time=time
-        )
-        tree = made
-        group.append(layer.name)
-        heads.append(head)
+        else:
+            parents, message = (top, layer.head), layer.message
+            top = merges.commit(
+                repo, tree=new, parents=parents, message=message, author=author, time=time
+            )
+            tree = new
+            made.append(_Made(layer.name, layer.head, tree))
     return Stack(
-        tip, top, tree, tuple(group), conflicts, tuple(later), tuple(nothing), tuple(heads)
+        tip=tip,
+        top=top,
+        tree=tree,
+        group=tuple(one.name for one in made),
+        conflicts=conflicts,
+        later=tuple(later),
+        nothing=tuple(nothing),
+        heads=tuple(one.head for one in made),
+        trees=tuple(one.tree for one in made),
+        refused=refused,
     )
 
 
-def _without(repo: Repository, head: str, paths: Sequence[str], *, tip: str) -> str:
-    """A commit beside a head that has of some paths what head and tip began with."""
-    base = next(iter(merge_bases(repo, head, tip)), None)
-    if base is None:
+class _Made(NamedTuple):
+    """One change that fits, and the tree that it makes."""
+
+    name: str
+    head: str
+    tree: str
+
+
+def _merged(repo: Repository, layer: Layer, *, top: str, tip: str) -> tuple[str, list[str]]:
+    """The tree of a change on top of a stack, and where it conflicts; none where the tip has it."""
+    head = require(repo, layer.head)
+    path_count.require_few(repo.dirs, head)
+    if is_ancestor(repo, head, tip) and not layer.since:
+        return "", []
+    theirs = _without(repo, head, layer.without, top=top) if layer.without else head
+    if layer.since:
+        whole = gate_trees.tree_of(repo, theirs)
+        theirs = reverts.beside(repo, tree=whole, parent=layer.since)
+    return merges.merge_trees(repo, ours=top, theirs=theirs)
+
+
+def _require_well(repo: Repository, tip: str) -> None:
+    """Raises where git can merge nothing here at all, so that no change is blamed for it."""
+    merges.merge_trees(repo, ours=tip, theirs=tip)
+
+
+def _without(repo: Repository, head: str, paths: Sequence[str], *, top: str) -> str:
+    """A commit beside a head that has of some paths what lies below it in the stack.
+
+    What both sides have alike no merge changes, whatever it compares them with.
+    """
+    bases = merge_bases(repo, head, top)
+    if not bases:
         return head
-    had, has = (
-        gate_trees.blobs(repo, gate_trees.tree_of(repo, commit), paths) for commit in (base, head)
+    had, has, *began = (
+        gate_trees.blobs(repo, gate_trees.tree_of(repo, commit), paths)
+        for commit in (top, head, *bases)
     )
-    if had == has:
+    if had == has or (len(began) == 1 and began[0] == has):
         return head
     gone = [f"0 {null_oid(repo)}\t{path}\0" for path in has.keys() - had.keys()]
     back = [f"{_entry(kept)}\t{path}\0" for path, kept in had.items()]
@@ -132,4 +172,13 @@ def landing_commit(
         message=message,
         author=author,
         time=time,
+    )
+
+
+def squashed(
+    repo: Repository, stack: Stack, *, message: str, author: tuple[str, str], time: int
+) -> str:
+    """The same without its second parent: the target has one more commit, and a straight line."""
+    return merges.commit(
+        repo, tree=stack.tree, parents=(stack.tip,), message=message, author=author, time=time
     )

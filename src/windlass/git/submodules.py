@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from windlass.core.errors import GitError
 from windlass.git import names, object_transfer, workspace_state
 from windlass.git.blobs import kinds
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.repository import Repository
 from windlass.git.runner import LONG, Dirs, armed, run
 

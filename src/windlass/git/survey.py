@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import views
+from windlass.git import names, views
 from windlass.git.manifest import Dropped
 from windlass.git.provided import NOTHING, Provided
 from windlass.git.runner import Dirs, Patience, run
@@ -114,7 +114,7 @@ def survey(
     wanted = [entry for entry in entries if entry.path not in ignored or entry.path in kept]
     files = [entry for entry in wanted if entry.kind in ("file", "link")]
     dotgits = [entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)]
-    holding = _holding(files + dotgits)
+    holding = names.folders_above(entry.path for entry in files + dotgits)
     folders = [
         entry
         for entry in entries
@@ -132,17 +132,6 @@ def survey(
         ignored=kept,
         dropped=dropped,
     )
-
-
-def _holding(kept: list[WalkEntry]) -> set[bytes]:
-    """Every folder that something is in which is kept."""
-    found: set[bytes] = set()
-    for entry in kept:
-        above = os.path.dirname(entry.path)
-        while above and above not in found:
-            found.add(above)
-            above = os.path.dirname(above)
-    return found
 
 
 def _is_special(entry: WalkEntry) -> bool:

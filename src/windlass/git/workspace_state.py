@@ -25,7 +25,7 @@ from windlass.core.printable import printable_line
 from windlass.git import gitfiles, registered
 from windlass.git.blobs import kinds
 from windlass.git.descent import is_exchanged
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.runner import Dirs, ReadBox, run
 
 if TYPE_CHECKING:

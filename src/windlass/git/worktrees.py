@@ -17,7 +17,7 @@ from windlass import whole_file
 from windlass.core.errors import Conflict, UserError
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles, workspace_state
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.repository import branch_exists, checkouts
 from windlass.git.runner import run
 

@@ -12,10 +12,10 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from windlass.hooks import posting, recording
+    from windlass.hooks import daemon_call, event_record
 else:
-    import posting
-    import recording
+    import daemon_call
+    import event_record
 
 PATIENCE = 10.0
 """Seconds that a daemon may think, or be away: neither a busy machine is a reason to deny, nor one
@@ -30,26 +30,26 @@ def main(arguments: list[str]) -> int:
     """Answers one call; returns the exit code."""
     body = b""
     try:
-        body, size = recording.read_all()
+        body, size = event_record.read_all()
         events, wake, api, policy_file = arguments
-        line = recording.line(body, size)
+        line = event_record.line(body, size)
         opens_dialog = _is_permission_request(body)
         if not opens_dialog:
             _record(events, line)
-        if size > recording.LARGEST:
+        if size > event_record.LARGEST:
             body = b""  # what was cut is no longer what was asked
         answer, by, readable = _decide(body, api, policy_file)
     except Exception as error:  # noqa: BLE001 - it fails closed, in words that the agent reads
         what = f"the policy hook failed: {type(error).__name__}"
-        posting.say(1, refusal(body, what.encode("ascii", "replace")))
+        daemon_call.say(1, refusal(body, what.encode("ascii", "replace")))
         return 0
-    posting.say(1, answer)
+    daemon_call.say(1, answer)
     if opens_dialog and b'"decision"' not in answer:
         _record(events, line)  # only now: where it is decided, nobody is asked
     # A reason that speaks of "deny" has its quotes escaped.
     if b'"deny"' in answer:
         event = _denial_event(by, body.strip(), answer, readable=readable)
-        _record(events, recording.line(event, 0))
+        _record(events, event_record.line(event, 0))
     _poke(wake)
     return 0
 
@@ -88,7 +88,7 @@ def _ask(path: str, body: bytes) -> bytes | None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
-            status, answer = posting.post(path, b"decide", body, end=end)
+            status, answer = daemon_call.post(path, b"decide", body, end=end)
         except (FileNotFoundError, TimeoutError):
             return None
         except OSError:
@@ -115,7 +115,7 @@ def _denial_event(by: bytes, asked: bytes, answer: bytes, *, readable: bool) -> 
 
 def _record(events: str, line: bytes) -> None:
     try:
-        recording.append(events, line)
+        event_record.append(events, line)
     except (OSError, ValueError):
         return  # a full disk: what is decided does not depend on it
 
@@ -123,6 +123,6 @@ def _record(events: str, line: bytes) -> None:
 def _poke(wake: str) -> None:
     """Only at the end: while the daemon reads events it would be slower to answer."""
     try:
-        recording.poke(wake)
+        event_record.poke(wake)
     except (OSError, ValueError):
         return  # nobody listens

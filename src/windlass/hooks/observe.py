@@ -9,16 +9,16 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from windlass.hooks import recording
+    from windlass.hooks import event_record
 else:
     sys.path.insert(0, __file__.rpartition("/")[0])
-    import recording
+    import event_record
 
 
 def main(arguments: list[str]) -> None:
     """Records the event, then pokes."""
-    body, size = recording.read_all()
-    recording.record(arguments[0], arguments[1], body, size)
+    body, size = event_record.read_all()
+    event_record.record(arguments[0], arguments[1], body, size)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from windlass.hooks import posting, recording
+    from windlass.hooks import daemon_call, event_record
 else:
-    import posting
-    import recording
+    import daemon_call
+    import event_record
 
 PATIENCE = 1.0
 _START = b'"SessionStart"'
@@ -21,16 +21,16 @@ _START = b'"SessionStart"'
 def main(arguments: list[str]) -> int:
     """Answers one hook; returns the exit code."""
     socket, instructions = arguments
-    body, size = recording.read_all()
-    if size > recording.LARGEST:
+    body, size = event_record.read_all()
+    if size > event_record.LARGEST:
         return 0
     try:
-        status, answer = posting.post(socket, b"primary", body, end=time.monotonic() + PATIENCE)
+        status, answer = daemon_call.post(socket, b"primary", body, end=time.monotonic() + PATIENCE)
     except (FileNotFoundError, ConnectionRefusedError):
         answer = _alone(body, instructions) if _START in body else b""
         status = 200
     if status == 200 and answer != b"{}":
-        posting.say(1, answer)
+        daemon_call.say(1, answer)
     return 0
 
 

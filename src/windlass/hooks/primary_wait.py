@@ -14,10 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from windlass.hooks import posting, recording
+    from windlass.hooks import daemon_call, event_record
 else:
-    import posting
-    import recording
+    import daemon_call
+    import event_record
 
 WAKE = 2
 _GLANCE = 2.0
@@ -39,7 +39,7 @@ class Over(Exception):
 def main(arguments: list[str]) -> int:
     """Waits; returns the exit code."""
     socket, _ = arguments
-    event = json.loads(recording.read_all()[0])
+    event = json.loads(event_record.read_all()[0])
     if event.get("agent_id") is not None or not _may_wait():
         return 0
     wait = NoticeWait(socket, cwd=event["cwd"], session=event["session_id"])
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         notices = wait.wait()
         wait.require_reader()
         text = "\n".join((_HEAD, *(notice["line"] for notice in notices), _ADVICE, ""))
-        posting.say(2, text.encode("utf-8", "backslashreplace"))
+        daemon_call.say(2, text.encode("utf-8", "backslashreplace"))
         wait.take([notice["number"] for notice in notices])
     except Over:
         return 0
@@ -87,7 +87,7 @@ class NoticeWait:
         for _ in range(_TRIES):
             try:
                 end = time.monotonic() + _LONGEST_PAUSE
-                posting.post(self._socket, b"taken", body, end=end)
+                daemon_call.post(self._socket, b"taken", body, end=end)
             except OSError:
                 time.sleep(_FIRST_PAUSE)
             else:
@@ -109,18 +109,18 @@ class NoticeWait:
         try:
             body = json.dumps(self._who).encode()
             end = time.monotonic() + _GLANCE
-            posting.send(asking, self._socket, b"listen", body, end=end)
+            daemon_call.send(asking, self._socket, b"listen", body, end=end)
             parts: list[bytes] = []
             while chunk := self._received(asking):
                 parts.append(chunk)
         finally:
             asking.close()
-        return posting.whole(b"".join(parts))
+        return daemon_call.whole(b"".join(parts))
 
     def _received(self, asking: _socket.socket) -> bytes:
         while True:
             try:
-                return posting.receive(asking, end=time.monotonic() + _GLANCE)
+                return daemon_call.receive(asking, end=time.monotonic() + _GLANCE)
             except TimeoutError:
                 self.require_reader()
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from windlass.hooks import recording
+    from windlass.hooks import event_record
 else:
     sys.path.insert(0, __file__.rpartition("/")[0])
-    import recording
+    import event_record
 
 PATH = b"/hook"
 MOST_CLIENTS = 200
@@ -176,7 +176,7 @@ class Receiver:
         return stays
 
     def _record(self, body: bytes, size: int) -> None:
-        line = recording.line(body, size)
+        line = event_record.line(body, size)
         with self._writing:
             if sum(map(len, self._unwritten)) < MOST_UNWRITTEN:
                 self._unwritten.append(line)
@@ -190,9 +190,9 @@ class Receiver:
         """Writes down what is waiting for it, in order, as far as there is room."""
         while self._unwritten:
             try:
-                recording.append(self.events, self._unwritten[0])
+                event_record.append(self.events, self._unwritten[0])
             except OSError as error:
-                if error.errno in recording.NO_ROOM:
+                if error.errno in event_record.NO_ROOM:
                     return
                 # The folder is gone, or is nobody's to write to: the agent must not feel it.
             del self._unwritten[0]
@@ -208,7 +208,7 @@ class Receiver:
     def _poke(self) -> None:
         try:
             if self.wake:
-                recording.poke(self.wake)
+                event_record.poke(self.wake)
         except OSError:
             return  # nobody listens
 
@@ -260,7 +260,7 @@ class _Client:
         self._rest = self._rest[length:]
         while left:
             chunk = self._more()
-            if length <= recording.LARGEST:
+            if length <= event_record.LARGEST:
                 parts.append(chunk[:left])
             self._rest = chunk[left:]
             left -= min(left, len(chunk))

@@ -16,10 +16,10 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from windlass.hooks import posting
+    from windlass.hooks import daemon_call
 else:
     sys.path.insert(0, __file__.rpartition("/")[0])
-    import posting
+    import daemon_call
 
 _CHUNK = 1 << 16
 _SHORTEST, _LONGEST = 0.05, 2.0
@@ -76,7 +76,7 @@ def _wake(answer: bytes) -> int:
     text = json.loads(answer).get("text")
     if not text:
         return _SILENT
-    posting.say(2, text.encode("utf-8", "surrogatepass"))
+    daemon_call.say(2, text.encode("utf-8", "surrogatepass"))
     return _WAKES
 
 
@@ -85,10 +85,10 @@ def _asked(path: str, body: bytes, reader: _Reader) -> bytes | None:
     parts: list[bytes] = []
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        posting.send(asking, path, b"mail.wait", body, end=time.monotonic() + _LONGEST)
+        daemon_call.send(asking, path, b"mail.wait", body, end=time.monotonic() + _LONGEST)
         while reader.until_readable(asking) and (chunk := asking.recv(_CHUNK)):
             parts.append(chunk)
-        status, said = posting.whole(b"".join(parts))
+        status, said = daemon_call.whole(b"".join(parts))
     except OSError:
         return None
     finally:

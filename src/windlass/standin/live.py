@@ -12,7 +12,7 @@ from typing import Any
 
 from windlass import __version__
 from windlass.core.script.format import ApiError
-from windlass.standin import drawing
+from windlass.standin import layout
 from windlass.standin.compaction import compact, is_command
 from windlass.standin.conversation import Conversation
 from windlass.standin.draft import Draft
@@ -46,7 +46,7 @@ class Live:
         self._before: list[Any] | None = None
         self._escape: LoopTimer | None = None
         self._busy_since: float | None = None
-        self._verb = drawing.WORKING
+        self._verb = layout.WORKING
         self._prompt: UserMessage | None = None
         self._doing: list[str] = []
         self._hint = ""
@@ -62,7 +62,7 @@ class Live:
         raw[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
         termios.tcsetattr(self._fd, termios.TCSANOW, raw)
         self._screen.write("\x1b[?2004h")
-        self._screen.say(drawing.banner(__version__, str(self._talk.cwd), self._screen.columns), "")
+        self._screen.say(layout.banner(__version__, str(self._talk.cwd), self._screen.columns), "")
         loop = self._talk.loop
         loop.on_readable(self._fd, self._read)
         loop.on_signal(signal.SIGWINCH, self._resized)
@@ -113,7 +113,7 @@ class Live:
             self._screen.say("  Thought for 1s (ctrl+o to expand)\n")
         elif block["type"] == "tool_use":
             call = HookedCall(block["id"], block["name"], block["input"])
-            title = drawing.titled(call, str(self._talk.cwd))
+            title = layout.titled(call, str(self._talk.cwd))
             self._doing = [f"  {title}", "  ⎿  Running…"]
         self._draw()
 
@@ -121,9 +121,9 @@ class Live:
         """Shows what came of a tool call."""
         del line
         self._doing = []
-        title = drawing.titled(call, str(self._talk.cwd))
+        title = layout.titled(call, str(self._talk.cwd))
         self._screen.say(f"● {title}", "  ")
-        self._screen.say(drawing.outcome(call, result) + "\n", "     ")
+        self._screen.say(layout.outcome(call, result) + "\n", "     ")
         self._draw()
 
     def retrying(self, error: ApiError, attempt: int) -> None:
@@ -146,7 +146,7 @@ class Live:
         if hooked:
             return hooked
         self._question, self._selected, self._answer = call, 1, None
-        self._doing = [f"● {drawing.titled(call, str(self._talk.cwd))}", "  ⎿  Waiting…", ""]
+        self._doing = [f"● {layout.titled(call, str(self._talk.cwd))}", "  ⎿  Waiting…", ""]
         self._draw()
         try:
             if not self._talk.loop.wait(lambda: self._answer is not None, PERMISSION_NOTICE):
@@ -165,7 +165,7 @@ class Live:
             if self._prompt and self._prompt.origin == "prompt" and not self._draft.text:
                 self._draft.type(self._prompt.shown or self._prompt.text)
             elif turn.terminal_reason == "aborted_streaming":
-                self._screen.say(f"{drawing.INTERRUPTED}\n")
+                self._screen.say(f"{layout.INTERRUPTED}\n")
         else:
             shells = len(self._talk.shell.tasks)
             still = f" · {shells} shell{'s' * (shells > 1)} still running" if shells else ""
@@ -186,16 +186,16 @@ class Live:
 
     def _compact(self, message: UserMessage) -> None:
         self._show_message(message)
-        self._verb = drawing.COMPACTING
+        self._verb = layout.COMPACTING
         self._draw()
         try:
             done = compact(self._talk, message)
             said = "Compacted (ctrl+o to see full summary)"
             self._screen.say(f"  ⎿  {said if done else 'Not enough messages to compact.'}\n")
         except Interrupted:
-            self._screen.say(f"{drawing.INTERRUPTED}\n")
+            self._screen.say(f"{layout.INTERRUPTED}\n")
         finally:
-            self._verb = drawing.WORKING
+            self._verb = layout.WORKING
 
     def _await_message(self) -> None:
         inbox = self._talk.inbox
@@ -205,7 +205,7 @@ class Live:
         self._talk.loop.wait(lambda: bool(inbox))
 
     def _notify(self, kind: str, words: str) -> None:
-        self._talk.fire("Notification", message=f"{drawing.NAME} {words}", notification_type=kind)
+        self._talk.fire("Notification", message=f"{layout.NAME} {words}", notification_type=kind)
 
     def _read(self) -> None:
         try:
@@ -247,7 +247,7 @@ class Live:
             choice = 3
         elif key.name in {"up", "down"}:
             step = 1 if key.name == "down" else -1
-            self._selected = (self._selected - 1 + step) % drawing.CHOICES + 1
+            self._selected = (self._selected - 1 + step) % layout.CHOICES + 1
         if choice and self._answer is None:
             self._answer = Answer(choice != 3, always=choice == 2, ends_turn=choice == 3)
 
@@ -312,14 +312,14 @@ class Live:
 
     def _show_message(self, message: UserMessage) -> None:
         if message.origin == "prompt":
-            self._screen.say(f"{drawing.POINTER} {message.shown or message.text}\n")
+            self._screen.say(f"{layout.POINTER} {message.shown or message.text}\n")
         else:
             self._screen.say(f"● {message.shown}\n")
         self._draw()
 
     def _show_past(self) -> None:
         for role, text in self._talk.past[-PAST:]:
-            self._screen.say(f"{drawing.POINTER if role == 'user' else '●'} {text}\n")
+            self._screen.say(f"{layout.POINTER if role == 'user' else '●'} {text}\n")
 
     def _draw(self) -> None:
         """Draws the block at the bottom: the state that a person sees."""
@@ -327,22 +327,22 @@ class Live:
         shells = len(self._talk.shell.tasks)
         if self._question:
             self._status.set("waiting", "permission prompt")
-            self._screen.title(f"✳ {drawing.NAME}")
-            asked = drawing.dialog(self._question, columns=columns, selected=self._selected)
+            self._screen.title(f"✳ {layout.NAME}")
+            asked = layout.dialog(self._question, columns=columns, selected=self._selected)
             self._screen.show([*self._doing, *asked], (len(self._doing) + len(asked) - 1, 0))
             return
         self._status.set("busy" if busy else "shell" if shells else "idle")
-        self._screen.title(f"{'⠂' if busy else '✳'} {drawing.NAME}")
+        self._screen.title(f"{'⠂' if busy else '✳'} {layout.NAME}")
         above: list[str] = []
         queued = [message for message in self._talk.inbox if message.origin == "prompt"]
         if self._busy_since is not None:
             spent = int(monotonic() - self._busy_since)
-            above = drawing.working(spent, self._doing, self._verb)
-            above += [f"  {drawing.POINTER} {(m.shown or m.text).splitlines()[0]}" for m in queued]
+            above = layout.working(spent, self._doing, self._verb)
+            above += [f"  {layout.POINTER} {(m.shown or m.text).splitlines()[0]}" for m in queued]
         text = self._draft.text
         shown = text or ("Press up to edit queued messages" if queued and busy else "")
-        box = drawing.prompt_box(shown, columns=columns, most=max(1, self._screen.lines // 2 - 2))
-        foot = drawing.footer(self._talk.rules.mode, busy=busy, shells=shells, hint=self._hint)
+        box = layout.prompt_box(shown, columns=columns, most=max(1, self._screen.lines // 2 - 2))
+        foot = layout.footer(self._talk.rules.mode, busy=busy, shells=shells, hint=self._hint)
         row = len(above) + len(box) - 2
         column = width(box[-2]) if text else 2
         self._screen.show([*above, *box, foot], (row, column))

@@ -67,6 +67,12 @@ def of_author(connection: sa.Connection, author: Uid) -> Change | None:
     return found[0] if found else None
 
 
+def of_agent(connection: sa.Connection, author: Uid) -> list[Change]:
+    """All changes of an agent's, in their order."""
+    query = _known().where(_C.author == author).order_by(_C.number)
+    return records.every(Change, connection, query)
+
+
 def listed(
     connection: sa.Connection, repo: RepoId, *, states: Collection[str] = ()
 ) -> list[Change]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from windlass.core.policy import proposals, protected
 
@@ -15,7 +19,6 @@ from windlass.core.policy import proposals, protected
         ".windlass/roles/worker.md",
         ".github/workflows/ci.yml",
         ".GitHub/Workflows/ci.yml",
-        ".gitlab-ci.yml",
         "Jenkinsfile",
         "CODEOWNERS",
         "docs/CODEOWNERS",
@@ -26,6 +29,29 @@ from windlass.core.policy import proposals, protected
         ".mcp.json",
         ".gitattributes",
         ".gitmodules",
+        "packages/web/.envrc",
+        "packages/web/.vscode/tasks.json",
+        "packages/web/.vscode",
+        "api/.devcontainer/devcontainer.json",
+        "api/mise.toml",
+        "api/Jenkinsfile.release",
+        ".gitlab-ci.yml",
+        "ci/deploy.gitlab-ci.yml",
+        ".circleci/config.yml",
+        ".azure-pipelines/main.yml",
+        "build/azure-pipelines.yml",
+        ".buildkite/pipeline.yml",
+        ".drone.star",
+        ".woodpecker/test.yml",
+        ".woodpecker.yaml",
+        "bitbucket-pipelines.yml",
+        ".forgejo/workflows/ci.yaml",
+        ".travis.yml",
+        ".cirrus.star",
+        ".teamcity/settings.kts",
+        ".tekton/push.yaml",
+        "appveyor.yml",
+        "cloudbuild.yaml",
     ],
 )
 def test_what_steers_what_comes_after_is_always_protected(path: str) -> None:
@@ -43,10 +69,30 @@ def test_a_project_protects_files_folders_and_patterns_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml"]
+    "path",
+    [
+        *("src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml", "docs/envrc.md"),
+        *("src/vscode/tasks.json", "src/jenkins.py", "app/azure.yml", "src/zuul.py"),
+    ],
 )
 def test_what_only_looks_alike_is_not(path: str) -> None:
     assert protected.among([path]) == []
+
+
+@given(
+    st.lists(st.text("ab*?[]/.", min_size=1, max_size=6), max_size=4),
+    st.lists(st.text("ab/.A", min_size=1, max_size=6), max_size=6),
+)
+def test_it_finds_what_each_pattern_by_itself_would(more: list[str], paths: list[str]) -> None:
+    """All of them are looked for at once: a change may have a million paths."""
+    alone = {p for p in paths for one in more if p in protected.among([p], [one])}
+    found = protected.among(paths, more)
+    assert set(found) == alone | set(protected.among(paths))
+    for path in paths:
+        for one in more:
+            pattern = one.lower().removeprefix("./")
+            if fnmatchcase(path.lower(), pattern):
+                assert path in found
 
 
 def test_toolchains_are_known_by_their_files() -> None:

@@ -6,7 +6,7 @@ import io
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,13 +60,31 @@ def left(workshop: Workshop, agent: Agent) -> dict[str, str]:
     return {path.name: path.read_text() for path in places}
 
 
-def end_beside_an_editor(workshop: Workshop, isolation: str, *, by_path: bool, most: int) -> None:
+def end(workshop: Workshop) -> None:
+    """Ends the agent."""
+    workshop.ask("end", agents=["fox"])
+
+
+def end_by_two_daemons(workshop: Workshop) -> None:
+    """Ends the agent; the daemon dies once its work is kept, and the next one goes on."""
+    die(workshop, "end.remove.before", "end", agents=["fox"])
+    assert go_on(workshop).status == "done"
+
+
+def end_beside_an_editor(
+    workshop: Workshop,
+    isolation: str,
+    *,
+    by_path: bool,
+    most: int,
+    do: Callable[[Workshop], None] = end,
+) -> None:
     """Ends an agent while somebody writes to its workspace, and looks for every file of theirs."""
     fox = spawn(workshop, "fox", isolation=isolation)
     with editor(fox, fox.workspace if by_path else ".", most) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        workshop.ask("end", agents=["fox"])
+        do(workshop)
         written = ["0", *program.stdout.read().split()]
     found = kept(workshop, "fox") | left(workshop, fox)
     lost = [number for number in written if found.get(f"late{number}.txt") != f"{number}\n"]
@@ -91,6 +109,23 @@ def test_over_twenty_endings_no_file_of_an_editor_is_lost(
     workshop: Workshop, isolation: str, by_path: bool, most: int
 ) -> None:
     end_beside_an_editor(workshop, isolation, by_path=by_path, most=most)
+
+
+@pytest.mark.parametrize("isolation", ["hooks", "box"])
+def test_what_an_editor_writes_while_no_daemon_lives_is_kept(
+    workshop: Workshop, isolation: str
+) -> None:
+    end_beside_an_editor(workshop, isolation, by_path=False, most=2_000, do=end_by_two_daemons)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("isolation", ["hooks", "box"])
+@pytest.mark.parametrize("by_path", [True, False])
+@pytest.mark.parametrize("most", range(500, 1_000, 100))
+def test_over_twenty_dead_daemons_no_file_of_an_editor_is_lost(
+    workshop: Workshop, isolation: str, by_path: bool, most: int
+) -> None:
+    end_beside_an_editor(workshop, isolation, by_path=by_path, most=most, do=end_by_two_daemons)
 
 
 @pytest.fixture

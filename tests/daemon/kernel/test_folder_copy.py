@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from windlass.daemon.kernel import folder_copy
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 
 DEEPEST = 2048
 

@@ -14,6 +14,7 @@ from windlass.core.landing import request as request_job
 from windlass.core.landing.changes import Change
 from windlass.core.ports import Forge
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
 from windlass.daemon.landing.pull_requests import PullRequests
@@ -25,6 +26,10 @@ from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import ChangeViews
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.store import changes as rows
+
+
+def _nobody(*_: object) -> None:
+    """There are no agents."""
 
 
 class LandingGround(GateGround):
@@ -49,7 +54,7 @@ class LandingGround(GateGround):
                     self.context, self.proofs, Pushes(self.context, upstreams), requests
                 ).operation(),
                 requests.operation(),
-                Stops(self.context, lambda *_: None).operation(),
+                Stops(self.context, Authors(self.context, _nobody, _nobody)).operation(),
             )
         )
         self.jobs.add((landing_job.KIND, request_job.KIND))

@@ -10,6 +10,7 @@ from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import ConfigError, Conflict, Denied
+from windlass.core.landing.holds import REVIEW
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_an_agent_lands_what_is_its_own_and_below_it_and_a_person_looks_first(
     made = crew.workshop.ask_as(boss, "submit")
     crew.settle()
     assert crew.change(made["id"])["state"] == "held"
-    assert "approval" in crew.change(made["id"])["why"]
+    assert crew.change(made["id"])["why"] == REVIEW
     with pytest.raises(Denied):
         crew.workshop.ask_as(fox, "merge", agent="fox", into="main", ungated=True)
 
@@ -129,7 +130,7 @@ def test_who_is_to_land_by_itself_has_a_draft_until_it_is_done(crew: CrewGround)
     crew.complete(fox)
     crew.settle()
     assert crew.change("c1")["state"] == "held"
-    assert "approval" in crew.change("c1")["why"]
+    assert crew.change("c1")["why"] == REVIEW
     crew.commit(fox, {"more.py": "more = 2\n"})
     crew.complete(fox)
     crew.settle()

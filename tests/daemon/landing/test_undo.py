@@ -10,11 +10,14 @@ from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import Conflict
+from windlass.daemon.kernel import settings
 
 
-@pytest.fixture
-def crew(workshop: Workshop) -> CrewGround:
-    """Nobody is there yet."""
+@pytest.fixture(params=("merge", "squash"))
+def crew(workshop: Workshop, request: pytest.FixtureRequest) -> CrewGround:
+    """Nobody is there yet; whatever a landing is on the target, it is taken back alike."""
+    file = workshop.context.folders.home / settings.USER_FILE
+    settings.put(file, "landing.method", request.param)
     return CrewGround(workshop)
 
 

@@ -198,3 +198,20 @@ def test_what_was_pushed_is_taken_back_by_a_revert_alone(ground: UpstreamGround)
     assert repository.is_elsewhere(
         repos.git(repos.by_id(ground.context, ground.proofs_repo)), landed
     )
+
+
+def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> None:
+    """And the branch here follows it."""
+    ground.configure("landing.method", "squash")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    theirs = ground.commit_upstream("theirs.txt")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "landed", shown
+    assert ground.remote("rev-parse", "main") == shown["commit"]
+    assert ground.git("rev-parse", "main") == shown["commit"]
+    assert ground.git("log", "-1", "--format=%P", "main") == theirs
+    again = ground.submit("mine")
+    ground.settle()
+    assert ground.change(again)["state"] == "nothing-to-land"

@@ -12,9 +12,17 @@ from tests.daemon.landing.landing_ground import LandingGround
 from tests.support.workshop import Workshop
 
 from windlass.core.errors import Conflict, Denied, NotFound
+from windlass.daemon.kernel import settings
 from windlass.daemon.landing.differences import Differences
 from windlass.daemon.landing.history import History
 from windlass.daemon.landing.views import ChangeViews
+
+
+@pytest.fixture(autouse=True, params=("merge", "squash"))
+def method(ground: LandingGround, request: pytest.FixtureRequest) -> str:
+    """Whatever a landing is on the target, the same is shown."""
+    settings.put(ground.context.folders.home / settings.USER_FILE, "landing.method", request.param)
+    return str(request.param)
 
 
 def asked(ground: LandingGround, **more: Any) -> Any:

@@ -15,7 +15,7 @@ from tests.support.contexts import NoSockets, Turned, lent
 from tests.support.workshop import Workshop, git
 
 from windlass.core import config
-from windlass.core.errors import Conflict, GitError
+from windlass.core.errors import ConfigError, Conflict, GitError
 from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.failpoints import Failpoints
 from windlass.daemon.services import Services
@@ -318,3 +318,17 @@ def test_the_branch_that_is_checked_out_is_named_where_nothing_else_says_it(
     assert said["landing"]["target"] == "stable"
     git(ground.repo, "checkout", "-q", "-b", "feature")
     assert ground.ask("gate")["target"] == "stable"
+
+
+def test_who_signs_commits_is_told_before_anything_is_written(ground: InitGround) -> None:
+    """Nothing would land; the line to type lets it, unsigned."""
+    before = ground.head()
+    git(ground.repo, "config", "commit.gpgsign", "true")
+    for verb, more in (("init.look", {}), ("init", {"accept": True})):
+        with pytest.raises(ConfigError, match=r"commit\.gpgsign") as refused:
+            ground.ask(verb, **more)
+        assert "wl config set landing.unsigned true --global" in (refused.value.hint or "")
+    assert ground.head() == before
+    assert not (ground.repo / ".windlass").exists()
+    settings.put(ground.context.folders.home / settings.USER_FILE, "landing.unsigned", value=True)
+    assert ground.ask("init.look")["proves"] is True

@@ -9,10 +9,11 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.workshop import Workshop, git
 
-from windlass.core.config import Config, confinement, role_tools
+from windlass.core.config import Config, LandingSettings, confinement, role_tools
 from windlass.core.config_layers import Usable
 from windlass.core.errors import ConfigError, Conflict, NotFound, UserError, WindlassError
 from windlass.core.ids import RoleName
@@ -39,6 +40,8 @@ isolation = "hooks"
 [roles.lead]
 spawns = true
 """
+PERSONAL = Config(landing=LandingSettings(unproven="a test without a gate"))
+"""What is in force in a workshop: its person's own file, and nothing of the repository's."""
 WIDENED = [
     *("isolation", "diff_tool", "workspace.setup", "box.env", "box.toolchains", "budget.agent"),
     *("budget.day", "permissions.worker.allow", "roles.worker.isolation", "roles.lead.spawns"),
@@ -81,7 +84,7 @@ def test_nothing_of_a_hostile_clone_is_in_force(workshop: Workshop) -> None:
 
 def default_with_roles_of(config: Config) -> Config:
     """The default, with the names that a file has for roles: these alone give nothing."""
-    return Config(roles=config.roles, permissions=config.permissions)
+    return msgspec.structs.replace(PERSONAL, roles=config.roles, permissions=config.permissions)
 
 
 def test_what_was_accepted_counts_and_is_remembered_for_the_person_alone(
@@ -202,7 +205,7 @@ def test_what_is_no_plain_file_of_a_fair_size_is_neither_read_nor_passed_over_in
     path = workshop.repo / settings.PROJECT_FILE
     path.parent.mkdir()
     put(path)
-    assert known(workshop).config == Config()
+    assert known(workshop).config == PERSONAL
     with pytest.raises(ConfigError, match=str(path)):
         known(workshop).whole()
     if put is not _many:
@@ -214,7 +217,7 @@ def test_a_linked_folder_without_such_a_file_is_no_configuration(workshop: Works
     elsewhere = workshop.repo / "elsewhere"
     elsewhere.mkdir()
     (workshop.repo / ".windlass").symlink_to(elsewhere)
-    assert known(workshop).whole() == Config()
+    assert known(workshop).whole() == PERSONAL
 
 
 def test_a_command_that_runs_in_a_box_needs_no_word_and_one_outside_does(

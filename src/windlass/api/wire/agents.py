@@ -239,6 +239,23 @@ class SessionReply(TypedDict):
     session: int
 
 
+class RefreshReply(TypedDict):
+    """What became of one agent's branch: where it was, where it is, and why it was left alone."""
+
+    id: str
+    outcome: Literal["rebased", "there", "busy", "conflict", "uncommitted", "elsewhere"]
+    why: str
+    branch: str
+    was: str | None
+    onto: str | None
+    """The proven commit; None where nothing was looked at."""
+    tip: str | None
+    commits: int
+    """How many were made anew."""
+    kept: str | None
+    """The ref that keeps where it was; None where nothing moved."""
+
+
 class InterruptReply(TypedDict):
     """An agent whose turn was stopped."""
 

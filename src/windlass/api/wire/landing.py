@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
 
 from windlass.api.wire.request import AnyRequest, Whole, Word, Words
-
-State = Literal[
-    "draft",
-    "queued",
-    "gating",
-    "proposed",
-    "landed",
-    "rejected",
-    "conflict",
-    "held",
-    "dropped",
-    "nothing-to-land",
-]
+from windlass.core.landing.changes import State
 
 
 class SubmitRequest(AnyRequest):
@@ -41,6 +31,12 @@ class ChangeRequest(AnyRequest):
     """Asks about one change, by its id or its branch."""
 
     change: Word
+
+
+class ChangeWaitRequest(ChangeRequest):
+    """Waits until a change has left the queue, or so many seconds."""
+
+    seconds: NotRequired[Annotated[float, msgspec.Meta(ge=0)]]
 
 
 class JudgeRequest(AnyRequest):
@@ -144,6 +140,8 @@ class TicketView(TypedDict):
     log: str
     tail: str
     paths: list[str]
+    landed: list[str]
+    """What landed where it conflicts since it began."""
     reproduce: str
 
 
@@ -175,6 +173,8 @@ class ChangeView(TypedDict):
     title: str
     task: str
     author: str | None
+    author_ended: bool
+    """Whether that agent is not there any more, and its branch with it."""
     revision: int
     revisions: list[RevisionView]
     state: State
@@ -191,6 +191,7 @@ class ChangeView(TypedDict):
     commit: str | None
     tree: str | None
     verdict: str
+    """How the tree that it makes was judged; empty before that."""
     usd: float | None
     landed_at: float | None
     ticket: TicketView | None

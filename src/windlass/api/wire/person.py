@@ -40,3 +40,40 @@ class HooksPlace(TypedDict):
     current: bool
     problem: str | None
     events: NotRequired[list[str]]
+
+
+class UninstallRequest(AnyRequest):
+    """Takes Windlass out of every repository, and deletes what it keeps of agents."""
+
+    refs: NotRequired[bool]
+    """Whether its refs go as well, the trash with them."""
+    config_folder: NotRequired[str]
+
+
+class KnownRepository(TypedDict):
+    """A repository that Windlass knows, and what it has there beside plain branches."""
+
+    root: str
+    is_gone: bool
+    refs: int
+    trash: list[str]
+    """The salvaged work among these, by name."""
+
+
+class UninstallLook(TypedDict):
+    """What there is to take out, and what has to be dealt with first."""
+
+    home: str
+    in_the_way: list[str]
+    """What would be lost or left half done, each with what to type."""
+    repositories: list[KnownRepository]
+    archives: int
+    kept: list[str]
+    """Folders that have the only copy of somebody's work, and stay."""
+
+
+class UninstallReply(TypedDict):
+    """What was removed, and what could not be."""
+
+    removed: list[str]
+    problems: list[str]

@@ -16,6 +16,7 @@ Kind = Literal[
     "notices",
     "screens",
     "packs",
+    "workspaces",
     "gate_logs",
     "layers",
 ]
@@ -32,7 +33,8 @@ class SweptView(TypedDict):
 
     kind: Kind
     limit: int
-    """Days, MiB of screens or layers, or packs of salvages in a repository; 0: kept for ever."""
+    """Days, MiB of screens or layers, or packs of salvages in a repository; 0: kept for
+    ever, or, of what is left of workspaces, until nobody has anything of it open."""
     removed: int
     bytes: int
     """About how much room that made, or would make."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AnyRequest, Text, Word, Words
 from windlass.core.box_spec import Network
@@ -18,6 +18,10 @@ class InitRequest(AnyRequest):
     """Writes it to the person's own configuration for this repository, and nothing into that."""
     network: NotRequired[bool]
     """Whether the checks turned out to need the network."""
+    review: NotRequired[Literal["none", "person"]]
+    """Who looks at agents' work before it lands, where the person was asked."""
+    mode: NotRequired[Literal["local", "push", "pr"]]
+    """Where landings go, where the person was asked."""
     digest: NotRequired[Word]
     """Of the proposals that were shown; others are not written."""
 
@@ -203,6 +207,10 @@ class InitLook(RepoReply):
     """Whether there is a gate, or will be."""
     has_gate: bool
     may_add_network: bool
+    asks_review: bool
+    """Whether nobody has said yet who looks at agents' work before it lands."""
+    asks_remote: str | None
+    """The remote that landings may go to, where there is one and nobody has said if they do."""
 
 
 class InitReply(RepoReply):

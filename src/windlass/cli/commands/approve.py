@@ -1,6 +1,7 @@
 """Lets a change land that waits for you: you have looked at this revision of it.
 
-The next revision is looked at anew. What is approved is gated all the same.
+The next revision is looked at anew: this refuses another one than wl diff has shown you last. What
+is approved is gated all the same.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _forget_the_caller(folder: str) -> None:
 
 
 def _play(call: Call, folder: str, repo: str) -> dict[str, Any]:
-    _say(call, "a small Python package, and its tests as the gate that main is behind")
+    _say(call, f"a small Python package; main is behind a gate: {project.runner()}")
     call.ask("init")
     call.ask("config.set", config_key="landing.review", value="none", user=True)
     call.ask("config.add", config_key="box.toolchains", value=project.packages(folder), user=True)

@@ -65,6 +65,10 @@ def _show(call: Call) -> int:
         call.say("  without a box: what is tested can reach what you can")
     for check in gate["checks"]:
         gate_run.say_check(call, check)
+    if outcome not in (None, "passed"):
+        target = printable_line(gate["target"])
+        call.say(f"  nothing lands on {target} but what makes it green: wl merge BRANCH, or")
+        call.say(f'  wl new --land "make {target} green"; to judge it anew: wl gate run --fresh')
     for key in gate["waiting"]:
         call.say(f"  {key} of .windlass/config.toml is not in force: wl trust {key}")
     return 0

@@ -44,6 +44,8 @@ def run(call: Call) -> int:
 
 
 def _limit(kind: str, limit: int) -> str:
+    if kind == "workspaces":
+        return "while in use"
     if not limit:
         return "ever"
     if kind == "packs":

@@ -84,6 +84,9 @@ def run(call: Call) -> int:
     )
     for line in render.tree(call, listed, indent="  "):
         call.say(line)
+    if (green := _green(landing["target"])) is not None:
+        call.say()
+        call.say(call.paint(green[0], "bold") + f"  {green[1]}   wl log --landed")
     spent = call.ask("costs", since="0s")["total"]
     if spent["usd"] or spent["notional_usd"]:
         call.say()
@@ -122,7 +125,16 @@ def _red(target: dict[str, Any] | None) -> tuple[str, str, str] | None:
     """What a target that is known not to be green needs: nothing lands on it but what mends it."""
     if target is None or target["outcome"] in (None, "passed"):
         return None
-    return target["branch"], f"is not green: {target['why']}", "wl gate"
+    text = f"is not green, so nothing lands but what mends it: {target['why']}"
+    return target["branch"], text, "wl gate"
+
+
+def _green(target: dict[str, Any] | None) -> tuple[str, str] | None:
+    """A target that is proven, or that nobody has judged; what is red needs the person."""
+    if target is None or target["outcome"] not in (None, "passed"):
+        return None
+    verdict = "is green" if target["outcome"] else "is not judged yet"
+    return target["branch"], f"{verdict}, at {target['tip'][:10]}"
 
 
 def _changes_with_needs(landing: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,9 +2,11 @@
 
 Shows what it would write into .windlass/config.toml and .worktreeinclude: how dependencies are
 made and the tests run, the ignored .env files that agents get copies of, and what agents without a
-box may run. On a terminal it asks; --accept agrees. The gate is tried without the network, and if
-it is not green, with it. Then the files are committed, and nothing else. What takes longer than a
-minute goes on in the background: `wl gate` shows it.
+box may run. On a terminal it asks, also who looks at agents' work before it lands and, where there
+is a remote, whether landings go there; --accept agrees, and leaves these two as they usually are.
+The gate is tried without the network, and if it is not green, with it. Then the files are
+committed, and nothing else. What takes longer than a minute goes on in the background: `wl gate`
+shows it.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import gate_run, waiting
+from windlass.cli import gate_run, untrusted_lines
 from windlass.cli.call import Call
 from windlass.core.gate import summary
 from windlass.core.gate.verdicts import EXIT_CODES, worst
 from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl init", "wl init --accept", "wl init --accept --no-commit", "wl init --private")
+REVIEWS, MODES = ("none", "person"), ("local", "push", "pr")
 _FOREGROUND = 60.0
 _NOT_COMMITTED = 4
 _REGISTRY = re.compile(
@@ -48,12 +51,22 @@ def arguments(parser: ArgumentParser) -> None:
         help="write to your own configuration for this repository, and nothing into it",
     )
     parser.add_argument("--wait", action="store_true", help="wait for the gate, however long")
+    parser.add_argument(
+        "--review", choices=REVIEWS, help="who looks at agents' work before it lands"
+    )
+    parser.add_argument(
+        "--mode", choices=MODES, help="where landings go: here, to the remote, or by pull requests"
+    )
 
 
 def run(call: Call) -> int:
     """Shows what is proposed, and writes, tries and commits it where that is accepted."""
     where = {"commit": not call.args.no_commit, "private": call.args.private}
+    where |= {key: said for key in ("review", "mode") if (said := getattr(call.args, key))}
     look = call.ask("init.look", **where)
+    if not call.args.accept and _may_ask(call) and (answers := _answers(call, look, where)):
+        where |= answers
+        look = call.ask("init.look", **where)
     proposals = look["proposals"]
     call.tell(f"{printable_line(look['root'])} is known as {look['id']}")
     _show(call, look)
@@ -66,6 +79,22 @@ def run(call: Call) -> int:
         return _set_up(call, look, where)
     call.tell("  nothing was written")
     return 0
+
+
+def _answers(call: Call, look: dict[str, Any], said: dict[str, Any]) -> dict[str, str]:
+    """What the person says of landing, where nobody has; what they leave open is not written."""
+    if not (look["proves"] or look["proposals"]["files"]):
+        return {}
+    found = {}
+    if look["asks_review"] and "review" not in said:
+        usual = "Enter: you, for `wl new --land`"
+        found["review"] = call.choice("who looks at agents' work before it lands?", REVIEWS, usual)
+    if look["asks_remote"] and "mode" not in said:
+        question = f"where do landings go: local, push (to {printable_line(look['asks_remote'])})"
+        found["mode"] = call.choice(
+            f"{question}, or pr (a pull request each)?", MODES, "Enter: local"
+        )
+    return {key: word for key, word in found.items() if word}
 
 
 def _may_ask(call: Call) -> bool:
@@ -235,7 +264,7 @@ def _unseen(call: Call) -> list[str]:
 
 
 def _close(call: Call, done: dict[str, Any]) -> None:
-    for line in waiting.lines(done["waiting"]):
+    for line in untrusted_lines.lines(done["waiting"]):
         call.tell(f"  {line}")
     call.tell('  wl new "what to do" starts an agent')
 

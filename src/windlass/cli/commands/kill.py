@@ -23,6 +23,9 @@ def run(call: Call) -> int:
         agents = call.to_be_ended(agents)
         whose = "its" if len(agents) == 1 else "their"
         call.confirm(f"end {', '.join(agents)}? {whose} work is kept in the trash")
+    known = ended.proposed(call)
     done = call.ask("end", agents=agents, force=call.args.force)
     call.data(done)
-    return ended.tell(call, done)
+    code = ended.tell(call, done)
+    ended.tell_changes(call, done, known)
+    return code

@@ -7,7 +7,8 @@ has more by then. What comes back says which tests failed; an agent has that in 
 A merge into another branch than the target (a manager's, or one named with --into) is made at once,
 and refused when either side has uncommitted work or it would conflict.
 
-Exit codes: 0 landed, 10 rejected, 14 conflict, 15 held, 16 nothing to land, 3 no gate.
+Exit codes: 0 landed, 10 rejected, 11 the gate ran nothing, 13 it could not run, 14 conflict,
+15 held or waits for a person, 16 nothing to land, 3 no gate.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import ended, landed
+from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.landing.changes import EXIT_CODES
+from windlass.core.landing.changes import exit_code
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -107,12 +108,10 @@ def _land(call: Call) -> int:
         more = f" and {len(change['left_out']) - 5} more" if len(change["left_out"]) > 5 else ""
         call.tell(f"not committed, and so left out: {named}{more}")
     if not args.no_wait and change["state"] in ("queued", "gating"):
-        before = f", behind {change['position']}" if change["position"] else ""
-        call.progress(f"{change['change']} waits for the gate{before} …")
-        change = call.ask("change.wait", change=change["change"])
+        change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
-    return EXIT_CODES[change["state"]]
+    return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))
 
 
 def _merge_agent(call: Call) -> int:

@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from windlass.api import calls
-from windlass.cli import limits, token_setup, waiting
+from windlass.cli import limits, token_setup, untrusted_lines
 from windlass.cli.call import Call, piped, read_text
 from windlass.cli.render import counted
 from windlass.core.errors import UserError
@@ -154,7 +154,7 @@ def run(call: Call) -> int:
         *_submodules(made),
         *_remarks(made),
         *_lacks(made),
-        *waiting.lines(made["waiting"]),
+        *untrusted_lines.lines(made["waiting"]),
     ):
         call.say(f"  {line}")
     # A headless agent has no terminal to join.

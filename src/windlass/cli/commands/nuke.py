@@ -26,9 +26,11 @@ def run(call: Call) -> int:
             raise UserError("not in a repository that Windlass knows", "cd into one, or `wl init`")
         what = f"{', '.join(agents)} and everything below" if agents else "every agent here"
         call.confirm(f"end {what}? their work is kept in the trash")
+    known = ended.proposed(call)
     done = call.ask("end", agents=agents, tree=True, force=call.args.force)
     call.data(done)
     code = ended.tell(call, done)
+    ended.tell_changes(call, done, known)
     if not done["ended"] and not done["failed"]:
         call.tell("there was nobody to end")
     return code

@@ -23,8 +23,8 @@ def run(call: Call) -> int:
     """Lists changes."""
     asked = call.ask("changes", all=call.args.all)
     call.data(asked["changes"])
-    for change in asked["changes"]:
-        landed.say(call, change)
+    if asked["changes"] and not call.json:
+        landed.table(call, asked["changes"])
     if not asked["changes"]:
-        call.tell("nothing waits for landing")
+        call.tell("nothing waits for landing; wl queue --all has what is over")
     return 0

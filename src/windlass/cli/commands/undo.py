@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import ended, landed
+from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.printable import printable_line
@@ -61,8 +61,8 @@ def _change(call: Call) -> int:
         call.tell(f"  {change['was']}, where it was before")
         return 0
     if change["state"] in ("queued", "gating") and not args.no_wait:
-        call.progress(f"{change['id']} takes it back and waits for the gate …")
-        change = call.ask("change.wait", change=change["id"])
+        call.progress(f"{change['id']} takes it back")
+        change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
     return EXIT_CODES[change["state"]]

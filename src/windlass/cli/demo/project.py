@@ -82,6 +82,13 @@ def has_pytest() -> bool:
     return _installed("pytest") is not None
 
 
+def runner() -> str:
+    """What runs the project's tests, in words."""
+    if has_pytest():
+        return "its tests, by pytest"
+    return "its tests, by unittest, because no pytest is installed beside wl"
+
+
 def own_python(folder: str) -> str:
     """Makes a folder for PATH in which `python3` is the interpreter that runs `wl`.
 

@@ -114,6 +114,15 @@ class AgentMerged(EventData, kind="agent.merged"):
     protected: list[str]
 
 
+class AgentRefreshed(EventData, kind="agent.refreshed"):
+    """An agent's branch was rebased onto what is proven of the target."""
+
+    id: AgentId
+    was: str
+    commit: str
+    onto: str
+
+
 class AgentEnding(EventData, kind="agent.ending"):
     """Somebody set out to end an agent."""
 

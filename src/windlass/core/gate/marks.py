@@ -16,10 +16,13 @@ from windlass.core.gate.spec import GateSpec
 from windlass.core.gate.verdicts import Verdict
 
 _STEERS = re.compile(
-    r"(?:.*/)?(?:conftest\.py|pytest\.ini|\.?tox\.ini|noxfile\.py|setup\.cfg|\.coveragerc"
-    r"|(?:jest|vitest|vite|ava|karma|playwright|cypress)\.config\.[a-z]+|vitest\.workspace\.[a-z]+"
-    r"|\.mocharc(?:\.[a-z]+)?|\.taprc|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec|CTestCustom\.cmake"
-    r"|junit-platform\.properties|sitecustomize\.py|usercustomize\.py)",
+    r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|\.?tox\.(?:ini|toml)|noxfile\.py|setup\.cfg"
+    r"|\.coveragerc|(?:jest|vitest|vite|ava|karma|playwright|cypress)\.config\.[a-z]+"
+    r"|(?:karma|protractor|wdio)\.conf\.[a-z]+|(?:jest|vitest)[.-]setup\.[a-z]+|setupTests\.[a-z]+"
+    r"|vitest\.workspace\.[a-z]+|\.mocharc(?:\.[a-z]+)?|\.taprc|\.nycrc(?:\.json)?"
+    r"|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec(?:-local)?|(?:spec|rails|test)_helper\.(?:rb|exs)"
+    r"|CTestCustom\.cmake|junit-platform\.properties|xunit\.runner\.json|[^/]*\.runsettings"
+    r"|sitecustomize\.py|usercustomize\.py)",
 )
 """Files that decide which tests run and what counts, whatever stands in them."""
 _IN_PARTS: dict[str, tuple[tuple[str, ...], ...]] = {

@@ -7,6 +7,8 @@ from typing import Any, Literal, NewType
 import msgspec
 
 from windlass.core import ids
+from windlass.core.gate import verdicts
+from windlass.core.gate.verdicts import Outcome
 from windlass.core.ids import RepoId, Uid
 
 ChangeId = NewType("ChangeId", str)
@@ -44,6 +46,13 @@ EXIT_CODES: dict[State, int] = {
 }
 
 
+def exit_code(state: State, outcome: Outcome) -> int:
+    """What `wl merge` ends with: by where a change is, and how the gate fared with its tree."""
+    if state in ("rejected", "held") and outcome in ("ran-nothing", "could-not-run"):
+        return verdicts.EXIT_CODES[outcome]
+    return EXIT_CODES[state]
+
+
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     """Why a change did not land, with all that its author needs to mend it."""
 
@@ -60,6 +69,8 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     """The last lines of the log."""
     paths: tuple[str, ...] = ()
     """Where it conflicts."""
+    landed: tuple[str, ...] = ()
+    """What landed there since it began, the newest first."""
     reproduce: str = ""
 
 
@@ -102,7 +113,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The agent whose branch it is; None for a person's."""
     guards: tuple[str, ...] = ()
     """Why a person has to look at this revision, a line each; none: it lands by its verdict."""
+    edits: tuple[str, ...] = ()
+    """The protected paths that are known to be edited: an approval lets no others in."""
     approval: Approval | None = None
+    seen: str = ""
+    """The head whose difference a person looked at last."""
     blocked: str = ""
     """What a person has against this revision."""
     attempts: int = 0
@@ -117,6 +132,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a checkout that is in the way is left behind, detached."""
     reverts: ChangeId | None = None
     """The change that this one takes back."""
+    orphaned: bool = False
+    """Whether it was dropped as a draft because its author ended."""
     past: tuple[Revision, ...] = ()
     """The revisions before, the oldest first."""
     ticket: Ticket | None = None

@@ -6,14 +6,16 @@ way there is no other, because each begins from what the last one left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from windlass.core import jobs, shapes
 from windlass.core.events import (
+    AgentEnded,
     AgentReported,
+    AgentRestored,
     ChangeLanded,
     ChangeQueued,
     ChangeStopped,
@@ -22,6 +24,7 @@ from windlass.core.events import (
 )
 from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
 from windlass.core.states import State as AgentState
@@ -31,6 +34,8 @@ TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
 PROPOSE, RETIRE = "landing.propose", "landing.retire"
 """Propose what an agent that is done has; end the author of what landed. The queue waits for
 neither."""
+ORPHAN = "landing.orphan"
+"""Settle what becomes of the changes of an agent that has ended, or is back."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -49,6 +54,8 @@ class Waiting(msgspec.Struct, frozen=True):
     """Changes that have to land before, and have not."""
     alone: bool = False
     """Whether it is tried with no other."""
+    restless: bool = False
+    """Whether it was revised while it was tried: others do not wait for it any more."""
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +66,13 @@ class Try(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     outcome: Outcome | None = None
     marks: tuple[str, ...] = ()
-    """What the tree does to its own tests."""
+    """What the tree does to its own tests, and what of protected paths nobody knew of."""
+    edits: tuple[str, ...] = ()
+    """These paths."""
     half: bool = False
     """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
+    stale: bool = False
+    """Whether one of the group has another revision by now, so that the outcome says nothing."""
 
 
 class LandingState(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +87,8 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """The effect that is under way."""
     later: Group = ()
     """Changes that conflict with others that wait before them, and so wait for these."""
+    revised: Group = ()
+    """Changes that have another revision than the try that is just being made."""
     ended: dict[str, Outcome] = {}
     """Runs that ended while a try was under way: it may be what began them."""
     pushed: dict[str, Any] | None = None
@@ -87,18 +100,30 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> Group:
-        """The changes that can be tried, in their order; each comes after what it needs."""
-        left = [waiting for waiting in self.queue if waiting.change not in self.later]
-        names: list[str] = []
-        while ready := [w for w in left if set(w.needs) <= set(names)]:
-            first = ready[0]
-            if first.alone and names:
-                break
-            names += [first.change]
-            left.remove(first)
-            if first.alone:
-                break
-        return tuple(names)
+        """The changes that can be tried, in their order; each comes after what it needs.
+
+        Who is revised again and again while it is tried would have all others tried anew each time:
+        it is tried by itself, when nobody else can be, and once no run of before takes a place.
+        """
+        waiting = [waiting for waiting in self.queue if waiting.change not in self.later]
+        names = _in_order([w for w in waiting if not w.restless])
+        if names or any(tried.stale and tried.outcome is None for tried in self.tries):
+            return names
+        return _in_order([w for w in waiting if w.restless])[:1]
+
+
+def _in_order(waiting: Sequence[Waiting]) -> Group:
+    """Each after what it needs, up to one that has to be alone."""
+    left, names = list(waiting), list[str]()
+    while ready := [w for w in left if set(w.needs) <= set(names)]:
+        first = ready[0]
+        if first.alone and names:
+            break
+        names.append(first.change)
+        left.remove(first)
+        if first.alone:
+            break
+    return tuple(names)
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +151,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(_without(state, {news.data["change"]}))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
         return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
+    if news.kind in (AgentEnded.kind, AgentRestored.kind):
+        return _decided(state, Effect(ORPHAN, {"uid": news.agent, "target": state.target}))
     if news.kind == ChangeLanded.kind:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
@@ -160,17 +187,27 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
         tuple(change.get("needs", ())),
         alone=change.get("alone", False),
     )
+    known = next((waiting for waiting in state.queue if waiting.change == new.change), None)
+    is_tried = state.busy in (TRY, LAND) or any(_is_tried(t, new.change) for t in state.tries)
+    if known is not None and (known.restless or is_tried):
+        new = msgspec.structs.replace(new, restless=True)
     # What was red before is looked at again: that is why somebody proposes it once more.
     tries = tuple(
-        tried
+        msgspec.structs.replace(tried, stale=True) if new.change in tried.group else tried
         for tried in state.tries
-        if new.change not in tried.group and (tried.group or tried.outcome in (None, "passed"))
+        if tried.outcome is None
+        or (new.change not in tried.group and (tried.group or tried.outcome == "passed"))
     )
-    state = msgspec.structs.replace(state, tries=tries)
-    if any(waiting.change == new.change for waiting in state.queue):
+    others = tuple(w for w in state.queue if w.change != new.change)
+    queue = (*others, new)
+    if known is not None and not new.restless:
         queue = tuple(new if w.change == new.change else w for w in state.queue)
-        return msgspec.structs.replace(state, queue=queue)
-    return msgspec.structs.replace(state, queue=(*state.queue, new))
+    revised = (*state.revised, new.change) if state.busy == TRY else ()
+    return msgspec.structs.replace(state, tries=tries, queue=queue, revised=revised)
+
+
+def _is_tried(tried: Try, change: str) -> bool:
+    return change in tried.group and tried.outcome is None
 
 
 def _without(state: LandingState, gone: set[str]) -> LandingState:
@@ -197,9 +234,21 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     return msgspec.structs.replace(state, tries=tries)
 
 
+def _as_of_now(tried: Try, revised: Group) -> Try:
+    return msgspec.structs.replace(tried, stale=not set(revised).isdisjoint(tried.group))
+
+
 def _judged_whole(tries: Iterable[Try]) -> tuple[Try, ...]:
-    """Leaves out what the gate as it was has found green: it is tried once more, by its own."""
-    return tuple(tried for tried in tries if not (tried.half and tried.outcome == "passed"))
+    """Leaves out what the gate as it was has found green: it is tried once more, by its own.
+
+    And what is over that says nothing any more.
+    """
+    return tuple(
+        tried
+        for tried in tries
+        if not (tried.half and tried.outcome == "passed")
+        and not (tried.stale and tried.outcome is not None)
+    )
 
 
 def _with_outcome(tried: Try, ended: dict[str, Outcome]) -> Try:
@@ -220,12 +269,15 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _hold_all(state, why)
     if result["tip"] != state.tip:
         state = msgspec.structs.replace(state, tip=result["tip"], tries=(), later=())
-    made = [_with_outcome(shapes.convert(tried, Try), state.ended) for tried in result["tries"]]
+    made = [
+        _with_outcome(_as_of_now(shapes.convert(tried, Try), state.revised), state.ended)
+        for tried in result["tries"]
+    ]
     known = {tried.group for tried in made}
     before = (_with_outcome(tried, state.ended) for tried in state.tries)
     tries = _judged_whole((*(tried for tried in before if tried.group not in known), *made))
     later = (*state.later, *result["later"])
-    state = msgspec.structs.replace(state, tries=tries, later=later, ended={})
+    state = msgspec.structs.replace(state, tries=tries, later=later, ended={}, revised=())
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
@@ -244,7 +296,8 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _next(_without(state, set(result["group"])))
     if marks := result.get("marks"):
         group = tuple(result["group"])
-        tries = tuple(_marked(t, marks) if t.group == group else t for t in state.tries)
+        edits = tuple(result.get("edits", ()))
+        tries = tuple(_marked(t, marks, edits) if t.group == group else t for t in state.tries)
         return _next(msgspec.structs.replace(state, tries=tries))
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
@@ -270,8 +323,8 @@ def _pause(state: LandingState, at: float) -> Decision:
     return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause))
 
 
-def _marked(tried: Try, marks: list[str]) -> Try:
-    return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks))
+def _marked(tried: Try, marks: list[str], edits: tuple[str, ...]) -> Try:
+    return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks), edits=edits)
 
 
 def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
@@ -293,7 +346,7 @@ def _next(state: LandingState) -> Decision:
     if not state.queue:
         return _decided(state)
     known = {tried.group: tried.outcome for tried in state.tries if tried.outcome is not None}
-    running = [tried.group for tried in state.tries if tried.outcome is None]
+    running = [tried.group for tried in state.tries if tried.outcome is None and not tried.stale]
     decision = plans.plan(state.names, known, running, _SLOTS)
     if decision.land:
         return _do(state, LAND, tried=_kept_try(state, decision.land))
@@ -311,15 +364,15 @@ def _kept_try(state: LandingState, group: Group) -> dict[str, Any]:
 
 
 def _try(state: LandingState, group: Group) -> Try:
-    return next(tried for tried in state.tries if tried.group == group)
+    return next(tried for tried in state.tries if tried.group == group and not tried.stale)
 
 
 def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     heads = {waiting.change: waiting.head for waiting in state.queue}
-    alone = {tried.group: tried for tried in state.tries}
+    alone = {tried.group: tried for tried in state.tries if not tried.stale}
     red_tip = alone.get(TIP)
     is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = f"{state.target} is not green by itself" if is_red_tip else "the gate could not run"
+    why = holds.halted(state.target) if is_red_tip else "the gate could not run"
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject
@@ -335,7 +388,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
 def _stop(state: LandingState, stopped: list[Stopped]) -> Decision:
     if not stopped:
         return _next(state)
-    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), target=state.target)
+    return _do(state, STOP, stopped=msgspec.to_builtins(stopped), tip=state.tip)
 
 
 def _hold_all(state: LandingState, why: str) -> Decision:
@@ -365,7 +418,8 @@ KIND = JobKind(
     advance,
     hears=frozenset(
         {
-            *(AgentReported.kind, ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
+            *(AgentEnded.kind, AgentReported.kind, AgentRestored.kind),
+            *(ChangeLanded.kind, ChangeQueued.kind, ChangeStopped.kind),
             *(JobDone.kind, JobSetAside.kind),
         }
     ),

@@ -12,7 +12,15 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from windlass.core.shell import git_lines, git_reach, line_policy, others, printing, programs, refs
+from windlass.core.shell import (
+    git_lines,
+    git_reach,
+    line_policy,
+    others,
+    programs,
+    refs,
+    text_programs,
+)
 from windlass.core.shell.alternatives import alternatives, together
 from windlass.core.shell.ground import Folders, Ground
 from windlass.core.shell.loose import Shell
@@ -143,7 +151,7 @@ class _Guide:
                 self._ground.path(text, run.folders, writes=sign[:1] != "<")
         for sign, word in run.redirects if run.name in ("echo", "printf", "cat", "tee") else ():
             if sign.startswith(">"):
-                said = printing.printed(run, shell)
+                said = text_programs.printed(run, shell)
                 place = posixpath.normpath(word.text)
                 self._written[place] = (*self._written.get(place, ()), *said)[:16]
         if not run.words:

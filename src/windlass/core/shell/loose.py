@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from windlass.core.shell import printing
+from windlass.core.shell import text_programs
 from windlass.core.shell.expansions import LONGEST
 from windlass.core.shell.loose_words import DEEPEST, Words
 from windlass.core.shell.said import NOTHING, Run, Said, Texts
@@ -285,7 +285,7 @@ class _Line(Words):
             builtin(shell, run)
         if run.name in shell.functions:
             return shell.call(run)
-        return printing.printed(run, shell)
+        return text_programs.printed(run, shell)
 
     def _defined(self, at: int) -> None:
         """Remembers a function by its name, if what begins here is the body of one."""

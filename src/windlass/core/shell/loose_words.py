@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from windlass.core.shell import printing
+from windlass.core.shell import text_programs
 from windlass.core.shell.expansions import changed
 from windlass.core.shell.said import Said, Texts
 from windlass.core.shell.steps import Steps
@@ -148,7 +148,7 @@ class Words:
             end = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL).match(self.text, self.at + 1)
             said = end[0] if end else ""
             self.at += len(said) + 2
-            return (printing.unescaped(said),)
+            return (text_programs.unescaped(said),)
         if behind[:1] == '"':
             return ()
         name = NAME.match(self.text, self.at)

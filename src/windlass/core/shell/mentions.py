@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from windlass.core.shell import printing
+from windlass.core.shell import text_programs
 from windlass.core.shell.ground import FILE, LOOK, Folders, Ground
 from windlass.core.shell.reach import Reach, outside
 from windlass.core.shell.refusals import Refused, identity
@@ -85,9 +85,9 @@ class Mentions:
         for form in (text, text.translate(_PLAIN_JOIN)):
             self._needles(form, _SECRETS)
             self.places(form)
-        squeezed = printing.unescaped(text).translate(_JOIN)
+        squeezed = text_programs.unescaped(text).translate(_JOIN)
         self._needles(squeezed, _SQUEEZED)
-        for other in printing.turned(squeezed):
+        for other in text_programs.turned(squeezed):
             self._needles(other, _SQUEEZED[:1])
 
     def _needles(self, text: str, needles: tuple[str, ...]) -> None:
@@ -117,8 +117,8 @@ class Mentions:
         if _CALLING.search(text) and _AS_ANOTHER.search(text):
             raise identity("the environment of wl")
         said = _CHR.sub(lambda number: f"'{chr(int(number[1]) & 0x7F)}'", text)
-        said = re.sub(r"['\"]\s*[+.,]\s*['\"]", "", printing.unescaped(said))
-        slashed = re.sub(r"['\"]\s*[,/]\s*['\"]", "/", printing.unescaped(text))
+        said = re.sub(r"['\"]\s*[+.,]\s*['\"]", "", text_programs.unescaped(said))
+        slashed = re.sub(r"['\"]\s*[,/]\s*['\"]", "/", text_programs.unescaped(text))
         bare = _ADDRESS.sub(" ", FILE.sub(" ", said))
         self._needles(said, _SECRETS)
         self._needles(slashed, _SECRETS)
@@ -135,7 +135,7 @@ class Mentions:
         if self._decodes:
             for word in _ENCODED.findall(text)[:64]:
                 self._steps.take(5)
-                hidden = printing.decoded(word[:4096])
+                hidden = text_programs.decoded(word[:4096])
                 if hidden:
                     self.code(hidden, folders)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from windlass.core.shell import printing
+from windlass.core.shell import text_programs
 from windlass.core.shell.loose_words import NAME
 from windlass.core.shell.said import Run
 from windlass.core.shell.values import UNKNOWN
@@ -48,7 +48,7 @@ def _read(shell: Shell, run: Run) -> None:
 def _printf(shell: Shell, run: Run) -> None:
     if len(run.words) > 3 and run.words[1].text == "-v":
         said = [word.text for word in run.words[3:]]
-        shell.set(run.words[2].text, printing.formatted(said))
+        shell.set(run.words[2].text, text_programs.formatted(said))
 
 
 def _go(shell: Shell, run: Run) -> None:

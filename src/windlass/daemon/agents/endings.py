@@ -37,7 +37,7 @@ from windlass.daemon.launch import beside, boxes, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import notices, receipts
 from windlass.git import open_flags, repository
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing

@@ -43,7 +43,7 @@ from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, St
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository, submodules
+from windlass.git import changes, merges, repository, squashes, submodules
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
@@ -135,6 +135,7 @@ class Merges:
         gate = gates.read(self._context, repos.by_id(self._context, agent.repo))
         if gate.target.branch != into:
             return UNPROVEN
+        gates.require_unsigned(self._context, gate.repo)
         if ungated and scope.caller is None:
             return UNGATED
         if not gates.guards(gate, into):
@@ -153,6 +154,7 @@ class Merges:
         """Says whether a merge would go through, and what stands against it; changes nothing."""
         scope = lookup.scope(self._context, caller, request)
         agent = lookup.agent(self._context, scope, request.get("agent"))
+        self._refuse_branch(agent, request)
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
         into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
         repo = repos.by_id(self._context, agent.repo)
@@ -160,7 +162,7 @@ class Merges:
         patterns = self._config(agent).landing.protected
         self._fetch_both(agent, into)
         source, target = (f"refs/heads/{branch}" for branch in (_branch(agent), into))
-        outcome = merges.check(git, source=source, target=target)
+        outcome = merges.check(squashes.seen(git), source=source, target=target)
         problems = []
         try:
             self._context.store.read(lambda c: set_aside.refuse_move(c, agent.repo, into))
@@ -188,6 +190,12 @@ class Merges:
         if lost := _submodules_apart(git, outcome.tip, target):
             reply["submodules"] = lost
         return reply
+
+    def _refuse_branch(self, agent: Agent, request: MergeRequest) -> None:
+        """Takes no branch's name for the beginning of an agent's: `wl merge b` means branch b."""
+        wanted, git = request.get("agent"), repos.git(repos.by_id(self._context, agent.repo))
+        if wanted not in (None, "self", agent.id) and repository.branch_exists(git, wanted):
+            raise NotFound(f"{printable_line(wanted)} is a branch, and no agent", lookup.HINT)
 
     def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
         """The branch to merge into, and that the caller may: a person may merge into any."""
@@ -468,7 +476,8 @@ def _told(error: Exception) -> WindlassError:
 
 def _protected(git: Repository, tip: str, into: str, patterns: list[str]) -> list[str]:
     """The protected paths that a merge of a commit would change."""
-    base = merges.compared_with(git, tip=tip, target=repository.require(git, f"refs/heads/{into}"))
+    target = repository.require(git, f"refs/heads/{into}")
+    base = merges.compared_with(squashes.seen(git), tip=tip, target=target)
     return [] if base is None else _marked(git, base, tip, patterns)
 
 
@@ -494,7 +503,7 @@ def _prepare(
         f"Windlass-Agent: {agent.id}\nWindlass-Verdict: {verdict}\n"
     )
     return merges.prepare(
-        git,
+        squashes.seen(git),
         source=f"refs/heads/{_branch(agent)}",
         target_branch=into,
         message=message,

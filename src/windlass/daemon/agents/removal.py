@@ -103,7 +103,7 @@ class Removals:
             )
         workspaces.forget(git, path=place, branch=branch, agent=agent.id)
         users = ", ".join(self._context.commands.users(Path(place))) or "something"
-        note = f"{agent.id}: {users} still writes to {place}, so that stays; delete it later"
+        note = f"{agent.id}: {users} still writes to {place}, so that stays until nobody does"
         work.keep(notes=[*work.data.get("notes", []), note])
 
     def _keep_late(self, work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str) -> None:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import RestoreReply
 from windlass.api.wire.trash import TrashRequest
-from windlass.core import crew, shapes
+from windlass.core import crew, ids, shapes
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Internal, NotFound, UserError
 from windlass.core.events import AgentRestored
@@ -38,7 +38,7 @@ from windlass.daemon.launch import boxes, clones
 from windlass.daemon.mail import notices, receipts
 from windlass.daemon.states import observations
 from windlass.git import trash
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows, tables
 from windlass.store.store import Writing
@@ -87,7 +87,7 @@ class Restores:
         taken = repos.agent_branches(git)
 
         def prepare(writing: Writing) -> dict[str, Any]:
-            lost = LostAgent(_row_of(entry), entry)
+            lost = LostAgent(row_of(entry), entry)
             return {"agents": [self.reserve(writing, lost, taken, name)]}
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
@@ -107,7 +107,7 @@ class Restores:
             raise Conflict(f"the name {name!r} is in use", "choose another with --name")
         number = 2
         while self._in_use(was.repo, chosen, busy):
-            chosen = AgentId(f"{was.id}-{number}")
+            chosen = ids.numbered(was.id, number)
             number += 1
         again = was is known and chosen == was.id
         own = was.branch is not None
@@ -291,7 +291,8 @@ class LostAgent(NamedTuple):
     entry: TrashEntry | None
 
 
-def _row_of(entry: TrashEntry) -> Agent:
+def row_of(entry: TrashEntry) -> Agent:
+    """The agent whose work a salvage is, as it was then."""
     row = entry.meta.get("row")
     if not isinstance(row, dict):
         raise Internal(f"{entry.id} does not say whose it was", "restore it with git by hand")

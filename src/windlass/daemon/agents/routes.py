@@ -16,6 +16,7 @@ from windlass.daemon.agents.merge import Merges
 from windlass.daemon.agents.note import Notes
 from windlass.daemon.agents.pause_resume import PauseResume
 from windlass.daemon.agents.reassign import Reassignments
+from windlass.daemon.agents.refresh import Refreshes
 from windlass.daemon.agents.restore import Restores
 from windlass.daemon.agents.spawn import Spawns
 from windlass.daemon.agents.trash import EmptyTrash
@@ -27,6 +28,9 @@ from windlass.daemon.kernel.requests import IntentVerb
 _ALLOW = Refusal("agents allow nothing, to themselves or to others", "ask with `wl ask`")
 _EMPTY = Refusal("agents do not empty the trash")
 _RETRY = Refusal("agents do not decide what becomes of what no daemon survived")
+_REFRESH = Refusal(
+    "agents do not rebase agents", "merge what you need into your own branch: git merge"
+)
 _RESTORE = Refusal("agents do not restore from the trash")
 
 
@@ -37,6 +41,7 @@ def routes(
     spawns: Spawns,
     endings: Endings,
     merges: Merges,
+    refreshes: Refreshes,
     restores: Restores,
     undos: Undos,
     pause_resume: PauseResume,
@@ -88,6 +93,9 @@ def routes(
             does("reassign", reassignments.begin),
             callers="both",
             needs="store",
+        ),
+        "refresh": Verb(
+            AgentRequest, wire.RefreshReply, does("refresh", refreshes.begin), refusal=_REFRESH
         ),
         "retry": Verb(
             wire.RetryRequest,

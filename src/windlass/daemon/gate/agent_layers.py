@@ -25,7 +25,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, setup_files
 from windlass.git import beneath, gate_trees, gitfiles, workspace_state
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.walk import walk
 from windlass.store.rows import Repo
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.box_spec import HOME
-from windlass.core.gate import judging, junit_option
+from windlass.core.gate import judgement, junit_option
 from windlass.core.gate import spec as specs
 from windlass.core.gate.job import CheckEnd
-from windlass.core.gate.judging import CheckRun, Judged
+from windlass.core.gate.judgement import CheckRun, Judged
 from windlass.core.gate.junit_option import JUnitOption
 from windlass.core.gate.spec import Check
 from windlass.core.gate.tally import TestReport
@@ -183,7 +183,7 @@ def _judged(
         failed=report.failed_count if report else 0,
         network=order.gate.spec.network or not order.gate.spec.box,
     )
-    judged = judging.judged(order.check, run)
+    judged = judgement.judged(order.check, run)
     if done.overgrown:
         judged = Judged("could-not-run", done.overgrown)
     if done.survivors:

@@ -22,6 +22,14 @@ from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
 _CHECKS = frozenset({"gate.check", "gate.commands"})
+_UNSIGNED = (
+    "your git configuration wants commits signed (commit.gpgsign), and Windlass signs none: nobody"
+    " could type a passphrase"
+)
+_SIGN_HINT = (
+    "to have landings go unsigned, and your own commits signed as before:"
+    " wl config set landing.unsigned true --global"
+)
 _USUAL = ("main", "master", "trunk", "develop")
 
 
@@ -106,6 +114,23 @@ def guards(gate: Gate, branch: str) -> bool:
 def landing(gate: Gate) -> Gate:
     """Refuses a repository in which nothing can land: it has no gate, and nobody says why not."""
     return gate if unproven(gate) else require(gate)
+
+
+def unsigned(context: Context, repo: Repo) -> str:
+    """Why nothing may land for want of a signature; empty where nobody wants one.
+
+    The daemon has no terminal: a key that asks for its passphrase would ask nobody.
+    """
+    allowed = settings.usable(context.folders.home, repo.root).config.landing.unsigned
+    if allowed or not repository.wants_signatures(repos.git(repo)):
+        return ""
+    return f"{_UNSIGNED}; {_SIGN_HINT}"
+
+
+def require_unsigned(context: Context, repo: Repo) -> None:
+    """Refuses a repository in which nothing may land for want of a signature."""
+    if unsigned(context, repo):
+        raise ConfigError(_UNSIGNED, _SIGN_HINT)
 
 
 def unproven(gate: Gate) -> str:

@@ -27,7 +27,7 @@ from windlass.daemon.gate.setup_reach import Reach
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import gate_trees
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.walk import walk
 
 _LOG_BYTES = 64 << 20

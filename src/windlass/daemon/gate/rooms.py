@@ -26,7 +26,7 @@ from windlass.core.printable import printable_line
 from windlass.daemon.kernel import folder_copy
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, environment
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.store.rows import Repo
 
 

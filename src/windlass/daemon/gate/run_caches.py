@@ -19,7 +19,7 @@ from windlass.daemon.gate.rooms import Room
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.git import gate_trees
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 
 _TAKEN = ".windlass-cache"
 """In the view of a run's tree: where the caches are put together, for us to take them away."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from windlass.box import reading
+from windlass.box import read_box
 
 _PATIENCE = 60.0
 _OF_A_FILE = 4
@@ -42,7 +42,7 @@ def _said(options: str, folders: tuple[Path, ...], *more: str) -> int:
     """The sum of what `du` says, also of folders that an agent has closed to us."""
     line = ["du", options, *more, "--", *map(str, folders)]
     done = _run(line)
-    if done.returncode and (sees_all := reading.past_permissions()):
+    if done.returncode and (sees_all := read_box.past_permissions()):
         again = _run([*sees_all, *line])
         done = done if len(_sums(again)) < len(folders) else again
     if len(_sums(done)) < len(folders):

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from windlass.git import erasing, gitfiles, holes, open_flags, walk
+from windlass.git import erasure, gitfiles, holes, open_flags, walk
 from windlass.git.descent import Descent, Name, is_exchanged, opened_file
 
 _DEEPEST = 2048
@@ -116,7 +116,7 @@ def _make_room(name: bytes, there: int, *, is_folder: bool) -> None:
     except FileNotFoundError:
         return
     if not (is_folder and stat.S_ISDIR(mode)):
-        erasing.erase_in(there, name)
+        erasure.erase_in(there, name)
 
 
 def _close(new: Descent, folders: list[_Folder]) -> None:

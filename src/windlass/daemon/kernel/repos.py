@@ -16,7 +16,7 @@ from windlass.core.ids import RepoId
 from windlass.daemon.kernel.accepted_lines import REPO_ID_FILE
 from windlass.daemon.kernel.context import Context
 from windlass.git import repository, workspace_state, workspaces
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.homecoming import LENT_PREFIX
 from windlass.git.repository import Repository
 from windlass.store import rows, tables

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from windlass.git import holes
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 
 _MOST_FILES = 100_000
 _MOST_HOLES = 1 << 20

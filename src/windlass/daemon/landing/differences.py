@@ -14,9 +14,10 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.landing import views
-from windlass.daemon.landing.tries import BOARD_FILE
-from windlass.git import changes, mainline, merges, repository
+from windlass.daemon.landing.tries import BOARD_FILE, since
+from windlass.git import changes, mainline, merges, repository, squashes
 from windlass.git.repository import Repository
+from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 
 
@@ -32,8 +33,10 @@ class Differences:
         repo = scope.require_repo()
         change = views.find(self._context, repo.id, request["change"])
         self._require_reachable(scope, change)
-        git = repos.git(repo)
-        base, tip = _landed(git, change) or _proposed(git, change)
+        git = squashes.seen(repos.git(repo))
+        base, tip = _landed(git, change) or self._proposed(git, change)
+        if scope.caller is None and change.seen != change.head and change.state != "landed":
+            self._context.store.write(lambda w: rows.move(w, change, seen=change.head))
         without = (BOARD_FILE,) if change.author is not None else ()
         stat = request.get("stat", False)
         said = changes.between(git, base=base, tip=tip, stat=stat, without=without)
@@ -59,6 +62,19 @@ class Differences:
         live = lookup.live(self._context, scope)
         lookup.require_reachable(scope, author, live, doing="look into")
 
+    def _proposed(self, git: Repository, change: Change) -> tuple[str, str]:
+        """What merging it into its target would bring, as of now."""
+        head = repository.resolve(git, change.head)
+        if head is None:
+            raise GitError(
+                f"the commits of {change.id} are no longer here",
+                f"`wl merge {printable_line(change.branch)}` proposes what the branch has now",
+            )
+        if again := since(self._context, git, change):
+            return again, head
+        target = repository.require(git, f"refs/heads/{change.target}")
+        return merges.compared_with(git, tip=head, target=target) or target, head
+
     def _author(self, change: Change) -> Agent | None:
         uid = change.author
         if uid is None:
@@ -74,15 +90,3 @@ def _landed(git: Repository, change: Change) -> tuple[str, str] | None:
         return None
     (landed,) = mainline.moves(git, change.commit, limit=1)
     return mainline.own_part(git, landed, change.head)
-
-
-def _proposed(git: Repository, change: Change) -> tuple[str, str]:
-    """What merging it into its target would bring, as of now."""
-    head = repository.resolve(git, change.head)
-    if head is None:
-        raise GitError(
-            f"the commits of {change.id} are no longer here",
-            f"`wl merge {printable_line(change.branch)}` proposes what the branch has now",
-        )
-    target = repository.require(git, f"refs/heads/{change.target}")
-    return merges.compared_with(git, tip=head, target=target) or target, head

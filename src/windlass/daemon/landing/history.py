@@ -32,7 +32,7 @@ from windlass.daemon.gate.gates import Target
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.landing.views import author_of, view
-from windlass.git import mainline, repository
+from windlass.git import mainline, repository, squashes
 from windlass.git.mainline import Moved
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -87,13 +87,13 @@ class History:
             "target": target.branch,
             "landing": landing,
             "changes": self._context.store.read(
-                lambda c: [view(x, rows.open_ones(c, repo.id), author_of(c, x)) for x in having]
+                lambda c: [view(c, x, rows.open_ones(c, repo.id)) for x in having]
             ),
         }
 
     def _target(self, caller: Caller, request: Any) -> tuple[Repo, Repository, Target]:
         repo = lookup.scope(self._context, caller, request).require_repo()
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         return repo, git, gates.target(self._context, repo, git)
 
     def _landed_with(

@@ -69,6 +69,11 @@ class Judgements:
                     f"{change.id} is at {change.head}, not at {printable_line(expect)}",
                     f"look again: wl diff {change.id}",
                 )
+            if kind == "approve" and expect is None and change.seen not in ("", change.head):
+                raise Conflict(
+                    f"{change.id} has another revision than the one that you looked at",
+                    f"look again: wl diff {change.id}",
+                )
             if lines:
                 if change.head != found.head:
                     raise Conflict(f"{change.id} has another revision by now", "look again")

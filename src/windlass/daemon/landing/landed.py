@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
+from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import submissions
@@ -24,7 +25,7 @@ PASSED = "passed"
 
 
 def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) -> None:
-    """Marks a change as landed, and has those wait no longer that needed it."""
+    """Marks a change as landed, and has those wait no longer that waited for it."""
     repo = RepoId(work.intent.repo)
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.head != work.data["heads"][name]:
@@ -47,8 +48,14 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
     )
     writing.emit(event, repo=repo, subject=core.subject(found.id))
     for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        if found.id in waiting.needs and not waiting.waits_for_a_person:
+        if _waited_for(waiting, found) and not waiting.waits_for_a_person:
             submissions.enter(writing, waiting)
+
+
+def _waited_for(waiting: Change, landed: Change) -> bool:
+    """Whether a change was held until this one landed: it needs it, or its target was red."""
+    was_halted = waiting.why == holds.halted(landed.target) and waiting.target == landed.target
+    return was_halted or landed.id in waiting.needs
 
 
 def authors(

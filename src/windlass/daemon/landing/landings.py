@@ -22,13 +22,13 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import landed, messages, pushes
+from windlass.daemon.landing import guards, landed, messages, pushes
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
 from windlass.daemon.mail import notices
-from windlass.git import merges, remotes, repository, stacks
+from windlass.git import merges, remotes, repository, squashes, stacks
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -52,6 +52,7 @@ class Landings:
             landing_job.LAND,
             (
                 Step("plan", self._plan),
+                Step("keep", self._keep, needed=_is_squash),
                 Step("apply", self._apply, self._settle, needed=_is_local),
                 *self._pushes.steps(),
                 *self._requests.steps(),
@@ -67,7 +68,7 @@ class Landings:
         Only the proven tree lands: where the stack makes another one by now, nothing does.
         """
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         tried = shapes.convert(work.data["tried"], Try)
         found: dict[str, Any] = {"plan": None, "in_the_way": {}, "marks": [], "waits": ""}
         if pushed := work.data.get("settles"):
@@ -85,10 +86,15 @@ class Landings:
         if not all(self._may_land(change, work.data["heads"]) for change in made.changes):
             work.keep(**found)
             return
+        if why := gates.unsigned(self._context, repo):
+            work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
+            return
         gate = gates.read(self._context, repo)
         unproven = gates.unproven(gate)
-        work.keep(verdict=unproven or landed.PASSED)
-        if not unproven and any(change.approval is None for change in made.changes):
+        work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)
+        if edits := guards.unknown_edits(gate, git, made.changes, made.stack):
+            found |= {"marks": [guards.tell_edits(edits)], "edits": [*map(guards.kept, edits)]}
+        elif not unproven and any(change.approval is None for change in made.changes):
             found["marks"] = self._proofs.marks(gate, tried.tree)
         if not found["marks"]:
             found |= self._way(work, git, made, is_local=target.mode == "local")
@@ -112,20 +118,26 @@ class Landings:
         authors = self._context.store.read(
             lambda connection: [author_of(connection, change) for change in made.changes]
         )
-        new = stacks.landing_commit(
-            git,
-            stack,
-            message=messages.of_landing(made.changes, authors, verdict=work.data["verdict"]),
-            author=made.author,
-            time=int(work.intent.created_at),
-        )
+        is_squash = work.data["method"] == "squash"
+        say = messages.of_squash if is_squash else messages.of_landing
+        message = say(made.changes, authors, verdict=work.data["verdict"])
+        author, time = made.author, int(work.intent.created_at)
+        merge = stacks.landing_commit(git, stack, message=message, author=author, time=time)
+        new = merge
+        if is_squash:
+            new = stacks.squashed(git, stack, message=message, author=author, time=time)
         return MergePlan(
             target_ref=f"refs/heads/{target}",
             old=stack.tip,
             new=new,
             tree=stack.tree,
             checkout=repository.checkouts(git).get(target),
+            stands_for=merge if is_squash else "",
         )
+
+    def _keep(self, work: RunningIntent) -> None:
+        git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
+        squashes.keep(git, shapes.convert(work.data["plan"], MergePlan))
 
     def _way(
         self, work: RunningIntent, git: Repository, made: StackedGroup, *, is_local: bool
@@ -196,6 +208,11 @@ def _move(data: Mapping[str, Any]) -> BranchMove:
     return BranchMove(data["target"], plan.get("old"), plan.get("new"))
 
 
+def _is_squash(data: Mapping[str, Any]) -> bool:
+    plan = data.get("plan") or {}
+    return bool(plan.get("stands_for"))
+
+
 def _is_local(data: Mapping[str, Any]) -> bool:
     return bool(data.get("mode", "local") == "local")
 
@@ -212,6 +229,7 @@ def _outcome(work: RunningIntent) -> dict[str, Any]:
         "in_the_way": in_the_way,
         "waits": data.get("waits", ""),
         "marks": data["marks"],
+        "edits": data.get("edits", []),
         "authors": work.read(partial(landed.authors, work=work, group=group)),
         "requested": outcome == "requested",
         "unsettled": pushes.unsettled(work),

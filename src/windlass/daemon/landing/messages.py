@@ -17,12 +17,23 @@ def of_change(change: Change, author: str | None) -> str:
 
 def of_landing(changes: Sequence[Change], authors: Sequence[str | None], *, verdict: str) -> str:
     """The commit that the target moves to: of one change, or of several at once."""
+    return _landing(_subject(changes[0]), changes, authors, verdict=verdict)
+
+
+def of_squash(changes: Sequence[Change], authors: Sequence[str | None], *, verdict: str) -> str:
+    """The same where it is no merge, and stands in the place of all commits of the change."""
+    return _landing(printable_line(changes[0].title), changes, authors, verdict=verdict)
+
+
+def _landing(
+    subject: str, changes: Sequence[Change], authors: Sequence[str | None], *, verdict: str
+) -> str:
     trailers: list[tuple[str, str]] = []
     for change, author in zip(changes, authors, strict=True):
         trailers += _of(change, author)
     trailers.append(("Verdict", verdict))
     if len(changes) == 1:
-        return f"{_subject(changes[0])}\n\n{_trailers(trailers)}"
+        return f"{subject}\n\n{_trailers(trailers)}"
     titles = "".join(f"* {change.id}: {printable_line(change.title)}\n" for change in changes)
     return f"Land {_names(changes)}\n\n{titles}\n{_trailers(trailers)}"
 

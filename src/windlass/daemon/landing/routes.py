@@ -46,7 +46,7 @@ def routes(
         "change": Verb(
             wire.ChangeRequest, wire.ChangeView, views.show, callers="both", needs="store"
         ),
-        "change.wait": Wait(wire.ChangeRequest, wire.ChangeView, views.wait, callers="both"),
+        "change.wait": Wait(wire.ChangeWaitRequest, wire.ChangeView, views.wait, callers="both"),
         "changes": Verb(
             wire.ChangesRequest, wire.ChangesReply, views.changes, callers="both", needs="store"
         ),

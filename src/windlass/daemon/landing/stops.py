@@ -1,68 +1,73 @@
 """The effect `landing.stop`: changes leave the queue without having landed, and authors hear of it.
 
-An agent has its ticket in its mailbox, and is woken where its session has ended. The person is told
-after `landing.max_attempts` times, and of what only a person can decide.
+An agent has its ticket in its mailbox; where its session has ended it goes on, and where it has
+ended itself it is brought back. The person is told where that cannot be, after
+`landing.max_attempts` times, and of what only a person can decide.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-import sqlalchemy as sa
 
 from windlass.core import shapes
+from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.events import ChangeStopped
+from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
 from windlass.core.landing.job import Stopped
-from windlass.core.states import State
+from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import tickets
+from windlass.daemon.landing import authors, tickets
+from windlass.daemon.landing.authors import Authors
+from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
 from windlass.daemon.mail import from_windlass, notices
+from windlass.git import mainline, repository
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 _CAME_BACK = frozenset({"rejected", "conflict"})
 _STOPPABLE = OPEN | {"proposed"}
-
-
-Wake = Callable[[Uid, str, Uid | None], None]
-"""Goes on with an agent whose session has ended, once under a key, as somebody or the person."""
+_NAMED = 5
 
 
 class _Told(NamedTuple):
     change: Change
     author: Agent | None
+    """Also one that has ended."""
 
 
 class Stops:
     """Says of changes why they do not land as they are."""
 
-    def __init__(self, context: Context, wake: Wake) -> None:
+    def __init__(self, context: Context, authors: Authors) -> None:
         self._context = context
-        self._wake_agent = wake
+        self._authors = authors
 
     def operation(self) -> Operation:
         """What is known is put together, told in one transaction, and authors are woken."""
         return Operation(
             landing_job.STOP,
-            (Step("tell", self._tell), Step("wake", self._wake)),
+            (Step("tell", self._tell), Step("wake", self._wake), Step("restore", self._restore)),
             lambda _: [],
             lambda work: {"changes": [found["change"] for found in work.data["stopped"]]},
         )
@@ -73,25 +78,39 @@ class Stops:
         gate = gates.find(self._context, repo)
         spec = gate.spec if gate is not None else None
         most = gate.config.landing.max_attempts if gate is not None else 1
-        written = {}
-        for found in stopped:
-            tree = found.tried.tree if found.tried is not None else ""
-            newest = partial(verdicts.newest_not_green, repo=repo.id, tree=tree)
-            verdict = self._context.store.read(newest)
-            written[found.change] = tickets.ticket(found, verdict, spec)
+        tip = work.data.get("tip", "")
+        written = {
+            found.change: tickets.ticket(found, self._evidence(repo, found, tip=tip, gate=spec))
+            for found in stopped
+        }
 
         def change(writing: Writing) -> None:
-            woken = []
+            woken, lost = [], []
             for found in stopped:
                 ticket = written[found.change]
                 told = _stop(writing, repo.id, found, ticket)
-                if told is not None and _tell_whom_it_concerns(writing, told, ticket, most=most):
-                    woken.append(told.change.author)
-            work.keep_in(writing, woken=[*work.data.get("woken", []), *woken])
+                if told is None or not _is_for_its_author(told, most=most):
+                    _tell_person(writing, told, most=most)
+                elif told.author is not None and told.author.ended_at is None:
+                    _tell_author(writing, told.change, told.author, most=most)
+                    woken.append(told.author.uid)
+                else:
+                    lost.append({"change": found.change, "uid": told.change.author})
+            work.keep_in(writing, woken=woken, lost=lost, most=most)
 
         if "woken" not in work.data:
             self._show_target(repo.id)
             self._context.store.write(change)
+
+    def _evidence(
+        self, repo: Repo, stopped: Stopped, *, tip: str, gate: GateSpec | None
+    ) -> Evidence:
+        """What is known of why a change stops, from the gate and from git."""
+        tree = stopped.tried.tree if stopped.tried is not None else ""
+        newest = partial(verdicts.newest_not_green, repo=repo.id, tree=tree)
+        verdict = self._context.store.read(newest)
+        landed = _landed_there(repos.git(repo), stopped, tip) if tip and stopped.paths else ()
+        return Evidence(base=tip, verdict=verdict, gate=gate, landed=landed)
 
     def _show_target(self, repo: RepoId) -> None:
         """Shows boxed authors the target as it is: the ticket asks them to merge just that."""
@@ -104,20 +123,31 @@ class Stops:
             log.warning("the mirror of %s is not in step: %s", repo, error.message)
 
     def _wake(self, work: RunningIntent) -> None:
-        """Has authors go on whose sessions have ended; a person's pause stays one."""
+        """Has authors go on whose sessions have ended."""
         for uid in work.data["woken"]:
-            author = self._context.store.read(partial(agent_rows.agent, uid=Uid(uid)))
-            if author is None or author.ended_at is not None or author.state != State.STOPPED:
-                continue
+            self._resume(work, Uid(uid))
+
+    def _resume(self, work: RunningIntent, uid: Uid) -> None:
+        try:
+            self._authors.resume(uid, f"{work.intent.id}:wake:{uid}")
+        except WindlassError as error:
+            why = f"has a ticket and cannot be resumed: {authors.why_not(error)}"
+            self._context.store.write(partial(_tell_of_author, uid=uid, why=why))
+
+    def _restore(self, work: RunningIntent) -> None:
+        """Brings back authors that have ended, and gives them their tickets; else the person."""
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        gate = gates.find(self._context, repo)
+        config = gate.config if gate is not None else Config()
+        for lost in work.data["lost"]:
+            uid, why = Uid(lost["uid"]), ""
             try:
-                self._wake_agent(author.uid, f"{work.intent.id}:wake:{uid}", None)
+                self._authors.restore(uid, f"{work.intent.id}:back:{uid}", config=config)
             except WindlassError as error:
-                text = f"{author.id} has a ticket and cannot be resumed: {error.message}"
-                self._context.store.write(
-                    lambda writing, author=author, text=text: notices.post(  # type: ignore[misc]
-                        writing, author.repo, author.id, "waiting", text, by_hand=True
-                    )
-                )
+                why = authors.why_not(error)
+            self._context.store.write(partial(_reach, work=work, lost=lost, why=why))
+            if not why:
+                self._resume(work, uid)
 
 
 def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _Told | None:
@@ -130,10 +160,15 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         columns["attempts"] = found.attempts + 1
     if stopped.tried is not None and stopped.tried.marks:
         columns["guards"] = (*found.guards, *stopped.tried.marks)
+    if stopped.tried is not None and (edits := stopped.tried.edits):
+        # Whoever has let it in has not seen these.
+        columns |= {"edits": (*found.edits, *edits), "approval": None}
+        columns["alone"] = found.alone or PROJECT_FILE in edits
     rows.move(writing, found, **columns)
     event = ChangeStopped(change=found.id, target=found.target, state=stopped.state, why=ticket.why)
     writing.emit(event, repo=repo, subject=core.subject(found.id))
-    author = _live(writing.connection, found.author)
+    uid = found.author
+    author = agent_rows.agent(writing.connection, uid) if uid is not None else None
     stopped_now = msgspec.structs.replace(found, **columns)
     for waiting in rows.listed(writing.connection, repo, states=OPEN):
         if found.id in waiting.needs:
@@ -144,20 +179,55 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
     return _Told(stopped_now, author)
 
 
-def _tell_whom_it_concerns(writing: Writing, told: _Told, ticket: Ticket, *, most: int) -> bool:
-    """Tells the author of what came back, or the person; says whether the author is to be woken."""
+def _is_for_its_author(told: _Told, *, most: int) -> bool:
+    """Whether an agent is to mend it, also one that has ended; else a person looks at it."""
     change, author = told
-    is_back = change.state in _CAME_BACK
-    if is_back and author is not None and change.attempts < most:
-        text = tickets.to_author(change, ticket, most=most)
-        from_windlass.say(writing, author, text, topic=f"change:{change.id}")
-        return True
-    if change.state != "nothing-to-land":
-        text = tickets.to_person(change, author.id if author else None, most=most)
-        notices.post(writing, change.repo, "windlass", "waiting", text, by_hand=True)
-    return False
+    return change.state in _CAME_BACK and author is not None and change.attempts < most
 
 
-def _live(connection: sa.Connection, uid: Uid | None) -> Agent | None:
-    found = agent_rows.agent(connection, uid) if uid is not None else None
-    return found if found is not None and found.ended_at is None else None
+def _tell_author(
+    writing: Writing, change: Change, author: Agent, *, most: int, back: bool = False
+) -> None:
+    if change.ticket is None:
+        raise AssertionError(change)
+    text = tickets.to_author(change, change.ticket, most=most, back=back)
+    from_windlass.say(writing, author, text, topic=f"change:{change.id}")
+
+
+def _tell_person(writing: Writing, told: _Told | None, *, most: int, why: str = "") -> None:
+    if told is None or told.change.state == "nothing-to-land":
+        return
+    change, author = told
+    text = tickets.to_person(change, author.id if author else None, most=most)
+    more = f"; {author.id} cannot be brought back: {why}" if why and author else ""
+    notices.post(writing, change.repo, "windlass", "waiting", f"{text}{more}", by_hand=True)
+
+
+def _tell_of_author(writing: Writing, *, uid: Uid, why: str) -> None:
+    author = agent_rows.agent(writing.connection, uid)
+    if author is not None:
+        text = f"{author.id} {why}"
+        notices.post(writing, author.repo, author.id, "waiting", text, by_hand=True)
+
+
+def _reach(writing: Writing, *, work: RunningIntent, lost: dict[str, str], why: str) -> None:
+    """Gives an author that is back its ticket, once, or tells the person that it is not."""
+    change = rows.find(writing.connection, RepoId(work.intent.repo), ChangeId(lost["change"]))
+    author = agent_rows.agent(writing.connection, Uid(lost["uid"]))
+    reached = work.data.get("reached", [])
+    if change is None or author is None or change.id in reached:
+        return
+    if why:
+        _tell_person(writing, _Told(change, author), most=work.data["most"], why=why)
+    elif change.state in _CAME_BACK:
+        _tell_author(writing, change, author, most=work.data["most"], back=True)
+    work.keep_in(writing, reached=[*reached, change.id])
+
+
+def _landed_there(git: Repository, stopped: Stopped, tip: str) -> tuple[str, ...]:
+    """What the target got where a change conflicts, since that began."""
+    begun = next(iter(repository.merge_bases(git, stopped.head, tip)), "")
+    if not begun:
+        return ()
+    moves = mainline.moves(git, tip, since=begun, limit=_NAMED, paths=stopped.paths[:_NAMED])
+    return tuple(f"{move.commit[:10]} {printable_line(move.subject)}" for move in moves)

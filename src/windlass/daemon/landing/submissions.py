@@ -26,14 +26,17 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, views
+from windlass.daemon.landing import guards, tries, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import repository
+from windlass.git import repository, squashes
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
 from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
+
+_HEADS = "refs/heads/"
 
 
 class Proposed(NamedTuple):
@@ -61,7 +64,13 @@ class Submissions:
         """Finds what is to land, and where; refuses where no gate would prove it."""
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
+        if scope.caller is not None and request.get("unattended"):
+            raise Denied(
+                "agents leave no checkout of the person's behind",
+                f"leave it out; the person can: wl merge {scope.caller.id} --unattended",
+            )
         gate = gates.landing(gates.read(self._context, repo))
+        gates.require_unsigned(self._context, repo)
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))
         change, left_out = self.draft(
             gate, proposed, by=scope.caller, title=request.get("title", "")
@@ -93,17 +102,17 @@ class Submissions:
         self, gate: Gate, proposed: Proposed, *, by: Agent | None, title: str = ""
     ) -> tuple[Change, list[str]]:
         """A change of what a branch has now, and which uncommitted files are left out of it."""
-        git, author, branch = repos.git(gate.repo), proposed.author, proposed.branch
+        git = squashes.seen(repos.git(gate.repo))
+        author, branch = proposed.author, proposed.branch
         left_out: list[str] = []
         if author is not None:
             self._fetcher.fetch(author)
             left_out = _uncommitted(self._context, author)
-        head = repository.require(git, f"refs/heads/{branch}")
+        head = _tip(git, proposed)
         commits = repository.commits_between(git, gate.target.tip, head, limit=1)
         goal = author.goal.strip().splitlines()[0] if author is not None else ""
         own = proposed.known.title if proposed.known is not None else ""
         moment = self._context.clock.now()
-        found = guards.of_revision(self._context, gate, git, head, by=by)
         change = Change(
             repo=gate.repo.id,
             id=proposed.known.id if proposed.known is not None else ChangeId(""),
@@ -112,7 +121,13 @@ class Submissions:
             head=head,
             title=title or own or goal or (commits[0].subject if commits else branch),
             author=author.uid if author is not None else None,
+        )
+        began = tries.since(self._context, git, change)
+        found = guards.of_revision(self._context, gate, git, head, by=by, since=began)
+        change = msgspec.structs.replace(
+            change,
             guards=found.told,
+            edits=found.edits,
             alone=found.steers_gate,
             approval=Approval(by="person", at=moment) if by is None and not found.wider else None,
         )
@@ -181,7 +196,9 @@ class Submissions:
         if wanted is not None and core.is_id(wanted):
             change = views.find(self._context, gate.repo.id, wanted)
             return Proposed(change.branch, self._author(change), change)
-        branch = wanted or ""
+        branch = (wanted or "").removeprefix(_HEADS)
+        if branch != wanted and repository.branch_exists(git, branch):
+            return Proposed(branch, self._working_on(gate.repo.id, branch))
         try:
             author = lookup.agent(self._context, scope, wanted)
         except NotFound as no_agent:
@@ -197,8 +214,15 @@ class Submissions:
                 f"{author.id} works in your own checkout and has no branch",
                 "its commits are where you are already",
             )
-        # A branch of that very name is what a person means who has no such agent in mind.
-        if author.id != wanted and wanted and repository.branch_exists(git, wanted):
+        if wanted and repository.branch_exists(git, wanted):
+            if author.id == wanted:
+                # Managers name agents as they like, also as a branch of the person's is called.
+                name = printable_line(wanted)
+                raise Conflict(
+                    f"{name} is an agent and a branch",
+                    f"say which: wl merge {author.branch}, or wl merge {_HEADS}{name}",
+                )
+            # A branch of that very name is what a person means who has no such agent in mind.
             return Proposed(wanted, self._working_on(gate.repo.id, wanted))
         ids.require_long(wanted or author.id, author.id)
         return Proposed(author.branch, author)
@@ -220,8 +244,22 @@ class Submissions:
         if change is None:
             raise AssertionError(work.data)
         queue = work.read(partial(rows.open_ones, repo=repo))
-        author = work.read(partial(views.author_of, change=change))
-        return views.view(change, queue, author, left_out=work.data.get("left_out", []))
+        left_out = work.data.get("left_out", [])
+        return work.read(partial(views.view, change=change, queue=queue, left_out=left_out))
+
+
+def _tip(git: Repository, proposed: Proposed) -> str:
+    """Where a branch is; refuses one that is gone, and says what is left of it."""
+    head = repository.read_ref(git, f"refs/heads/{proposed.branch}")
+    if head is not None:
+        return head
+    known, name = proposed.known, printable_line(proposed.branch)
+    if known is None:
+        raise NotFound(f"there is no branch {name}", "`git branch` lists the branches")
+    raise Conflict(
+        f"the branch {name} of {known.id} is gone",
+        f"as it was proposed: wl retry {known.id}; an agent comes back with it: wl trash list",
+    )
 
 
 def enter(writing: Writing, change: Change) -> Change:
@@ -258,6 +296,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
         "task": change.task or known.task,
         "needs": change.needs or known.needs,
         "guards": change.guards,
+        "edits": change.edits,
         "alone": change.alone,
         "author": change.author,
         "ends": change.ends,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from windlass.core.gate.spec import GateSpec
 from windlass.core.gate.verdicts import Verdict
@@ -18,21 +19,35 @@ _TAIL_LINES = 40
 _TESTS = 20
 
 
-def ticket(stopped: Stopped, found: Verdict | None, gate: GateSpec | None) -> Ticket:
+class Evidence(NamedTuple):
+    """What a ticket is made of, beyond what the queue says."""
+
+    base: str = ""
+    """The target's tip that it was tried on."""
+    verdict: Verdict | None = None
+    gate: GateSpec | None = None
+    landed: tuple[str, ...] = ()
+    """What landed where it conflicts."""
+
+
+def ticket(stopped: Stopped, evidence: Evidence) -> Ticket:
     """What is known of why a change stops."""
-    tried = stopped.tried
+    tried, base, found = stopped.tried, evidence.base, evidence.verdict
     if stopped.state == "conflict":
-        return Ticket(why=f"it conflicts in {_few(stopped.paths)}", paths=stopped.paths)
+        why, paths = stopped.why or f"it conflicts in {_few(stopped.paths)}", stopped.paths
+        return Ticket(why=why, base=base, paths=paths, landed=evidence.landed)
     if tried is None:
-        return Ticket(why=stopped.why or "the target has all of it already")
+        return Ticket(why=stopped.why or "the target has all of it already", base=base)
     outcome = tried.outcome or ""
     if found is None or stopped.state == "held":
-        return Ticket(why=stopped.why or f"the gate: {outcome}", tree=tried.tree, outcome=outcome)
+        why = stopped.why or f"the gate: {outcome}"
+        return Ticket(why=why, base=base, tree=tried.tree, outcome=outcome)
     return Ticket(
         why=stopped.why or _told(found),
+        base=base,
         tree=tried.tree,
         outcome=outcome,
-        command=_command(found, gate),
+        command=_command(found, evidence.gate),
         failed=found.failed,
         log=found.log,
         tail=_tail(found.log),
@@ -40,19 +55,27 @@ def ticket(stopped: Stopped, found: Verdict | None, gate: GateSpec | None) -> Ti
     )
 
 
-def to_author(change: Change, ticket: Ticket, *, most: int) -> str:
-    """What an agent is told whose change came back: what is wrong, and what to do."""
+def to_author(change: Change, ticket: Ticket, *, most: int, back: bool = False) -> str:
+    """What an agent is told whose change came back: what is wrong, and what to do.
+
+    `back` says that it had ended, and was brought back for this.
+    """
     attempt = f"attempt {change.attempts} of {most}"
     why = printable_line(ticket.why)
     lines = [f"Your change {change.id} did not land on {change.target}: {why} ({attempt})."]
+    if back:
+        lines.append("You had ended, and are back to mend it: your work is as you left it.")
     if ticket.failed:
         lines += ["Failing:", *(f"  {printable_line(name)}" for name in ticket.failed[:_TESTS])]
         if len(ticket.failed) > _TESTS:
             lines.append(f"  and {len(ticket.failed) - _TESTS} more")
     if ticket.paths:
         lines += ["Conflicting:", *(f"  {printable_line(path)}" for path in ticket.paths[:_TESTS])]
+    if ticket.landed:
+        lines += ["What landed there meanwhile:", *(f"  {line}" for line in ticket.landed)]
     if ticket.command:
-        lines.append(f"It was gated merged onto {change.target}, by: {ticket.command}")
+        onto = f"{change.target} at {ticket.base[:10]}" if ticket.base else change.target
+        lines.append(f"It was gated merged onto {onto} (tree {ticket.tree}), by: {ticket.command}")
     if ticket.tail:
         lines += ["The end of its log:", ticket.tail]
     lines.append(

@@ -13,6 +13,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.core.landing.job import Stopped, Try
+from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.proofs import Proofs
@@ -23,7 +24,7 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import gate_changes, messages, pins
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
-from windlass.git import repository, stacks
+from windlass.git import repository, squashes, stacks
 from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
 from windlass.store import changes as rows
@@ -56,10 +57,10 @@ class Tries:
             return
         self._upstreams.forget_unreachable(repo.id, heads)
         gate = gates.landing(gates.read(self._context, repo))
-        if why := gate_changes.unaccepted(gate):
+        if why := gates.unsigned(self._context, repo) or gate_changes.unaccepted(gate):
             self._not_now(work, Look(held=why))
             return
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
         tries: list[Try] = []
@@ -183,6 +184,12 @@ def _reverted(connection: sa.Connection, change: Change) -> list[tuple[Change, C
     return found
 
 
+def since(context: Context, git: Repository, change: Change) -> str:
+    """The commit from which a change begins whose branch landed before and was taken back."""
+    again = context.store.read(partial(_taken_back, changes=[change]))
+    return _since(git, change.head, again[change.id])
+
+
 def _since(git: Repository, head: str, reverted: Sequence[tuple[Change, Change]]) -> str:
     """The commit that a change is to be compared with so that all of it lands once more."""
     for before, revert in reverted:
@@ -201,4 +208,8 @@ def _not_tried(stack: Stack, heads: Mapping[str, str]) -> list[Stopped]:
     nothing = [
         Stopped(change=name, head=heads[name], state="nothing-to-land") for name in stack.nothing
     ]
-    return [*conflicts, *nothing]
+    refused = [
+        Stopped(change=name, head=heads[name], state="conflict", why=printable_line(why))
+        for name, why in stack.refused.items()
+    ]
+    return [*conflicts, *nothing, *refused]

@@ -28,7 +28,7 @@ from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import views
 from windlass.daemon.landing.submissions import Submissions
-from windlass.git import gate_trees, merges, repository, reverts
+from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -86,7 +86,7 @@ class LandingUndos:
 
     def _plan(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         change, alone = work.read(partial(_landed, repo=repo.id, name=work.data["change"]))
         if change.commit is None or change.was is None:
             raise AssertionError(change)
@@ -107,14 +107,15 @@ class LandingUndos:
         work.keep(plan=None, head=head, branch=branch)
 
     def _reverting(self, git: Repository, change: Change, tip: str, work: RunningIntent) -> str:
-        landed = reverts.merge_of(git, change.commit or "", f"Windlass-Change: {change.id}")
+        landed = reverts.merge_of(git, change.commit or "", change.head)
         tree, paths = reverts.tree_without(git, landed, tip)
         if paths:
+            main = "" if squashes.is_one(git, landed) else " -m 1"
             shown = ", ".join(printable_line(path) for path in paths[:5])
             raise Conflict(
                 f"{change.id} cannot be taken back by itself: what followed it changed the same"
                 f" lines, in {shown}",
-                f"git revert -m 1 {landed[:12]}, resolve, and wl merge the branch",
+                f"git revert{main} {landed[:12]}, resolve, and wl merge the branch",
             )
         if tree == gate_trees.tree_of(git, tip):
             raise Conflict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,13 +16,14 @@ from windlass.api.wire.landing import (
     ChangesReply,
     ChangesRequest,
     ChangeView,
+    ChangeWaitRequest,
     TargetView,
     TicketView,
     UnfinishedReply,
 )
 from windlass.api.wire.request import AnyRequest
 from windlass.core.crew import Agent
-from windlass.core.errors import NotFound
+from windlass.core.errors import Conflict, NotFound
 from windlass.core.events import ChangeLanded, ChangeStopped
 from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
@@ -53,10 +55,8 @@ class ChangeViews:
         found = queue
         if request.get("all", False):
             found = self._context.store.read(partial(rows.listed, repo=repo))
-        authors = self._context.store.read(
-            lambda connection: {change.id: author_of(connection, change) for change in found}
-        )
-        return {"changes": [view(change, queue, authors[change.id]) for change in found]}
+        shown = self._context.store.read(lambda c: [view(c, change, queue) for change in found])
+        return {"changes": shown}
 
     def show(self, caller: Caller, request: ChangeRequest) -> ChangeView:
         """Shows one change."""
@@ -65,8 +65,7 @@ class ChangeViews:
 
     def _shown(self, change: Change) -> ChangeView:
         queue = self._context.store.read(partial(rows.open_ones, repo=change.repo))
-        author = self._context.store.read(partial(author_of, change=change))
-        return view(change, queue, author)
+        return self._context.store.read(partial(view, change=change, queue=queue))
 
     def unfinished(self, caller: Caller, request: AnyRequest) -> UnfinishedReply:
         """What is under way, what waits for a person, and whether the target is green."""
@@ -81,11 +80,10 @@ class ChangeViews:
             found = rows.listed(connection, repo.id, states=states)
             queue = [change for change in found if change.state in OPEN]
             authors = {change.id: _author(connection, change) for change in found}
-            names = {name: agent.id if agent else None for name, agent in authors.items()}
             live = {n for n, agent in authors.items() if agent and agent.ended_at is None}
             return {
                 "target": _target(connection, gate) if gate is not None else None,
-                "changes": [view(change, queue, names[change.id]) for change in found],
+                "changes": [view(connection, change, queue) for change in found],
                 "waiting": [
                     change.id
                     for change in found
@@ -95,9 +93,10 @@ class ChangeViews:
 
         return self._context.store.read(read)
 
-    async def wait(self, caller: Caller, request: ChangeRequest) -> ChangeView:
-        """Tells how a change fared, as soon as it has left the queue."""
-        loop, news = asyncio.get_running_loop(), asyncio.Event()
+    async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
+        """Tells how a change fared as soon as it has left the queue, or when the time is over."""
+        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
+        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
 
         def committed(events: list[Event]) -> None:
             if any(event.kind in _ENDS for event in events):
@@ -107,9 +106,12 @@ class ChangeViews:
             while True:
                 news.clear()
                 shown = await self._context.pools.look(caller, self.show, caller, request)
-                if shown["state"] not in OPEN:
+                left = None if until is None else until - clock.monotonic()
+                if shown["state"] not in OPEN or (left is not None and left <= 0):
                     return shown
-                await news.wait()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if left is None else clock.real(left)):
+                        await news.wait()
 
 
 def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
@@ -117,7 +119,7 @@ def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
     change = rows.find(connection, repo, name)
     if change is None:
         raise AssertionError(name)
-    return view(change, rows.open_ones(connection, repo), author_of(connection, change))
+    return view(connection, change, rows.open_ones(connection, repo))
 
 
 def find(context: Context, repo: RepoId, wanted: str) -> Change:
@@ -137,10 +139,17 @@ def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None
         return rows.find(connection, repo, ChangeId(wanted))
     live = agent_rows.agents(connection, repo=repo)
     uid = next((agent.uid for agent in live if agent.id == wanted), None)
-    if uid is not None and (own := rows.of_author(connection, uid)) is not None:
-        return own
-    named = (wanted, f"agent/{wanted}")
-    return next((c for c in reversed(rows.listed(connection, repo)) if c.branch in named), None)
+    own = rows.of_author(connection, uid) if uid is not None else None
+    newest = list(reversed(rows.listed(connection, repo)))
+    named = next((change for change in newest if change.branch == wanted), None)
+    if own is not None and named is not None and own.id != named.id:
+        # Managers name agents as they like, also as a branch of the person's is called.
+        raise Conflict(
+            f"{printable_line(wanted)} is an agent and a branch, with {own.id} and {named.id}",
+            "say which by its id",
+        )
+    past = (change for change in newest if change.branch == f"agent/{wanted}")
+    return own or named or next(past, None)
 
 
 def _target(connection: sa.Connection, gate: Gate) -> TargetView:
@@ -166,9 +175,14 @@ def _author(connection: sa.Connection, change: Change) -> Agent | None:
 
 
 def view(
-    change: Change, queue: Sequence[Change], author: str | None, *, left_out: Sequence[str] = ()
+    connection: sa.Connection,
+    change: Change,
+    queue: Sequence[Change],
+    *,
+    left_out: Sequence[str] = (),
 ) -> ChangeView:
     """One change, with its place among those that wait for the same branch."""
+    author = _author(connection, change)
     before = [other.id for other in queue if other.target == change.target]
     now = Revision(
         revision=change.revision,
@@ -185,7 +199,8 @@ def view(
         "head": change.head,
         "title": change.title,
         "task": change.task,
-        "author": author,
+        "author": author.id if author is not None else None,
+        "author_ended": author is not None and author.ended_at is not None,
         "revision": change.revision,
         "revisions": [msgspec.to_builtins(revision) for revision in (*change.past, now)],
         "state": change.state,
@@ -200,7 +215,7 @@ def view(
         "was": change.was,
         "commit": change.commit,
         "tree": change.tree,
-        "verdict": change.verdict,
+        "verdict": change.verdict or (change.ticket.outcome if change.ticket is not None else ""),
         "usd": change.usd,
         "landed_at": change.landed_at,
         "ticket": _ticket(change.ticket) if change.ticket is not None else None,
@@ -211,5 +226,6 @@ def view(
 
 def _ticket(ticket: Ticket) -> TicketView:
     fields = msgspec.structs.asdict(ticket)
-    shown: TicketView = {**fields, "failed": list(ticket.failed), "paths": list(ticket.paths)}  # type: ignore[typeddict-item]
+    lists = {name: list(fields[name]) for name in ("failed", "paths", "landed")}
+    shown: TicketView = {**fields, **lists}  # type: ignore[typeddict-item]
     return shown

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import windlass
 from windlass import drivers, whole_file
 from windlass.api import places
-from windlass.box import bwrap, groups, probes, proxy, toolchains, wrapper
-from windlass.box import reading as reading_box
+from windlass.box import bwrap, groups, probes, proxy, read_box, toolchains, wrapper
 from windlass.core.box_spec import (
     HOME,
     TREE,
@@ -228,7 +227,7 @@ def keeping(context: Context, agent: Agent, place: str) -> ReadBox | None:
 
 
 def _lean(
-    context: Context, agent: Agent, *shown: str, file_size: int | None = reading_box.FILE_SIZE
+    context: Context, agent: Agent, *shown: str, file_size: int | None = read_box.FILE_SIZE
 ) -> ReadBox | None:
     usable = probes.usable()
     if agent.isolation != "box" or not (usable.full or usable.host_network):
@@ -236,7 +235,7 @@ def _lean(
     borrowed = clones.borrowed(str(context.folders.mirror(agent.repo)))
 
     def box(*writable: str) -> list[str]:
-        return reading_box.prefix(
+        return read_box.prefix(
             readable=(*borrowed, *shown),
             writable=writable,
             files=context.folders.home / "boxes",

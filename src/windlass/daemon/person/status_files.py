@@ -158,6 +158,19 @@ class StatusFiles:
         self._context.store.write(lambda w: w.emit(skipped, repo=repo.id))
 
 
+def remove(root: str) -> tuple[list[Path], list[str]]:
+    """Takes both out of a checkout for good; says which were there, and what could not be."""
+    removed, problems = [], []
+    for name, edit in ((NODE_FILE, _without_node), (STATUS_FILE, _without_file)):
+        path = Path(root) / name
+        if not path.is_file():
+            continue
+        wrote, why = _change(path, edit)
+        removed += [path] if wrote else []
+        problems += [why] if why else []
+    return removed, problems
+
+
 def _node(old: bytes | None, data: dict[str, Any]) -> Renewed:
     if old is None:
         return Renewed(None, f"it is not there: {status_node.MAKES_BLOCK}")

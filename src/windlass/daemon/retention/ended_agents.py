@@ -24,7 +24,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention import needs
 from windlass.daemon.retention.needs import Needs
 from windlass.git import trash, trash_packs
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 from windlass.git.trash import TrashEntry
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -58,9 +58,7 @@ class EndedAgents:
         self._context = context
         self._needed = needed
         self._unseen: set[RepoId] = set()
-        self._trash = [
-            seen for repo in context.store.read(rows.repos) if (seen := self._look(repo))
-        ]
+        self.trash = [seen for repo in context.store.read(rows.repos) if (seen := self._look(repo))]
 
     def _look(self, repo: Repo) -> Trash | None:
         try:
@@ -81,14 +79,14 @@ class EndedAgents:
 
         Before salvages go: by these it is known which packs are ours.
         """
-        for kept in self._trash:
+        for kept in self.trash:
             done = trash_packs.consolidate(repos.git(kept.repo), removes=removes)
             if done.packs:
                 yield Over(f"{done.packs} packs in {kept.repo.git_dir}", done.size)
 
     def old_trash(self, *, before: float, removes: bool) -> Iterator[Over]:
         """Finds salvages that are older, and removes those that nothing needs."""
-        for kept in self._trash:
+        for kept in self.trash:
             old = [entry for entry in kept.entries if 0 < entry.time < before]
             stay = {entry.id: self._why_salvage_stays(kept, entry) for entry in old}
             over = [entry for entry in old if not stay[entry.id]]
@@ -108,8 +106,8 @@ class EndedAgents:
 
     def old_archives(self, *, before: float, removes: bool) -> Iterator[Over]:
         """Finds archives that are older, and removes those that nothing needs."""
-        salvaged = {name for kept in self._trash for e in kept.entries for name in _archives_of(e)}
-        undoable = frozenset(uid for kept in self._trash for uid in kept.undoable)
+        salvaged = {name for kept in self.trash for e in kept.entries for name in _archives_of(e)}
+        undoable = frozenset(uid for kept in self.trash for uid in kept.undoable)
         for folder in sorted(self._context.folders.archive.glob("*T*-*")):
             made = _made(folder.name)
             if made is None or made >= before or folder.is_symlink():

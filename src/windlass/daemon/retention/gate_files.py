@@ -17,7 +17,7 @@ from windlass.daemon.gate.places import READY
 from windlass.daemon.kernel import disk_use
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention.ended_agents import Over, bytes_in
-from windlass.git.erasing import erase
+from windlass.git.erasure import erase
 
 _DAY = 86_400.0
 

@@ -24,6 +24,7 @@ from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.retention import gate_files, needs
 from windlass.daemon.retention.ended_agents import EndedAgents, Over
+from windlass.daemon.retention.left_workspaces import old_workspaces
 from windlass.daemon.retention.needs import Needs
 from windlass.daemon.retention.screen_logs import old_screens
 from windlass.git import trash_packs
@@ -93,7 +94,9 @@ class Retention:
         self._jobs.catch_up()
         ended = EndedAgents(self._context, needed)
         before = partial(self._before, needed=needed)
+        left = list(old_workspaces(self._context, ended.trash, removes=removes))
         return [
+            _listed("workspaces", 0, left),
             _listed("packs", trash_packs.MANY, list(ended.packs(removes=removes))),
             _named(
                 "trash", kept.trash, before(kept.trash), partial(ended.old_trash, removes=removes)

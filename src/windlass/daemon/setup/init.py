@@ -52,6 +52,7 @@ class Inits:
     def look(self, _caller: Caller, request: InitRequest) -> InitLook:
         """What is proposed; the repository is known from then on, and nothing is written."""
         plan = self._plan(request)
+        gates.require_unsigned(self._context, plan.repo)
         return {
             "id": plan.repo.id,
             "root": plan.repo.root,
@@ -61,6 +62,8 @@ class Inits:
             "proves": plan.proves,
             "has_gate": plan.has_gate,
             "may_add_network": plan.may_add_network,
+            "asks_review": plan.asks_review,
+            "asks_remote": plan.asks_remote,
         }
 
     def prove(self, _caller: Caller, request: InitRequest) -> GateRunReply:
@@ -79,6 +82,7 @@ class Inits:
         if not request.get("accept", False):
             return self._as_it_is(request)
         plan = self._plan(request)
+        gates.require_unsigned(self._context, plan.repo)
         plan.refuse_elsewhere()
         network = request.get("network", False)
         keys = plan.keys(network=network)
@@ -121,7 +125,10 @@ class Inits:
     def _plan(self, request: InitRequest) -> Plan:
         repo = repos.require(self._context, request.get("cwd", ""))
         kind: plans.Kind = "commit" if request.get("commit", True) else "leave"
-        plan = plans.make(self._context, repo, "private" if request.get("private") else kind)
+        said = {"landing.review": request.get("review"), "landing.mode": request.get("mode")}
+        answers = {key: word for key, word in said.items() if word is not None}
+        kind = "private" if request.get("private") else kind
+        plan = plans.make(self._context, repo, kind, answers=answers)
         if request.get("digest", plan.digest) != plan.digest:
             raise Conflict(
                 f"{repo.root} is no longer what the proposals were made for; nothing was written",

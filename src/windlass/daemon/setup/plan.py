@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from windlass.api.wire.setup import GateProposalView, InitFile, ProposalsView
@@ -28,11 +29,14 @@ from windlass.daemon.setup import config_text
 from windlass.daemon.setup.tracked_files import TrackedFiles
 from windlass.git import gate_trees, own_commits, repository
 from windlass.git.blobs import Blobs
+from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
 Kind = Literal["commit", "leave", "private"]
 """What becomes of the files: they are committed, left in the checkout, or are the person's own."""
 NETWORK = "gate.network"
+_REVIEW, _MODE = "landing.review", "landing.mode"
+_NONE: Mapping[str, str] = MappingProxyType({})
 _OWN_GATE = ("gate.commands", "gate.check")
 _OF_SETUP = ("gate.setup", "gate.deps", "gate.inputs")
 
@@ -64,6 +68,10 @@ class Plan(NamedTuple):
     """Whether nobody has said yet if checks reach the network."""
     toolchains: list[str]
     allow: list[str]
+    asks_review: bool
+    """Whether nobody has said yet who looks at agents' work before it lands."""
+    asks_remote: str | None
+    """The remote that landings may go to, where nobody has said yet if they do."""
     words: Mapping[str, list[str]]
     """Of lists that are added to: what was in force of them, or is proposed."""
     held_back: str = ""
@@ -135,8 +143,11 @@ class Plan(NamedTuple):
         return {"path": path, "text": held.decode(), "patch": changes if was else []}
 
 
-def make(context: Context, repo: Repo, kind: Kind) -> Plan:
-    """Looks at what is checked out, and makes a plan for it; raises for wrong configuration."""
+def make(context: Context, repo: Repo, kind: Kind, *, answers: Mapping[str, str] = _NONE) -> Plan:
+    """Looks at what is checked out, and makes a plan for it; raises for wrong configuration.
+
+    `answers` are what the person said to the questions about landing, by key.
+    """
     git = repos.git(repo)
     commit = repository.require_commit(git)
     home = context.folders.home
@@ -145,7 +156,10 @@ def make(context: Context, repo: Repo, kind: Kind) -> Plan:
         files = TrackedFiles(git, commit, blobs, path=context.env.get("PATH", os.defpath))
         findings = proposals.examine(files)
         names = frozenset(files.names())
-    planned = partial(_planned, context, repo, kind, commit=commit, findings=findings, names=names)
+    planned = partial(
+        _planned, context, repo, kind,
+        commit=commit, findings=findings, names=names, answers=answers,
+    )  # fmt: skip
     if kind == "private":
         own = settings.private_file(home, git.root)
         held = own.read_bytes() if own.is_file() else None
@@ -174,6 +188,7 @@ def _planned(
     commit: str,
     findings: proposals.Findings,
     names: frozenset[str],
+    answers: Mapping[str, str],
 ) -> Plan:
     """The plan that adds to a file that holds this."""
     home, git = context.folders.home, repos.git(repo)
@@ -190,6 +205,7 @@ def _planned(
         is_lasting = in_force.landing.target or target.is_lasting
         if branch and not is_lasting and kind != "private":
             values["landing.target"] = branch
+    values |= {key: word for key, word in answers.items() if key not in said}
     include = _include(findings, names, in_force, repo)
     if include and kind == "private":
         values["workspace.include"] = [*in_force.workspace.include, *include]
@@ -211,8 +227,15 @@ def _planned(
         may_add_network=NETWORK not in said,
         toolchains=tools.files,
         allow=allow,
+        asks_review=_REVIEW not in said,
+        asks_remote=None if _MODE in said else _remote(git, in_force.landing.remote),
         words={key: [*config.value(in_force, key), *allow] for key in lists},
     )
+
+
+def _remote(git: Repository, name: str) -> str | None:
+    """The remote that landings would go to, where there is one of that name."""
+    return name if name in git.git("remote").out.decode().split() else None
 
 
 def is_ours(held: bytes | None) -> bool:

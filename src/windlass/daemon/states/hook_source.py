@@ -118,7 +118,7 @@ def _batch(lines: Iterable[Line], end: int) -> _Batch:
     for line, until in lines:
         end = until
         if not line:
-            continue  # two hooks ended what seemed to be cut off (`hooks/recording.py`)
+            continue  # two hooks ended what seemed to be cut off (`hooks/event_record.py`)
         try:
             record = agents_json.decode(line)
             event = record["event"]

@@ -16,8 +16,8 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.launch import beside, boxes, session_request, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository, submodules, workspace_state
-from windlass.git.erasing import erase
+from windlass.git import changes, merges, repository, squashes, submodules, workspace_state
+from windlass.git.erasure import erase
 from windlass.git.repository import Repository
 
 _DOING = "look into"
@@ -95,7 +95,7 @@ class Work:
         if agent.branch is None:
             return agent.base
         repo = repos.by_id(self._context, agent.repo)
-        git = repos.git(repo)
+        git = squashes.seen(repos.git(repo))
         onto = merge.usual_target(repo, agent, lookup.live(self._context, scope), cwd)
         target = repository.resolve(git, f"refs/heads/{onto}" if onto is not None else "HEAD")
         if target is None:

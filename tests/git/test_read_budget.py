@@ -14,7 +14,7 @@ from tests.git.conftest import git
 from tests.git.differences import difference
 from tests.git.hostile_clones import Scene
 
-from windlass.git import gitfiles, reading_room, runner, status, workspaces
+from windlass.git import gitfiles, read_budget, runner, status, workspaces
 from windlass.git.repository import Repository
 from windlass.git.runner import Dirs, GitResult, TookTooLong
 
@@ -50,7 +50,7 @@ def test_a_difference_names_the_files_that_are_too_full_of_holes(
 def test_a_difference_reads_so_much_of_new_files_and_no_more(
     repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_room, "MOST", 100)
+    monkeypatch.setattr(read_budget, "MOST", 100)
     for name in ("a", "b", "c"):
         (ws / name).write_text("x" * 60)
     (ws / "d").write_text("x" * 40)
@@ -128,14 +128,14 @@ def test_holes_are_looked_for_once_by_all_names_and_not_where_there_is_no_room(
         return size_of_holes(path)
 
     monkeypatch.setattr(gitfiles, "size_of_holes", noted)
-    monkeypatch.setattr(reading_room, "MOST", 3 << 20)
+    monkeypatch.setattr(read_budget, "MOST", 3 << 20)
     for name in ("large", "small", "late"):
         stretch(tmp_path / name)
     for name in ("small", "late"):
         os.truncate(tmp_path / name, 1 << 20)
     os.link(tmp_path / "large", tmp_path / "large-too")
     os.link(tmp_path / "small", tmp_path / "small-too")
-    room = reading_room.ReadingRoom()
+    room = read_budget.ReadingRoom()
     names = ["large", "large-too", "small", "small-too", "small", "late"]
     top = bytes(tmp_path)
     taken = [

@@ -1,0 +1,36 @@
+"""The wait for a change to leave the queue, as a terminal shows it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from windlass.cli import output, render
+from windlass.cli.call import Call
+from windlass.core.landing.changes import OPEN
+
+_LOOK = 1.0
+"""Seconds between two looks, where somebody watches."""
+
+
+def wait(call: Call, change: dict[str, Any]) -> dict[str, Any]:
+    """Waits until a change has landed, came back or is held; a terminal shows where it is."""
+    name = change["change"]
+    if not (sys.stderr.isatty() and not call.quiet and not call.json):
+        ended: dict[str, Any] = call.ask("change.wait", change=name)
+        return ended
+    began = time.monotonic()
+    while change["state"] in OPEN:
+        line = f"{name} {_where(change)} … {time.monotonic() - began:.0f} s"
+        output.write_progress(render.fit(line, render.columns() - 1))
+        change = call.ask("change.wait", change=name, seconds=_LOOK)
+    output.write_progress("")
+    return change
+
+
+def _where(change: dict[str, Any]) -> str:
+    if change["state"] == "gating":
+        return "is in the gate"
+    before = change["position"]
+    return f"waits, {before} before it" if before else "waits for the gate"

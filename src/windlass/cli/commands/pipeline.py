@@ -1,0 +1,170 @@
+"""Shows, checks and tries pipelines: the steps that a task goes through.
+
+`simulate` says which way a run would go: give results as STEP=RESULT (PASS, FAIL, FIX, SKIP or
+UNKNOWN), each used once, in order, per step; inline steps go by their own id, and a step without
+one passes. `show --task` says which pipeline a task has: --use, pipelines/TASK.json, the field
+Pipeline on the board, pipeline.json, the configuration (`pipeline`), or the built-in `fast`. FILE
+is a file, - for stdin, or a name that `list` shows. None of this needs a daemon.
+
+Exit codes: 3 where a pipeline is refused, each reason with its path.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from windlass.cli.call import Call
+from windlass.cli.output import write_exactly
+from windlass.core import json_text
+from windlass.core.errors import ConfigError, UserError
+from windlass.core.json_text import Problem
+from windlass.core.pipeline import drawings, simulation, spec
+from windlass.core.pipeline.steps import Inline, Pipeline, Step
+from windlass.core.printable import printable_line
+from windlass.project import folder, pipelines
+
+EXAMPLES = (
+    "wl pipeline list",
+    "wl pipeline show full --mermaid",
+    "wl pipeline validate .windlass/pipeline.json",
+    "wl pipeline simulate full --results audit=FIX,audit-fix=PASS,test=FAIL --json",
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes what to do with which."""
+    verbs = parser.add_subparsers(dest="verb", metavar="list|show|validate|simulate")
+    verbs.add_parser("list", help="list the pipelines that there are")
+    show = verbs.add_parser("show", help="show a pipeline, or draw it")
+    show.add_argument("file", nargs="?", metavar="FILE", help="a pipeline (what would run)")
+    show.add_argument("--task", metavar="TASK", help="the one that this task goes through")
+    show.add_argument("--svg", metavar="OUT", help="write a drawing of it into this file")
+    show.add_argument("--mermaid", action="store_true", help="print it as a Mermaid flowchart")
+    validate = verbs.add_parser("validate", help="say everything that is wrong with it")
+    validate.add_argument("file", metavar="FILE", help="a pipeline")
+    simulate = verbs.add_parser("simulate", help="say which way a run would go")
+    simulate.add_argument("file", metavar="FILE", help="a pipeline")
+    simulate.add_argument(
+        "--results", action="append", default=[], metavar="STEP=RESULT,…", help="in their order"
+    )
+    simulate.add_argument(
+        "--enable", action="append", default=[], metavar="VAR", help="a variable that is true"
+    )
+
+
+def run(call: Call) -> int:
+    """Does it."""
+    verb = call.args.verb or "list"
+    if verb == "validate":
+        return _validate(call)
+    {"list": _list, "show": _show, "simulate": _simulate}[verb](call)
+    return 0
+
+
+def _list(call: Call) -> None:
+    found = list(pipelines.listed(folder.find()))
+    call.data([entry._asdict() for entry in found])
+    for entry in found:
+        said = call.paint("cannot be read", "red") if entry.problem else ", ".join(entry.steps)
+        call.say(f"{printable_line(entry.name):<12} {said}")
+        call.say(call.paint(f"  {printable_line(entry.about or entry.origin)}", "dim"))
+        if entry.problem:
+            call.say(f"  {printable_line(entry.problem)}")
+
+
+def _show(call: Call) -> None:
+    args = call.args
+    chosen = pipelines.chosen(args.task or "", folder.find(), command_line=args.file or "")
+    pipeline = chosen.pipeline
+    if args.svg:
+        try:
+            with open(args.svg, "w", encoding="utf-8", newline="") as file:
+                file.write(drawings.svg(pipeline))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(f"cannot write {args.svg}: {reason}", "name another file") from None
+    call.data({"origin": chosen.origin, "why": chosen.why, **spec.data(pipeline)})
+    if args.mermaid:
+        if not call.json:
+            write_exactly(drawings.mermaid(pipeline))
+    elif args.svg:
+        call.tell(f"drawn into {printable_line(args.svg)}")
+    else:
+        _say(call, pipeline, f"{printable_line(chosen.origin)} ({chosen.why})")
+
+
+def _say(call: Call, pipeline: Pipeline, origin: str) -> None:
+    call.say(f"{call.paint(printable_line(pipeline.name), 'bold')}  {origin}")
+    for number, step in enumerate(pipeline.steps, start=1):
+        call.say(f"{number:>3}. {step.id}  {printable_line(_about(step))}")
+        for result, handler in step.on_result.items():
+            if isinstance(handler, Inline):
+                said = f"{step.id}:{handler.id}, {handler.agent}, at most {handler.max}"
+            else:
+                said = handler
+            call.say(f"       {result} -> {printable_line(said)}")
+    if pipeline.on_reject:
+        call.say(f"a rejected change goes back to {pipeline.on_reject}")
+
+
+def _about(step: Step) -> str:
+    said = [step.agent, f"at most {step.max}, then {step.on_max}"]
+    said += ["looks only"] if step.readonly else []
+    said += ["commits"] if step.commit_after else []
+    said += [f"only with {step.enabled_by}=true"] if step.enabled_by else []
+    return ", ".join(said)
+
+
+def _validate(call: Call) -> int:
+    windlass = folder.find()
+    data, origin = pipelines.data_of(call.args.file, windlass)
+    try:
+        value = json_text.read(data, origin)
+    except ConfigError as error:
+        problems = [Problem("$", error.message, error.hint)]
+    else:
+        problems = spec.check(value, roles=pipelines.roles(windlass))[1]
+    errors = sum(problem.level == "error" for problem in problems)
+    call.data(
+        {
+            "file": origin,
+            "valid": not errors,
+            "problems": [problem._asdict() for problem in problems],
+        }
+    )
+    for problem in problems:
+        colour = "red" if problem.level == "error" else "yellow"
+        call.say(call.paint(printable_line(str(problem)), colour))
+    if not problems:
+        call.tell(f"{printable_line(origin)}: nothing wrong")
+    return ConfigError.exit_code if errors else 0
+
+
+def _simulate(call: Call) -> None:
+    pipeline = pipelines.read(call.args.file, folder.find())
+    done = simulation.simulate(
+        pipeline, _results(call.args.results), frozenset(_names(call.args.enable))
+    )
+    call.data({"visited": done.visited, "outcome": done.outcome, "reason": done.reason})
+    for name in done.visited:
+        call.say(f"  {name}")
+    call.say(f"{call.paint(done.outcome, _COLOURS[done.outcome])}: {done.reason}")
+    for name in done.unused:
+        call.remark(f"not all results of {name} were used: it was not run so often")
+
+
+_COLOURS = {"success": "green", "abort": "red", "": "yellow"}
+
+
+def _names(given: list[str]) -> list[str]:
+    return [name.strip() for name in ",".join(given).split(",") if name.strip()]
+
+
+def _results(given: list[str]) -> list[tuple[str, str]]:
+    found = []
+    for part in _names(given):
+        name, sign, result = part.partition("=")
+        if not sign:
+            raise UserError(f"--results: {part!r} is no STEP=RESULT", "as in audit=FIX,audit=PASS")
+        found.append((name.strip(), result.strip()))
+    return found

@@ -1,0 +1,4 @@
+"""The board: tasks in a Markdown file, what is wrong with it, which of them comes next.
+
+Pure: who opens the file is `windlass.project`.
+"""

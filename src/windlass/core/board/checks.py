@@ -1,0 +1,59 @@
+"""What is wrong with a board: what its lines show, and what tasks have to do with each other."""
+
+from __future__ import annotations
+
+from windlass.core.board.board import Board
+from windlass.core.board.tasks import ID, NOT_PLANNED, UNFINISHED, Problem, Task
+
+
+def problems(board: Board) -> list[Problem]:
+    """Everything that is wrong with a board, line by line."""
+    found = list(board.problems)
+    for task in board.tasks:
+        found += _dependencies(board, task)
+        if task.id in board.done and task.marker in UNFINISHED:
+            found.append(
+                Problem(
+                    task.line,
+                    "done",
+                    f"{task.id} is [{task.marker}], and a comment says that it is done",
+                    "write [x], or take it out of the comment",
+                    "warning",
+                )
+            )
+    found += _cycles(board)
+    return sorted(found, key=lambda problem: problem.line)
+
+
+def _dependencies(board: Board, task: Task) -> list[Problem]:
+    found = []
+    for name in task.dependencies:
+        line = task.fields["Dependencies"].line
+        needed = board.by_id.get(name)
+        if needed is None and name not in board.done and name not in board.broken:
+            what = f"{task.id} depends on {name}, which is no task of the board"
+            if not ID.fullmatch(name):
+                what = f"{task.id} depends on {name!r}, which is no task's id"
+            found.append(Problem(line, "unknown-dependency", what, _remedy(board, name)))
+        elif needed and needed.marker == NOT_PLANNED and name not in board.done:
+            what = f"{task.id} depends on {name}, which is not planned, so it never gets its turn"
+            remedy = f"take {name} out, or plan it"
+            found.append(Problem(line, "not-planned", what, remedy, "warning"))
+    return found
+
+
+def _remedy(board: Board, name: str) -> str:
+    folded = next((known for known in board.by_id if known.lower() == name.lower()), None)
+    if folded:
+        return f"did you mean {folded}?"
+    return "add that task, take it out, or name it in a comment <!-- done: … -->"
+
+
+def _cycles(board: Board) -> list[Problem]:
+    found = []
+    for cycle in board.graph.cycles():
+        line = board.by_id[cycle[0]].fields["Dependencies"].line
+        named = " -> ".join((*cycle, cycle[0]))
+        remedy = "take one of these dependencies out"
+        found.append(Problem(line, "cycle", f"dependency cycle {named}", remedy))
+    return found

@@ -1,0 +1,98 @@
+"""JSON that people write: read strictly, and each thing wrong with it a sentence with its path.
+
+Pure. A key that stands twice, a number that is none, and nesting without end are refused, because
+whoever wrote them meant something else than what would be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from windlass.core.errors import ConfigError
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SHOWN = 60
+_MOST = 50
+
+
+class Problem(NamedTuple):
+    """Something that is wrong with a value, and what would mend it."""
+
+    path: str
+    what: str
+    remedy: str
+    level: str = "error"
+
+    def __str__(self) -> str:
+        """One line for people."""
+        warning = "warning: " if self.level == "warning" else ""
+        return f"{self.path}: {warning}{self.what}; {self.remedy}"
+
+
+def read(data: bytes, name: str) -> Any:
+    """The value of a JSON text; `name` is what errors call it."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{name} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
+        ) from None
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{name} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}",
+            "mend it there",
+        ) from None
+    except RecursionError:
+        raise ConfigError(f"{name} is nested without end", "nothing needs so many levels") from None
+    except ValueError as error:
+        raise ConfigError(f"{name} is no JSON: {error}", "mend it") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+def key(path: str, name: str) -> str:
+    """The path of a member of an object."""
+    return f"{path}.{name}" if _PLAIN.fullmatch(name) else f"{path}[{json.dumps(name)}]"
+
+
+def kind(value: Any) -> str:
+    """What a value is, in words."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return json.dumps(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
+    if isinstance(value, int | float):
+        shown = str(value)
+        return shown if len(shown) <= _SHOWN else "a number without end"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def require(problems: Iterable[Problem], name: str) -> None:
+    """Raises what is wrong, if anything is."""
+    errors = [problem for problem in problems if problem.level == "error"]
+    if not errors:
+        return
+    lines = [str(problem) for problem in errors[:_MOST]]
+    if len(errors) > _MOST:
+        lines.append(f"and {len(errors) - _MOST} more")
+    if len(lines) == 1:
+        raise ConfigError(f"{name}: {lines[0]}", "")
+    raise ConfigError("\n  ".join([f"{name} has {len(errors)} problems", *lines]), "")

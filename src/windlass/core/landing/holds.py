@@ -1,0 +1,11 @@
+"""Why a revision is held, in words that are compared; imports nothing: every screen has it."""
+
+from __future__ import annotations
+
+REVIEW = "nobody has looked at it yet"
+"""Why a person has to look at a revision that has nothing special about it."""
+
+
+def halted(target: str) -> str:
+    """Why nothing is tried on a target that is red: what waits for that goes on when it is not."""
+    return f"{target} is not green by itself"

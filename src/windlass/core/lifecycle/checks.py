@@ -1,0 +1,215 @@
+"""Whether a lifecycle makes sense: each state can be reached and left, each name is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+
+from windlass.core.board.tasks import MARKERS
+from windlass.core.json_text import Problem, key
+from windlass.core.lifecycle.machine import (
+    ANY,
+    INITIAL,
+    RECOVERABLE,
+    RESET,
+    RUNNING,
+    TERMINAL,
+    TRANSIENT,
+    TYPES,
+    Lifecycle,
+    Transition,
+)
+
+_ENDS = (TERMINAL, RECOVERABLE)
+
+
+def problems(lifecycle: Lifecycle) -> list[Problem]:
+    """Everything about a lifecycle that makes no sense."""
+    looks: tuple[Callable[[Lifecycle], Iterator[Problem]], ...] = (
+        _types,
+        _names,
+        _functions,
+        _order,
+        _reachability,
+        _chains,
+        _dead_ends,
+        _resets,
+        _unused,
+    )
+    return [problem for look in looks for problem in look(lifecycle)]
+
+
+def _path(number: int) -> str:
+    return f"$.transitions[{number}]"
+
+
+def _type(lifecycle: Lifecycle, state: str | None) -> str:
+    found = lifecycle.states.get(state or "")
+    return found.type if found else ""
+
+
+def _types(lifecycle: Lifecycle) -> Iterator[Problem]:
+    for name, state in lifecycle.states.items():
+        if state.type not in TYPES:
+            path = key(key("$.states", name), "type")
+            what = f"unknown type {state.type!r}" if state.type else "missing"
+            yield Problem(path, what, f"one of {', '.join(TYPES)}")
+        if name == ANY:
+            yield Problem(key("$.states", name), "'*' means every state", "use another name")
+    initial = [name for name, state in lifecycle.states.items() if state.type == INITIAL]
+    if len(initial) != 1:
+        what = f"{len(initial)} initial states" if initial else "no initial state"
+        yield Problem("$.states", what, "give exactly one state the type initial")
+
+
+def _names(lifecycle: Lifecycle) -> Iterator[Problem]:
+    for number, transition in enumerate(lifecycle.transitions):
+        path = _path(number)
+        named = [("from", transition.start), ("to", transition.to), ("chain", transition.chain)]
+        for name, state in named:
+            if state and state not in lifecycle.states and not (name == "from" and state == ANY):
+                yield _unknown(f"{path}.{name}", "state", state, lifecycle.states)
+        if transition.to == "":
+            yield Problem(f"{path}.to", "is empty", "name a state, or null to keep the present one")
+        if transition.guard and transition.guard not in lifecycle.guards:
+            yield _unknown(f"{path}.guard", "guard", transition.guard, lifecycle.guards)
+        for place, effect in enumerate(transition.effects):
+            if effect not in lifecycle.effects:
+                yield _unknown(f"{path}.effects[{place}]", "effect", effect, lifecycle.effects)
+        if transition.kanban and transition.kanban not in MARKERS:
+            what = f"unknown marker {transition.kanban!r}"
+            yield Problem(f"{path}.kanban", what, "use ' ', =, P, x, * or N")
+
+
+def _unknown(path: str, what: str, name: str, known: object) -> Problem:
+    names = list(known) if isinstance(known, dict) else []
+    near = get_close_matches(name, names, n=1)
+    remedy = f"did you mean {near[0]}?" if near else f"write it into $.{what}s"
+    return Problem(path, f"unknown {what} {name!r}", remedy)
+
+
+def _functions(lifecycle: Lifecycle) -> Iterator[Problem]:
+    for kind, calls in (("guards", lifecycle.guards), ("effects", lifecycle.effects)):
+        for name, call in calls.items():
+            if not call.fn:
+                yield Problem(
+                    key(key(f"$.{kind}", name), "fn"), "missing", "name the function that it is"
+                )
+
+
+def _order(lifecycle: Lifecycle) -> Iterator[Problem]:
+    """A transition never counts where one above it, of the same event, always does."""
+    above: dict[tuple[str, str], list[int]] = {}
+    for number, transition in enumerate(lifecycle.transitions):
+        for start in {transition.start, ANY}:
+            for earlier in above.get((transition.event, start), ()):
+                other = lifecycle.transitions[earlier]
+                if other.guard in ("", transition.guard):
+                    what = f"{transition.event} in {transition.start} never gets here"
+                    how = "has no guard" if not other.guard else "has the same guard"
+                    remedy = f"{_path(earlier)} {how}: put what is guarded first"
+                    yield Problem(_path(number), what, remedy)
+                    break
+            else:
+                continue
+            break
+        above.setdefault((transition.event, transition.start), []).append(number)
+
+
+def _reachability(lifecycle: Lifecycle) -> Iterator[Problem]:
+    reached = {name for name, state in lifecycle.states.items() if state.type == INITIAL}
+    if not reached:
+        return
+    before = 0
+    while before < len(reached):
+        before = len(reached)
+        for transition in lifecycle.transitions:
+            if transition.start in reached or (transition.start == ANY and reached):
+                reached |= {transition.chain, transition.to or ""} & lifecycle.states.keys()
+    for name in lifecycle.states:
+        if name not in reached:
+            yield Problem(
+                key("$.states", name), f"{name} is never reached", "lead there, or take it out"
+            )
+
+
+def _chains(lifecycle: Lifecycle) -> Iterator[Problem]:
+    left = {transition.start for transition in lifecycle.transitions}
+    for number, transition in enumerate(lifecycle.transitions):
+        path = _path(number)
+        if transition.chain in lifecycle.states:
+            if _type(lifecycle, transition.chain) != TRANSIENT:
+                what = f"{transition.chain} is not transient"
+                yield Problem(f"{path}.chain", what, "pass through transient states alone")
+            elif transition.chain in (transition.to, transition.start):
+                yield Problem(f"{path}.chain", "a chain to itself", "pass through another state")
+        if _type(lifecycle, transition.to) == TRANSIENT and transition.to not in left:
+            what = f"{transition.to} is transient, and nothing stays in it"
+            yield Problem(f"{path}.to", what, "name it as chain, and as to what follows")
+
+
+def _leaving(lifecycle: Lifecycle) -> dict[str, set[str]]:
+    """Where each state leads by transitions of its own.
+
+    Those of all states are ways out of anything, and so say nothing of it.
+    """
+    found: dict[str, set[str]] = {name: set() for name in lifecycle.states}
+    for transition in lifecycle.transitions:
+        if transition.start in found and transition.to not in (None, transition.start):
+            found[transition.start].add(str(transition.to))
+    return found
+
+
+def _dead_ends(lifecycle: Lifecycle) -> Iterator[Problem]:
+    leaving = _leaving(lifecycle)
+    ends = {name for name, state in lifecycle.states.items() if state.type in _ENDS}
+    home = set(ends)
+    before = -1
+    while before < len(home):
+        before = len(home)
+        home |= {name for name, after in leaving.items() if after & home}
+    for name, state in lifecycle.states.items():
+        path = key("$.states", name)
+        if state.type == TERMINAL and leaving[name]:
+            what = f"{name} is terminal, and leads to {', '.join(sorted(leaving[name]))}"
+            yield Problem(path, what, "take that out, or make it terminal_recoverable")
+        elif state.type in (TERMINAL, TRANSIENT):
+            continue
+        elif not leaving[name]:
+            what = f"{name} is a dead end: no event of its own leads out"
+            yield Problem(path, what, "add a transition, or make it terminal")
+        elif ends and name not in home:
+            what = f"no way leads from {name} to an end"
+            yield Problem(path, what, "add a transition that does")
+
+
+def _resets(lifecycle: Lifecycle) -> Iterator[Problem]:
+    resets: dict[str, Transition] = {}
+    for transition in lifecycle.transitions:
+        if transition.event == RESET:
+            resets.setdefault(transition.start, transition)
+    for name, state in lifecycle.states.items():
+        if state.type != RUNNING:
+            continue
+        reset = resets.get(name) or resets.get(ANY)
+        if reset is None:
+            what, remedy = f"{name} is running and has no {RESET}", "lead it back to where it waits"
+        elif reset.to is None or _type(lifecycle, reset.to) in (RUNNING, TRANSIENT):
+            what = f"{RESET} leaves {name} at {reset.to or name}, where nothing waits"
+            remedy = "lead it back to where it waits"
+        else:
+            continue
+        yield Problem(key("$.states", name), what, remedy)
+
+
+def _unused(lifecycle: Lifecycle) -> Iterator[Problem]:
+    guards = {transition.guard for transition in lifecycle.transitions}
+    effects = {name for transition in lifecycle.transitions for name in transition.effects}
+    for what, known, used in (
+        ("guards", lifecycle.guards, guards),
+        ("effects", lifecycle.effects, effects),
+    ):
+        for name in known:
+            if name not in used:
+                path = key(f"$.{what}", name)
+                yield Problem(path, f"{name} is never used", "take it out", "warning")

@@ -1,0 +1,86 @@
+"""Where a repository's `.windlass` folder is, and what plain files in it hold."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from windlass.core.errors import ConfigError, NotFound, UserError
+
+NAME = ".windlass"
+_LARGEST = 32 << 20
+_KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def _upward(start: str) -> Iterator[str]:
+    folder = os.path.abspath(start)
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def find(start: str = ".") -> str:
+    """The `.windlass` folder of the repository that a folder is in; it may be yet to be made."""
+    for folder in _upward(start):
+        path = os.path.join(folder, NAME)
+        if os.path.isdir(path):
+            return path
+        if os.path.exists(os.path.join(folder, ".git")):
+            return path
+    return os.path.join(os.path.abspath(start), NAME)
+
+
+def beside(file: str) -> str:
+    """The `.windlass` folder that a file belongs to: its own, one beside it, or the one here."""
+    folder = os.path.dirname(os.path.abspath(file))
+    if os.path.basename(folder) == NAME:
+        return folder
+    near = os.path.join(folder, NAME)
+    return near if os.path.isdir(near) else find()
+
+
+def plans(folder: str) -> frozenset[str]:
+    """The tasks that have a plan."""
+    try:
+        with os.scandir(os.path.join(folder, "plans")) as entries:
+            return frozenset(
+                entry.name.removesuffix(".md")
+                for entry in entries
+                if entry.name.endswith(".md") and entry.is_file()
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot list the plans in {folder}: {error.strerror}", "mend that"
+        ) from None
+
+
+def read(path: str) -> bytes:
+    """All of a file that a person named; a device or a pipe is none, and has no end."""
+    try:
+        descriptor = os.open(path, _KEEP)
+    except FileNotFoundError:
+        raise NotFound(f"no file {path}", "name one that there is") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot read {path}: {reason}", "name a file of text") from None
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISDIR(mode):
+            raise UserError(f"{path} is a folder", "name a file")
+        if not stat.S_ISREG(mode):
+            raise UserError(f"{path} is no plain file", "name a file, or - for stdin")
+        data = file.read(_LARGEST + 1)
+    return short(data, path)
+
+
+def short(data: bytes, name: str) -> bytes:
+    """What was read, or an error where it is more than any such file has."""
+    if len(data) > _LARGEST:
+        raise UserError(f"{name} has more than {_LARGEST >> 20} MiB", "that is no such file")
+    return data

@@ -1,0 +1,115 @@
+"""Pipelines as files: the ones that ship, a repository's, and any that is named."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib import resources
+from typing import NamedTuple
+
+from windlass.core.board.board import text_of
+from windlass.core.board.parser import parse as parse_board
+from windlass.core.errors import NotFound, WindlassError
+from windlass.core.pipeline import built_in, spec
+from windlass.core.pipeline.steps import Pipeline
+from windlass.project import folder
+
+_STDIN = "-"
+
+
+class Chosen(NamedTuple):
+    """A pipeline, where it is from, and why that one."""
+
+    pipeline: Pipeline
+    origin: str
+    why: str
+
+
+def data_of(named: str, windlass: str) -> tuple[bytes, str]:
+    """What is named holds, and what errors call it: a file, or a pipeline by its name."""
+    if named == _STDIN:
+        return folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin"), "stdin"
+    if os.path.lexists(named) and not os.path.isdir(named):
+        return folder.read(named), named
+    if os.sep not in named:
+        own = os.path.join(windlass, "pipelines", f"{named}.json")
+        if os.path.exists(own):
+            return folder.read(own), own
+        if named in built_in.NAMES:
+            path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
+            return path.read_bytes(), f"the built-in pipeline {named}"
+    raise NotFound(
+        f"no pipeline {named}", "name a file of JSON, or one that `wl pipeline list` shows"
+    )
+
+
+def read(named: str, windlass: str) -> Pipeline:
+    """A pipeline by its file or name."""
+    data, origin = data_of(named, windlass)
+    return spec.parse(data, origin)
+
+
+def chosen(task: str, windlass: str, *, command_line: str = "", config: str = "") -> Chosen:
+    """The pipeline that a task goes through."""
+    said = _said_by_board(task, windlass) if task else ""
+    for source in built_in.sources(task, command_line=command_line, board=said, config=config):
+        if source.name:
+            data, origin = data_of(source.name, windlass)
+            return Chosen(spec.parse(data, origin), origin, source.why)
+        path = os.path.join(windlass, source.file)
+        if os.path.lexists(path):
+            return Chosen(spec.parse(folder.read(path), path), path, source.why)
+    raise NotFound("no pipeline", "`wl pipeline list` shows them")
+
+
+def _said_by_board(task: str, windlass: str) -> str:
+    path = os.path.join(windlass, "kanban.md")
+    if not os.path.exists(path):
+        return ""
+    found = parse_board(text_of(folder.read(path))).by_id.get(task)
+    field = found.fields.get("Pipeline") if found else None
+    return field.value if field else ""
+
+
+class Listed(NamedTuple):
+    """A pipeline that there is, or a file that is none."""
+
+    name: str
+    origin: str
+    steps: list[str]
+    about: str
+    problem: str
+
+
+def listed(windlass: str) -> Iterator[Listed]:
+    """Every pipeline by its name: the repository's own, then those that ship."""
+    for path in _own(windlass):
+        name = os.path.basename(path).removesuffix(".json")
+        try:
+            found = spec.parse(folder.read(path), path)
+        except WindlassError as error:
+            yield Listed(name, path, [], "", error.message)
+        else:
+            yield Listed(name, path, [step.id for step in found.steps], found.description, "")
+    for name in built_in.NAMES:
+        found = read(name, "")
+        yield Listed(name, "built in", [step.id for step in found.steps], found.description, "")
+
+
+def _own(windlass: str) -> Iterator[str]:
+    path = os.path.join(windlass, "pipeline.json")
+    if os.path.exists(path):
+        yield path
+    pipelines = os.path.join(windlass, "pipelines")
+    if os.path.isdir(pipelines):
+        for name in sorted(os.listdir(pipelines)):
+            if name.endswith(".json"):
+                yield os.path.join(pipelines, name)
+
+
+def roles(windlass: str) -> frozenset[str]:
+    """The roles that steps may name: those that ship, and the repository's own."""
+    own = os.path.join(windlass, "roles")
+    names = os.listdir(own) if os.path.isdir(own) else []
+    return built_in.ROLES | {name.removesuffix(".md") for name in names if name.endswith(".md")}

@@ -1,0 +1,94 @@
+"""The demo and `make setup`: the lines at their ends work as printed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.told import Told, no_news
+
+from windlass.api import calls
+from windlass.cli.commands import (
+    demo,
+)
+from windlass.cli.demo import project
+from windlass.cli.demo.progress import Progress
+from windlass.core.errors import Internal, Unavailable
+
+
+def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program is named by its path, and the lines have words that need quotes."""
+    folder = tmp_path / "it's here"
+    repo = project.make(str(folder))
+    program = folder / "wl"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$WINDLASS_HOME" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
+    facts = {"seconds": 1, "commits": []}
+    demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
+    lines = [line for line in capsys.readouterr().out.splitlines() if "WINDLASS_HOME=" in line]
+    said = [
+        subprocess.run(["sh", "-c", line], env={}, capture_output=True, text=True, check=True)
+        for line in lines
+    ]
+    asked = [str(folder / "state"), "-C", repo]
+    assert [done.stdout.splitlines() for done in said] == [
+        [*asked, "queue", "--all"],
+        [*asked, "log"],
+    ]
+
+
+@pytest.mark.parametrize("name", ["pytest", "unittest"])
+def test_the_demos_project_is_green_by_its_gates_own_commands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what is copied of pytest alone, and where there is none."""
+    if name == "unittest":
+        monkeypatch.setattr(project, "has_pytest", lambda: False)
+    repo = project.make(str(tmp_path / "it is here"))
+    gate = tomllib.loads((Path(repo) / ".windlass" / "config.toml").read_text())["gate"]
+    (check,) = gate["check"]
+    assert name in check["run"]
+    shell = {"PATH": f"{project.own_python(str(tmp_path))}{os.pathsep}{os.defpath}"}
+    for line in (gate.get("setup", "true"), check["run"]):
+        subprocess.run(["sh", "-c", line], cwd=repo, env=shell, capture_output=True, check=True)
+
+
+def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
+    setup = Path(__file__).parents[2] / "scripts" / "setup"
+    done = subprocess.run([setup, "next"], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("setup:")]
+    (export,) = (line for line in lines if "PATH" in line)
+    (first,) = (line for line in lines if line.endswith(" demo"))
+    for line in (f"{export}\nwl --version", f"{first} --help"):
+        shell = {"PATH": os.defpath}
+        subprocess.run(["sh", "-c", line], env=shell, capture_output=True, check=True)
+
+
+def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_news(monkeypatch, Unavailable("the daemon went away"))
+    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
+    with pytest.raises(Unavailable, match="went away"):
+        watching.until_landed(["gull"])
+
+
+def test_a_demo_whose_change_is_held_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    what = {"change": "c1", "branch": "agent/gull", "state": "held", "why": "no room"}
+
+    def follow(_: int) -> Iterator[dict[str, Any]]:
+        for kind in ("change.queued", "change.stopped"):
+            yield {"kind": kind, "agent": None, "at": 0.0, "data": what}
+
+    monkeypatch.setattr(calls, "follow", follow)
+    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
+    with pytest.raises(Internal, match="gull is held"):
+        watching.until_landed(["gull"])
