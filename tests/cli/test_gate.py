@@ -23,7 +23,7 @@ OPEN: dict[str, Any] = {
 }  # fmt: skip
 LOOK: dict[str, Any] = {
     "id": "0a1b2c3d", "root": "/shop", "target": "main", "digest": "d", "proves": True,
-    "has_gate": False, "may_add_network": True,
+    "has_gate": False, "may_add_network": True, "asks_review": False,
     "proposals": {"files": [{"path": ".windlass/config.toml", "text": "[gate]", "patch": []}],
                   "allow": [], "toolchains": [], "why": [], "gate": {}},
 }  # fmt: skip
