@@ -22,6 +22,8 @@ OPEN: dict[str, Any] = {
     "checks": [], "job": "j1", "doing": ["unit"], "network": False, "tried": [],
 }  # fmt: skip
 LOOK: dict[str, Any] = {
+    "asks_review": False,
+    "asks_remote": None,
     "id": "0a1b2c3d", "root": "/shop", "target": "main", "digest": "d", "proves": True,
     "has_gate": False, "may_add_network": True, "asks_review": False,
     "proposals": {"files": [{"path": ".windlass/config.toml", "text": "[gate]", "patch": []}],

@@ -37,6 +37,8 @@ class EmbeddedEngine:
         self._open: dict[JobId, JobNote] = {}
         self._wakes: dict[JobId, float] = {}
         """When each job is to be woken, by the monotonic clock."""
+        self._meant: dict[JobId, tuple[float, float]] = {}
+        """The time of day that a job asked for last, and what that was by the monotonic clock."""
         self._busy: dict[JobId, bool] = {}
         """Jobs that advance just now, and whether something happened to them meanwhile."""
         self._failures: dict[JobId, int] = {}
@@ -134,17 +136,24 @@ class EmbeddedEngine:
             self._take_note(note)
             return
         with self._guard:
-            self._open.pop(job, None)
-            self._wakes.pop(job, None)
+            for known in (self._open, self._wakes, self._meant):
+                known.pop(job, None)
 
     def _take_note(self, note: JobNote) -> None:
         with self._guard:
             self._open[note.id] = note
             self._wakes.pop(note.id, None)
             if note.wake_at is not None:
-                left = note.wake_at - self._clock.now()
-                self._wakes[note.id] = self._clock.monotonic() + max(0.0, left)
+                self._wakes[note.id] = self._moment(note.id, note.wake_at)
         self._changed()
+
+    def _moment(self, job: JobId, wake_at: float) -> float:
+        """When that is by the monotonic clock, reckoned once: the hour may be set meanwhile."""
+        asked, moment = self._meant.get(job, (None, 0.0))
+        if asked != wake_at:
+            moment = self._clock.monotonic() + max(0.0, wake_at - self._clock.now())
+            self._meant[job] = (wake_at, moment)
+        return moment
 
     def _try_later(self, job: JobId, error: WindlassError) -> None:
         """Goes on with a job after a while: the store takes nothing just now."""

@@ -145,6 +145,35 @@ def test_a_job_goes_on_until_it_is_over(daemon: Daemon, clock: Turned) -> None:
     assert (daemon.job(job).status, daemon.job(job).result) == ("done", {"laid": 3, "heard": []})
 
 
+def wait(state: dict[str, Any], news: News) -> Decision:
+    """Waits for an hour from its begin on, whatever it hears."""
+    if news.kind == core.WOKEN:
+        return Decision(state, result={"heard": state["heard"]})
+    if news.kind == "note":
+        state = {**state, "heard": [*state["heard"], news.data["text"]]}
+    state = {"until": news.at + 3600, **state}
+    return Decision(state, wake_at=state["until"])
+
+
+@pytest.mark.parametrize("step", [-7200.0, 7200.0])
+def test_a_job_waits_as_long_as_it_meant_to_though_the_hour_is_set(
+    context: Context, clock: Turned, step: float
+) -> None:
+    """It hears of something meanwhile, and is not reckoned anew from the hour that it is then."""
+    daemon = Daemon(context, JobKind("house", wait, hears=frozenset({"note"})))
+    job = daemon.begin()
+    daemon.settle()
+    clock.set(step)
+    daemon.say("rain")
+    daemon.settle()
+    for minutes, status in ((30, "open"), (31, "done")):
+        clock.time += minutes * 60
+        daemon.engine.wake_due()
+        daemon.settle()
+        assert daemon.job(job).status == status, minutes
+    assert daemon.job(job).result == {"heard": ["rain"]}
+
+
 def test_what_a_job_hears_while_nobody_drives_it_is_not_lost(
     context: Context, clock: Turned
 ) -> None:
