@@ -25,7 +25,7 @@ LOOK: dict[str, Any] = {
     "asks_review": False,
     "asks_remote": None,
     "id": "0a1b2c3d", "root": "/shop", "target": "main", "digest": "d", "proves": True,
-    "has_gate": False, "may_add_network": True, "asks_review": False,
+    "has_gate": False, "may_add_network": True,
     "proposals": {"files": [{"path": ".windlass/config.toml", "text": "[gate]", "patch": []}],
                   "allow": [], "toolchains": [], "why": [], "gate": {}},
 }  # fmt: skip
