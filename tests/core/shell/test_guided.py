@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from windlass.core.crew import Policy
 from windlass.core.policy import tool_policy
 from windlass.core.policy.tool_calls import Decision, ToolCall
-from windlass.core.shell import guided
+from windlass.core.shell import guided, line_policy, reader
 from windlass.core.shell.reach import Places, Reach
 
 HOME = "/home/mara"
@@ -304,40 +304,60 @@ _BITS = (
         "\0",
     ),
 )
-_MOST_CALLS = 250_000
-"""Calls of functions, ours and built-in ones: some 50 ms at the most."""
+_MOST_CALLS = {"guided": 250_000, "strict": 450_000}
+"""Calls of functions, ours and built-in ones: some 50 ms at the most. Those of strict are short."""
 
 
-def _calls(line: str) -> int:
+_LENGTHS = (2_000, 8_000, line_policy.LONGEST)
+"""Of what is looked into; whatever is longer is denied at once."""
+
+
+def _calls(line: str, rules: Policy) -> int:
     count = 0
 
     def seen(_frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 
+    line_policy.read_line.cache_clear()
+    reader.forget()
     sys.setprofile(seen)
     try:
-        decide(line)
+        decide(line, rules)
     finally:
         sys.setprofile(None)
     return count
 
 
+@pytest.mark.parametrize("rules", [GUIDED, STRICT], ids=["guided", "strict"])
 @pytest.mark.parametrize("bit", _BITS)
-def test_no_line_takes_long(bit: str) -> None:
-    assert _calls((bit * 100_000)[:100_000]) < _MOST_CALLS
+def test_no_line_takes_long(bit: str, rules: Policy) -> None:
+    for length in _LENGTHS:
+        assert _calls((bit * length)[:length], rules) < _MOST_CALLS[rules.reading], length
 
 
-def test_no_line_that_is_said_over_and_over_takes_long() -> None:
+@pytest.mark.parametrize("rules", [GUIDED, STRICT], ids=["guided", "strict"])
+def test_no_line_that_is_said_over_and_over_takes_long(rules: Policy) -> None:
     for line in lines("ordinary_tuned")[::100]:
-        assert _calls((f"{line}\n" * 20_000)[:20_000]) < _MOST_CALLS, line
+        for length in _LENGTHS:
+            calls = _calls((f"{line}\n" * length)[:length], rules)
+            assert calls < _MOST_CALLS[rules.reading], line
+
+
+def test_what_is_longer_is_not_looked_into() -> None:
+    for rules in (GUIDED, STRICT):
+        assert _calls("ls;" * 11_000, rules) < 1_000
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(_BITS), min_size=1, max_size=8), st.booleans())
-def test_no_mixture_takes_long(bits: list[str], backwards: bool) -> None:
-    once = "".join(reversed(bits) if backwards else bits)
-    assert _calls((once * 100_000)[:100_000]) < _MOST_CALLS
+@given(
+    st.lists(st.sampled_from(_BITS), min_size=1, max_size=8),
+    st.sampled_from(_LENGTHS),
+    st.sampled_from([GUIDED, STRICT]),
+)
+def test_no_mixture_takes_long(bits: list[str], length: int, rules: Policy) -> None:
+    calls = _calls(("".join(bits) * length)[:length], rules)
+    assert calls < _MOST_CALLS[rules.reading]
 
 
 @settings(max_examples=300, deadline=None)

@@ -24,6 +24,8 @@ from windlass.core.shell.values import Values
 LONGEST = 32_768
 """Of a line that is read; the second reader cannot be told to stop half way."""
 _DEEPEST = 4
+_ANY_NAME = "*"
+"""Stands for the name in patterns that mean commands of many names."""
 _LONGEST_CHAIN = 16
 """How many programs may start one another in one command; each has to be judged again."""
 _LOOSE_WORD = re.compile(r"[^\s;&|(){}`$<>!=]+")
@@ -66,17 +68,23 @@ def read_line(line: str) -> LineReading:
 
 def unallowed_commands(line: str, contents: Iterable[str]) -> list[Words]:
     """The commands of a line that none of these patterns allows."""
-    known = list(contents)
-    return [
-        command
-        for command in read_line(line).commands
-        if not any(_fits(command, each) for each in known)
-    ]
+    by_name: dict[str, list[str]] = {}
+    for content in contents:
+        name = "".join(_pattern(content).words[:1])
+        by_name.setdefault(_ANY_NAME if "*" in name else name, []).append(content)
+    unknown = []
+    for command in read_line(line).commands:
+        said = _said(command)
+        named = (*by_name.get(said[0] or "", ()), *by_name.get(_ANY_NAME, ()))
+        if not any(_means(said, content) for content in named):
+            unknown.append(command)
+    return unknown
 
 
 def spelled(command: Words, contents: Iterable[str]) -> int:
     """How many words of a command stand in a pattern that allows it."""
-    fitting = [each for each in contents if _fits(command, each)]
+    said = _said(command)
+    fitting = [each for each in contents if _means(said, each)]
     return max(
         (len(each.removesuffix(":*").removesuffix("*").split()) for each in fitting), default=0
     )
@@ -241,21 +249,42 @@ def _named(name: str, steps: Steps) -> str:
     return word.text if word is not None else ""
 
 
+class _Pattern(NamedTuple):
+    """What a pattern says: its words, and whether more may follow them."""
+
+    words: tuple[str, ...]
+    is_open: bool
+
+
+@lru_cache(maxsize=1024)
+def _pattern(content: str) -> _Pattern:
+    content = content.strip()
+    if content.endswith(":*"):
+        return _Pattern(tuple(content.removesuffix(":*").split()), is_open=True)
+    words = tuple(content.split())
+    if words[-1:] == ("*",):
+        return _Pattern(words[:-1], is_open=True)
+    return _Pattern(words, is_open=False)
+
+
+def _said(command: Words) -> tuple[str | None, ...]:
+    return tuple(word.literal for word in command)
+
+
 def _fits(command: Words, content: str) -> bool:
     """Whether a pattern certainly means a command: whole words, from its name on."""
-    content = content.strip()
-    wanted = content.split()
-    if content.endswith(":*"):
-        wanted = content.removesuffix(":*").split()
-    elif wanted[-1:] == ["*"]:
-        wanted.pop()
-    else:
-        said = [word.literal for word in command]
-        if None in said:
-            return False
-        line, exact = " ".join(map(str, said)), " ".join(wanted)
-        return [*map(str, said)] == wanted or ("*" in exact and fnmatchcase(line, exact))
-    return bool(wanted) and [word.literal for word in command[: len(wanted)]] == wanted
+    words, is_open = _pattern(content)
+    return _means(_said(command[: len(words)] if is_open else command), content)
+
+
+def _means(said: tuple[str | None, ...], content: str) -> bool:
+    words, is_open = _pattern(content)
+    if is_open:
+        return bool(words) and said[: len(words)] == words
+    if None in said:
+        return False
+    exact = " ".join(words)
+    return said == words or ("*" in exact and fnmatchcase(" ".join(map(str, said)), exact))
 
 
 def _may_mean(command: Words, wanted: list[str]) -> bool:

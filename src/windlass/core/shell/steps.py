@@ -11,6 +11,10 @@ MOST = 1_000_000
 """For one line; an ordinary one takes some thousands, a long here-document some ten thousand."""
 COMMAND = 2_000
 """What each command costs that has to be held against every pattern."""
+READ_WORD = 400
+"""What each word costs that is read, and looked at as whatever it may be."""
+READ_PIECE = 200
+"""What each quote and each expansion in a word costs, which is a piece of its own."""
 WORD = 10
 """What each word costs, of a command that starts others over and over again."""
 NODE = 200

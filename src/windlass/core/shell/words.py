@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from windlass.core.shell.steps import Steps
+from windlass.core.shell.steps import READ_PIECE, READ_WORD, Steps
 from windlass.core.shell.tree import Broken, Node, Piece, Word
 
 META = frozenset(" \t\n|&;()<>")
@@ -77,6 +77,7 @@ class Words:
             elif char in META:
                 break
             elif char in "'\"\\":
+                self.steps.take(READ_PIECE)
                 quoted = self._quoted()
                 plain = plain and not quoted
                 pieces += quoted
@@ -86,7 +87,10 @@ class Words:
                 pieces.append(Piece("text", self._run_of(_UNQUOTED), quoted=False))
         joined = _joined(pieces)
         _require_plain_braces("".join(p.text for p in joined if p.kind == "text" and not p.quoted))
-        return Word(tuple(joined), plain) if joined or not plain else None
+        if plain and not joined:
+            return None
+        self.steps.take(READ_WORD)
+        return Word(tuple(joined), plain)
 
     def rest(self) -> Word:
         """Reads all of the text as the body of a here-document."""
@@ -185,6 +189,7 @@ class Words:
                 pieces.append(Piece("text", self._run_of(_IN_DOUBLE) or self._next(), quoted=True))
 
     def _expansion(self, *, quoted: bool) -> list[Piece]:
+        self.steps.take(READ_PIECE)
         if self.peek() == "`":
             return [self._backquoted(quoted=quoted)]
         behind = self.peek(3)[1:]
