@@ -43,6 +43,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "allow_agent_questions": st.booleans(),
     "notices": st.sampled_from(["roots", "all"]),
     "status_file": st.booleans(),
+    "pipeline": TEXT,
     "workspace.setup": TEXT,
     "workspace.teardown": TEXT,
     "workspace.timeout": PERIOD,

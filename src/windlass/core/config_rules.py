@@ -82,6 +82,7 @@ RULES: dict[str, Rule] = {
     "isolation": _ISOLATION,
     "network": _NETWORK,
     "allow_agent_questions": _OFF,
+    "pipeline": Rule(lambda *_: True),
     "notices": Rule(lambda asked, _: asked == "roots"),
     "status_file": _OFF,
     "workspace.timeout": _LIMIT,

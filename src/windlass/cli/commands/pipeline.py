@@ -2,7 +2,7 @@
 
 `simulate` says which way a run would go: give results as STEP=RESULT (PASS, FAIL, FIX, SKIP or
 UNKNOWN), each used once, in order, per step; inline steps go by their own id, and a step without
-one passes. `show --task` says which pipeline a task has: --use, pipelines/TASK.json, the field
+one passes. `show --task` says which pipeline a task has: FILE, pipelines/TASK.json, the field
 Pipeline on the board, pipeline.json, the configuration (`pipeline`), or the built-in `fast`. FILE
 is a file, - for stdin, or a name that `list` shows. None of this needs a daemon.
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.api import places
 from windlass.cli.call import Call
 from windlass.cli.output import write_exactly
 from windlass.core import json_text
@@ -21,7 +22,7 @@ from windlass.core.json_text import Problem
 from windlass.core.pipeline import drawings, simulation, spec
 from windlass.core.pipeline.steps import Inline, Pipeline, Step
 from windlass.core.printable import printable_line
-from windlass.project import folder, pipelines
+from windlass.project import configuration, folder, pipelines
 
 EXAMPLES = (
     "wl pipeline list",
@@ -74,7 +75,13 @@ def _list(call: Call) -> None:
 
 def _show(call: Call) -> None:
     args = call.args
-    chosen = pipelines.chosen(args.task or "", folder.find(), command_line=args.file or "")
+    windlass = folder.find()
+    chosen = pipelines.chosen(
+        args.task or "",
+        windlass,
+        command_line=args.file or "",
+        config=configuration.pipeline(windlass, places.home()),
+    )
     pipeline = chosen.pipeline
     if args.svg:
         try:

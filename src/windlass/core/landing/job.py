@@ -374,7 +374,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     alone = {tried.group: tried for tried in state.tries if not tried.stale}
     red_tip = alone.get(TIP)
     is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = holds.halted(state.target) if is_red_tip else "the gate could not run"
+    why = holds.halted(state.target) if is_red_tip else holds.COULD_NOT_RUN
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject

@@ -29,7 +29,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import authors, departures, tickets
+from windlass.daemon.landing import authors, departures, findings, tickets
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
@@ -38,7 +38,6 @@ from windlass.git import mainline, repository
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
-from windlass.store import verdicts
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -104,11 +103,11 @@ class Stops:
         self, repo: Repo, stopped: Stopped, *, tip: str, gate: GateSpec | None
     ) -> Evidence:
         """What is known of why a change stops, from the gate and from git."""
-        tree = stopped.tried.tree if stopped.tried is not None else ""
-        newest = partial(verdicts.newest_not_green, repo=repo.id, tree=tree)
-        verdict = self._context.store.read(newest)
+        found = self._context.store.read(
+            partial(findings.of_try, repo=repo.id, tried=stopped.tried)
+        )
         landed = _landed_there(repos.git(repo), stopped, tip) if tip and stopped.paths else ()
-        return Evidence(base=tip, verdict=verdict, gate=gate, landed=landed)
+        return Evidence(base=tip, finding=found, gate=gate, landed=landed)
 
     def _show_target(self, repo: RepoId) -> None:
         """Shows boxed authors the target as it is: the ticket asks them to merge just that."""
