@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from windlass.core import jobs
 from windlass.core.gate import job as gate_job
 from windlass.core.ids import RepoId
@@ -209,3 +211,14 @@ def test_a_job_of_an_older_release_goes_on_with_the_effect_that_it_had_begun() -
     queue.finish_effect()
     queue.end_run(1)
     assert queue.data["number"] == 8
+
+
+@pytest.mark.parametrize("what", [landing.PROPOSE, landing.RETIRE, landing.ORPHAN])
+def test_what_fails_beside_the_queue_is_told(what: str) -> None:
+    """The queue waits for none of these, and nobody else hears how they end."""
+    failed = {"number": 3, "what": what, "status": "failed", "error": {"message": "m", "hint": "h"}}
+    news = News(id=1, kind=jobs.EFFECT, at=0.0, data=failed)
+    (effect,) = landing.advance(landing.begun("main"), news).effects
+    assert effect == (landing.TELL, {"what": what, "number": 3, "why": "m; h"})
+    done = News(id=2, kind=jobs.EFFECT, at=0.0, data={**failed, "status": "done"})
+    assert landing.advance(landing.begun("main"), done).effects == ()

@@ -68,8 +68,11 @@ def test_an_agent_with_something_halted_is_not_ended_by_what_landed(crew: CrewGr
     crew.workshop.ask("submit", change="fox")
     halt(crew.workshop.context.store, fox.repo, branch="other", agents=(fox.uid,))
     crew.settle()
-    assert crew.change("c1")["state"] == "landed"
-    assert crew.lives(fox)
+    shown = crew.change("c1")
+    assert (shown["state"], crew.lives(fox)) == ("landed", True)
+    assert shown["why"].startswith("fox could not be ended: merge of fox is halted")
+    told = [event["data"].get("text", "") for event in crew.workshop.ask("log", last=100)]
+    assert f"c1 has landed: {shown['why']}" in told
 
 
 def test_a_halted_branch_is_not_taken_back_to_where_it_was(crew: CrewGround) -> None:

@@ -38,6 +38,8 @@ PROPOSE, RETIRE = "landing.propose", "landing.retire"
 neither."""
 ORPHAN = "landing.orphan"
 """Settle what becomes of the changes of an agent that has ended, or is back."""
+TELL = "landing.tell"
+"""Say of one of these three that it failed: the queue goes on, and nobody else would know."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -172,6 +174,8 @@ def advance(data: dict[str, Any], news: News) -> Decision:
 
 def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """Goes on from the effect that is under way; an earlier one may end once more, by hand."""
+    if effect["what"] in (PROPOSE, RETIRE, ORPHAN):
+        return _decided(state, *told_failure(effect))
     result = effect.get("result") or {}
     if effect["what"] != state.busy or state.number not in (0, effect["number"]):
         return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
@@ -340,6 +344,13 @@ def retired(result: dict[str, Any]) -> tuple[Effect, ...]:
     return tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
 
 
+def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
+    """Tells of an effect that nobody waits for, where that has failed."""
+    why = _failure(effect)
+    told = {"what": effect["what"], "number": effect["number"], "why": why}
+    return (Effect(TELL, told),) if why else ()
+
+
 def _pause(state: LandingState, at: float) -> Decision:
     """Has the remote asked again after a while, longer each time; other news does it at once."""
     pause = min(_LONGEST_PAUSE, _PAUSE * 2**state.misses)
@@ -437,7 +448,8 @@ def _failure(effect: dict[str, Any]) -> str:
     if effect["status"] == "done":
         return ""
     error = effect.get("error") or {}
-    return str(error.get("message", effect["status"]))
+    hint = f"; {error['hint']}" if error.get("hint") else ""
+    return str(error.get("message", effect["status"])) + hint
 
 
 def _counted(job: Job) -> dict[str, Any]:
