@@ -50,7 +50,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets, windows
 from windlass.git import carried as carry
-from windlass.git import repository, runner, submodules, workspaces
+from windlass.git import repository, submodules, versions, workspaces
 from windlass.git.repository import Repository
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -468,7 +468,7 @@ def _created(agent: Agent, parent: Agent | None) -> AgentCreated:
 
 
 def _require_programs(context: Context) -> None:
-    runner.require_version()
+    versions.require_version()
     context.sessions.terminal.require_version()
 
 
