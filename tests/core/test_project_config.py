@@ -101,6 +101,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
             "isolation": st.one_of(LEVEL, st.just("")),
             "network": st.one_of(REACH, st.just("")),
             **dict.fromkeys(WIDER, st.booleans()),
+            "mode": st.sampled_from(["", "once", "loop", "live"]),
+            **dict.fromkeys(("iterations", "turns", "timeout"), POSITIVE),
+            "supervisor_interval": COUNT,
         }.items()
     },
     **{f"permissions.{name}.{which}": WORDS for name in NAMES for which in ("allow", "deny")},

@@ -89,6 +89,7 @@ RULES: dict[str, Rule] = {
     "roles.*.isolation": _ISOLATION,
     "roles.*.network": _NETWORK,
     **{f"roles.*.{trait}": Rule(_takes(trait)) for trait in WIDER},
+    **{f"roles.*.{limit}": _LIMIT for limit in ("iterations", "turns", "timeout")},
     "permissions.*.allow": _PART,
     "permissions.*.deny": _ADDED,
     "box.domains": _PART,
