@@ -14,7 +14,7 @@ from windlass.core.landing import changes as core
 from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import submissions
+from windlass.daemon.landing import queues
 from windlass.git.merges import MergePlan
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -49,7 +49,7 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
     writing.emit(event, repo=repo, subject=core.subject(found.id))
     for waiting in rows.listed(writing.connection, repo, states={"held"}):
         if _waited_for(waiting, found) and not waiting.waits_for_a_person:
-            submissions.enter(writing, waiting)
+            queues.enter(writing, waiting)
 
 
 def _waited_for(waiting: Change, landed: Change) -> bool:

@@ -13,7 +13,6 @@ from windlass.api.wire.landing import ChangeView, SubmitRequest
 from windlass.core import ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
-from windlass.core.events import ChangeQueued
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
@@ -27,7 +26,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, guards, tries, views
+from windlass.daemon.landing import guards, queues, tries, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, squashes
@@ -166,15 +165,13 @@ class Submissions:
             writing.connection, change.repo, branch=change.branch, target=change.target
         )
         if known is None or known.state in ("landed", "dropped"):
-            put = rows.add(writing, _dated(change, writing))
+            new = msgspec.structs.replace(_dated(change, writing), state="draft")
+            put = rows.add(writing, new)
         elif known.state in core.OPEN and known.head == change.head:
             return known
         else:
             put = _revised(writing, known, change)
-        entered = enter(writing, put)
-        if known is not None and known.state in core.OPEN and entered.state == "held":
-            departures.tell(writing, entered, state="held", why=entered.why)
-        return entered
+        return queues.enter(writing, put)
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""
@@ -264,34 +261,6 @@ def _tip(git: Repository, proposed: Proposed) -> str:
         f"the branch {name} of {known.id} is gone",
         f"as it was proposed: wl retry {known.id}; an agent comes back with it: wl trash list",
     )
-
-
-def enter(writing: Writing, change: Change) -> Change:
-    """Has a change wait in the queue, or for whatever it has to wait for before."""
-    lacking = [
-        need
-        for name in change.needs
-        if (need := rows.find(writing.connection, change.repo, name)) is not None
-        and need.state != "landed"
-    ]
-    why = change.waits_for_a_person
-    if not why and (stuck := [need for need in lacking if need.state not in core.OPEN]):
-        why = "; ".join(f"it needs {need.id}, which is {need.state}" for need in stuck)
-    state: core.State = "held" if why else "queued"
-    rows.move(writing, change, state=state, why=why)
-    change = msgspec.structs.replace(change, state=state, why=why)
-    if state == "queued":
-        queued = ChangeQueued(
-            change=change.id,
-            target=change.target,
-            branch=change.branch,
-            head=change.head,
-            revision=change.revision,
-            needs=tuple(need.id for need in lacking),
-            alone=change.alone,
-        )
-        writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
-    return change
 
 
 def _revised(writing: Writing, known: Change, change: Change) -> Change:
