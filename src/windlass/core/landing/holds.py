@@ -9,9 +9,10 @@ COULD_NOT_RUN = "the gate could not run"
 """Why a revision is held that nobody can judge; what stood against it is told after it."""
 
 
-def needs(change: str, state: str) -> str:
+def needs(change: str, needed: str, state: str) -> str:
     """Why a change is held that lands after another, which does not land as it is."""
-    return f"it needs {change}, which is {state}"
+    why = f"it needs {needed}, which is {state}"
+    return f"{why}: to land it without, wl merge {change} --no-needs" if state == "dropped" else why
 
 
 def halted(target: str) -> str:

@@ -88,12 +88,12 @@ class Submissions:
             deletes=request.get("delete", False),
             unattended=request.get("unattended", False),
         )
-        wanted = request.get("needs", [])
+        wanted = request.get("needs")
 
         def prepare(writing: Writing) -> dict[str, Any]:
             self.begin_queue(writing, repo.id, gate.target.branch)
-            needs = _needs(writing, change, wanted)
-            put = self.put(writing, msgspec.structs.replace(change, needs=needs))
+            needs = _needs(writing, change, wanted) if wanted is not None else None
+            put = self.put(writing, change, needs=needs)
             return {"change": put.id, "left_out": left_out}
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
@@ -159,18 +159,24 @@ class Submissions:
             begun = landing_job.begun(target)
             self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
 
-    def put(self, writing: Writing, change: Change) -> Change:
-        """Adds a change, or the next revision of the one that the branch has."""
+    def put(
+        self, writing: Writing, change: Change, *, needs: tuple[ChangeId, ...] | None = None
+    ) -> Change:
+        """Adds a change, or the next revision of the one that the branch has.
+
+        What it needs stays as it was, unless that is said.
+        """
         known = rows.of_branch(
             writing.connection, change.repo, branch=change.branch, target=change.target
         )
         if known is None or known.state in ("landed", "dropped"):
-            new = msgspec.structs.replace(_dated(change, writing), state="draft")
-            put = rows.add(writing, new)
-        elif known.state in core.OPEN and known.head == change.head:
-            return known
+            new = msgspec.structs.replace(change, state="draft", needs=needs or ())
+            put = rows.add(writing, _dated(new, writing))
         else:
-            put = _revised(writing, known, change)
+            wanted = known.needs if needs is None else needs
+            if known.state in core.OPEN and (known.head, known.needs) == (change.head, wanted):
+                return known
+            put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
         return queues.enter(writing, put)
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
@@ -267,7 +273,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
     columns: dict[str, Any] = {
         "title": change.title,
         "task": change.task or known.task,
-        "needs": change.needs or known.needs,
+        "needs": change.needs,
         "guards": change.guards,
         "edits": change.edits,
         "alone": change.alone,
@@ -296,14 +302,14 @@ def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeI
         writing.connection, change.repo, branch=change.branch, target=change.target
     )
     own = known.id if known is not None and known.state not in ("landed", "dropped") else None
-    for name in wanted:
+    for name in filter(None, wanted):
         found = None
         if core.is_id(name):
             found = rows.find(writing.connection, change.repo, ChangeId(name))
         if found is None:
             raise NotFound(f"there is no change {printable_line(name)}", "`wl queue --all`")
-        if found.state in ("dropped", "nothing-to-land"):
-            raise Conflict(f"{found.id} is {found.state}, so nothing can need it", "leave it out")
+        if found.state == "dropped":
+            raise Conflict(f"{found.id} is dropped, so nothing can need it", "leave it out")
         if own is not None and own in _all_needs(writing, found):
             raise UserError(
                 f"{own} would need itself: {found.id} needs it", "leave one of them out"
