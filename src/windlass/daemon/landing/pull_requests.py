@@ -185,7 +185,8 @@ class PullRequests:
         repo = RepoId(work.intent.repo)
         git = repos.git(repos.by_id(self._context, repo))
         target, remote = work.data["target"], work.data["remote"]
-        if stays := pushes.follow(git, target, commit=work.data["tip"], remote=remote):
+        tip, context = work.data["tip"], self._context
+        if stays := pushes.follow(context, git, repo, target, commit=tip, remote=remote):
             group = work.data["group"]
             work.with_next_record(lambda writing: pushes.say_stays(writing, repo, group, stays))
 

@@ -20,7 +20,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import lookup, repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
@@ -89,6 +89,7 @@ class LandingUndos:
         change, alone = work.read(partial(_landed, repo=repo.id, name=work.data["change"]))
         if change.commit is None or change.was is None:
             raise AssertionError(change)
+        work.read(partial(set_aside.refuse_move, repo=repo.id, branch=change.target))
         tip = repository.require(git, f"refs/heads/{change.target}")
         if tip == change.commit and alone and not repository.is_elsewhere(git, tip):
             plan = MergePlan(
