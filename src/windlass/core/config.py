@@ -203,6 +203,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     driver: str = "claude"
     model: str = ""
+    pipeline: str = ""
     max_agents: Positive | None = None
     diff_tool: str = ""
     isolation: Isolation = "auto"
@@ -230,6 +231,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 ABOUT = {
     "driver": "the agent CLI that `wl new` starts",
     "model": "the model to ask for; empty means the CLI's own default",
+    "pipeline": "the pipeline of tasks that name none: a name, or a file; empty means `fast`",
     "max_agents": "how many agents may live at once; unset: no limit for people, 10 for agents",
     "diff_tool": "program that `wl diff --tool` opens with two folders",
     "isolation": "`auto` (the best there is), `required` or `box` (a box or nothing), or `hooks`",

@@ -4,39 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from windlass.core import jobs
 from windlass.core.gate import job as gate_job
-from windlass.core.jobs import News
+from windlass.core.ids import RepoId
+from windlass.core.jobs import Job, JobId, News
 from windlass.core.landing import job as landing
 
 
 class Queue:
-    """A job and its effects, done by the test."""
+    """A job and its effects, done by the test, which tells what each commits as the daemon does."""
 
     def __init__(self) -> None:
         self.data = landing.begun("main")
         self.asked: list[dict[str, Any]] = []
         """The groups that were tried, each with the heads that it had."""
         self.landed: list[tuple[str, ...]] = []
+        self.stopped: list[tuple[str, str]] = []
+        self.heads: dict[str, str] = {}
         self.runs = 0
-        self._making: tuple[str, dict[str, Any]] | None = None
+        self._making: tuple[str, int, dict[str, Any]] | None = None
+        self._sequence = 0
 
     def hear(self, kind: str, **data: Any) -> None:
         """Tells the job of something, and notes what it has done."""
         decision = landing.advance(self.data, News(id=1, kind=kind, at=0.0, data=data))
         self.data = decision.state
         for effect in decision.effects:
+            self._sequence += 1
             assert self._making is None
-            self._making = (effect.what, effect.data)
+            self._making = (effect.what, self._sequence, effect.data)
 
     def propose(self, name: str, head: str) -> None:
         """Proposes a revision of a change."""
+        self.heads[name] = head
         self.hear("change.queued", change=name, target="main", head=head)
 
     def finish_effect(self) -> None:
         """Ends what is under way: a try has its run begun, a landing moves the branch."""
         assert self._making is not None
-        (what, data), self._making = self._making, None
+        (what, number, data), self._making = self._making, None
         result: dict[str, Any] = {"changes": []}
         if what == landing.TRY:
             (group,) = data["groups"]
@@ -47,13 +55,33 @@ class Queue:
         elif what == landing.LAND:
             group = data["tried"]["group"]
             self.landed.append(tuple(group))
+            for name in group:
+                if self.heads[name] == data["heads"][name]:
+                    self.hear("change.landed", change=name)
             result = {"landed": True, "group": group, "in_the_way": {}}
-        self.hear(jobs.EFFECT, what=what, status="done", result=result)
+        elif what == landing.STOP:
+            result = {"changes": [stopped["change"] for stopped in data["stopped"]]}
+            for stopped in data["stopped"]:
+                if self.heads[stopped["change"]] == stopped["head"]:
+                    self.stopped.append((stopped["change"], stopped["state"]))
+                    self.hear("change.stopped", change=stopped["change"], state=stopped["state"])
+        self.end_effect(what, number, result=result)
 
-    def pass_run(self, number: int) -> None:
-        """Ends a run of the gate, green."""
-        passed = {"outcome": "passed"}
-        self.hear("job.done", what=gate_job.KIND.name, job=f"run{number}", result=passed)
+    def end_effect(self, what: str, number: int, **ended: Any) -> None:
+        """Tells of the end of an effect, which need not be the one that is under way."""
+        self.hear(jobs.EFFECT, **{"what": what, "number": number, "status": "done", **ended})
+
+    def fail_effect(self, status: str = "failed") -> int:
+        """Has what is under way fail; which it was."""
+        assert self._making is not None
+        (what, number, _), self._making = self._making, None
+        self.end_effect(what, number, status=status, error={"message": "it broke"})
+        return number
+
+    def end_run(self, number: int, outcome: str = "passed") -> None:
+        """Ends a run of the gate."""
+        result = {"outcome": outcome}
+        self.hear("job.done", what=gate_job.KIND.name, job=f"run{number}", result=result)
 
     @property
     def is_idle(self) -> bool:
@@ -71,7 +99,7 @@ def test_who_is_revised_while_it_is_tried_has_the_others_tried_without_it() -> N
         queue.propose("c1", f"restless {number}")
         if not queue.is_idle:
             queue.finish_effect()
-    queue.pass_run(2)
+    queue.end_run(2)
     queue.finish_effect()
     assert queue.landed == [("c2",)]
     assert queue.asked[1] == {"c2": "patient"}
@@ -86,10 +114,10 @@ def test_one_that_is_revised_again_and_again_has_no_more_than_one_run_in_vain() 
         queue.propose("c1", str(number))
     assert queue.is_idle
     assert queue.runs == 1
-    queue.pass_run(1)
+    queue.end_run(1)
     queue.finish_effect()
     assert queue.asked[-1] == {"c1": "19"}
-    queue.pass_run(2)
+    queue.end_run(2)
     queue.finish_effect()
     assert queue.landed == [("c1",)]
 
@@ -103,6 +131,94 @@ def test_a_revision_that_comes_while_a_try_is_made_or_lands_counts_as_well() -> 
     queue.finish_effect()
     queue.finish_effect()
     assert queue.asked[-1] == {"c2": "patient"}
-    queue.pass_run(2)
+    queue.end_run(2)
     queue.finish_effect()
     assert queue.landed == [("c2",)]
+
+
+def test_what_is_revised_while_its_stop_is_told_stays_in_the_queue() -> None:
+    """The telling was of the revision before, and has passed over this one."""
+    queue = Queue()
+    queue.propose("c1", "bad")
+    queue.finish_effect()
+    queue.end_run(1, "failed")
+    queue.finish_effect()
+    queue.end_run(2)
+    queue.propose("c1", "good")
+    queue.finish_effect()
+    assert queue.stopped == []
+    queue.finish_effect()
+    assert queue.asked[-1] == {"c1": "good"}
+    queue.end_run(3)
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]
+
+
+def test_what_is_stopped_and_proposed_again_before_the_effect_ends_stays_in_the_queue() -> None:
+    """It left by the event, and came back by the next one."""
+    queue = Queue()
+    queue.propose("c1", "bad")
+    queue.finish_effect()
+    queue.end_run(1, "failed")
+    queue.finish_effect()
+    queue.end_run(2)
+    queue.hear("change.stopped", change="c1", state="rejected")
+    queue.propose("c1", "good")
+    queue.finish_effect()
+    assert not queue.is_idle, "it is tried again"
+    queue.finish_effect()
+    assert queue.asked[-1] == {"c1": "good"}
+
+
+def test_what_is_revised_while_the_one_before_lands_stays_in_the_queue() -> None:
+    """What landed is the revision before; this one is news."""
+    queue = Queue()
+    queue.propose("c1", "old")
+    queue.finish_effect()
+    queue.end_run(1)
+    queue.propose("c1", "new")
+    queue.finish_effect()
+    queue.finish_effect()
+    assert queue.asked[-1] == {"c1": "new"}
+
+
+def test_an_earlier_effect_that_ends_once_more_is_not_taken_for_the_one_under_way() -> None:
+    """What was set aside may be tried again by hand, while the queue is at something else."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    first = queue.fail_effect("set aside")
+    queue.finish_effect()
+    assert queue.stopped == [("c1", "held")]
+    queue.propose("c1", "1")
+    late = {"tip": "elsewhere", "tries": [], "stopped": [], "later": []}
+    queue.end_effect(landing.TRY, first, result=late)
+    queue.finish_effect()
+    queue.end_run(1)
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]
+
+
+def test_a_job_of_an_older_release_goes_on_with_the_effect_that_it_had_begun() -> None:
+    """That one is known by its name; the next ones by their numbers."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    older = {k: v for k, v in queue.data.items() if k not in ("sequence", "number")}
+    job = Job(
+        id=JobId("job-1"), kind="landing", subject="main", repo=RepoId("r"), state=older,
+        version=1, sequence=7, created_at=0.0, updated_at=0.0,
+    )  # fmt: skip
+    queue.data = landing.KIND.upgraded(job)
+    queue.finish_effect()
+    queue.end_run(1)
+    assert queue.data["number"] == 8
+
+
+@pytest.mark.parametrize("what", [landing.PROPOSE, landing.RETIRE, landing.ORPHAN])
+def test_what_fails_beside_the_queue_is_told(what: str) -> None:
+    """The queue waits for none of these, and nobody else hears how they end."""
+    failed = {"number": 3, "what": what, "status": "failed", "error": {"message": "m", "hint": "h"}}
+    news = News(id=1, kind=jobs.EFFECT, at=0.0, data=failed)
+    (effect,) = landing.advance(landing.begun("main"), news).effects
+    assert effect == (landing.TELL, {"what": what, "number": 3, "why": "m; h"})
+    done = News(id=2, kind=jobs.EFFECT, at=0.0, data={**failed, "status": "done"})
+    assert landing.advance(landing.begun("main"), done).effects == ()

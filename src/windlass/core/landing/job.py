@@ -1,7 +1,9 @@
 """The job that lands changes on one branch: it hears of every change and verdict, and never ends.
 
 Pure. What is to be done is asked of the plan after each piece of news; while one effect is under
-way there is no other, because each begins from what the last one left.
+way there is no other, because each begins from what the last one left. A change is in the queue
+from `change.queued` until `change.landed` or `change.stopped`: what an effect says at its end is
+about the revision that it began with, and that may be another by then.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from windlass.core.events import (
     JobSetAside,
 )
 from windlass.core.gate import job as gate_job
-from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.jobs import Decision, Effect, Job, JobKind, News
 from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
@@ -36,6 +38,8 @@ PROPOSE, RETIRE = "landing.propose", "landing.retire"
 neither."""
 ORPHAN = "landing.orphan"
 """Settle what becomes of the changes of an agent that has ended, or is back."""
+TELL = "landing.tell"
+"""Say of one of these three that it failed: the queue goes on, and nobody else would know."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -83,8 +87,12 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """The target's tip that tries are on."""
     queue: tuple[Waiting, ...] = ()
     tries: tuple[Try, ...] = ()
+    sequence: int = 0
+    """How many effects it has begun."""
     busy: str = ""
     """The effect that is under way."""
+    number: int = 0
+    """Which of them that is; 0 where an older release has begun it."""
     later: Group = ()
     """Changes that conflict with others that wait before them, and so wait for these."""
     revised: Group = ()
@@ -159,16 +167,37 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(msgspec.structs.replace(state, wake_at=None))
     if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
         return _next(_judged(state, news.data))
-    if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
-        state = msgspec.structs.replace(state, busy="")
-        if (news.data.get("result") or {}).get("waits"):
-            # Another git is at work in a checkout: it ends, and then it goes on as it is.
-            return _decided(msgspec.structs.replace(state, wake_at=news.at + _AGAIN))
-        return _ENDS[news.data["what"]](state, news.data, news.at)
+    if news.kind == jobs.EFFECT:
+        return _ended(state, news.data, news.at)
     return _decided(state)
 
 
+def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+    """Goes on from the effect that is under way; an earlier one may end once more, by hand."""
+    if effect["what"] in (PROPOSE, RETIRE, ORPHAN):
+        return _decided(state, *told_failure(effect))
+    result = effect.get("result") or {}
+    if effect["what"] != state.busy or state.number not in (0, effect["number"]):
+        return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
+    state = msgspec.structs.replace(state, busy="", number=0)
+    if result.get("waits"):
+        # Another git is at work in a checkout: it ends, and then it goes on as it is.
+        return _decided(msgspec.structs.replace(state, wake_at=at + _AGAIN))
+    return _ENDS[effect["what"]](state, effect, at)
+
+
+def _landed_late(state: LandingState, result: dict[str, Any]) -> Decision:
+    """A landing that was halted is over, because the person had it tried once more."""
+    if unsettled := result.get("unsettled"):
+        return _next(msgspec.structs.replace(state, pushed=unsettled))
+    if not result.get("landed"):
+        return _decided(state)
+    state = msgspec.structs.replace(state, tip="", tries=(), later=())
+    return _next(state, *retired(result))
+
+
 def _decided(state: LandingState, *effects: Effect) -> Decision:
+    state = msgspec.structs.replace(state, sequence=state.sequence + len(effects))
     return Decision(_kept(state), effects, wake_at=state.wake_at)
 
 
@@ -285,15 +314,15 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
 
 def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """The branch has moved, or something is in its way, or it is at another commit by now."""
-    before = msgspec.structs.replace(state, pushed=None)
     if why := _failure(effect):
-        return _hold_all(before, why)
+        return _pause(state, at) if state.pushed is not None else _hold_all(state, why)
+    before = msgspec.structs.replace(state, pushed=None)
     result = effect["result"]
     if result.get("unsettled"):
         return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]), at)
     state = msgspec.structs.replace(before, misses=0)
     if result.get("requested"):
-        return _next(_without(state, set(result["group"])))
+        return _next(state)
     if marks := result.get("marks"):
         group = tuple(result["group"])
         edits = tuple(result.get("edits", ()))
@@ -301,8 +330,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _next(msgspec.structs.replace(state, tries=tries))
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
-        decision = _next(_with_landed(state, set(result["group"])))
-        return decision._replace(effects=(*decision.effects, *retired(result)))
+        return _next(state, *retired(result))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
         for waiting in state.queue
@@ -314,6 +342,13 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
 def retired(result: dict[str, Any]) -> tuple[Effect, ...]:
     """What is done with the authors of what has landed."""
     return tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
+
+
+def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
+    """Tells of an effect that nobody waits for, where that has failed."""
+    why = _failure(effect)
+    told = {"what": effect["what"], "number": effect["number"], "why": why}
+    return (Effect(TELL, told),) if why else ()
 
 
 def _pause(state: LandingState, at: float) -> Decision:
@@ -328,17 +363,20 @@ def _marked(tried: Try, marks: list[str], edits: tuple[str, ...]) -> Try:
 
 
 def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
-    """Changes that were told why have left; where that cannot be written, it is tried again."""
+    """Who was told why has left already, by the event: one that is revised meanwhile is here."""
     if why := _failure(effect):
         raise AssertionError(why)
-    return _next(_without(state, set(effect["result"]["changes"])))
+    return _next(state)
 
 
 _ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}
 
 
-def _next(state: LandingState) -> Decision:
-    """Asks the plan, where nothing is under way."""
+def _next(state: LandingState, *first: Effect) -> Decision:
+    """Asks the plan, where nothing is under way; what is done in any case comes first."""
+    if first:
+        then = _next(msgspec.structs.replace(state, sequence=state.sequence + len(first)))
+        return then._replace(effects=(*first, *then.effects))
     if state.busy:
         return _decided(state)
     if state.pushed is not None:
@@ -400,7 +438,7 @@ def _hold_all(state: LandingState, why: str) -> Decision:
 
 
 def _do(state: LandingState, what: str, **data: Any) -> Decision:
-    state = msgspec.structs.replace(state, busy=what, wake_at=None)
+    state = msgspec.structs.replace(state, busy=what, number=state.sequence + 1, wake_at=None)
     heads = {waiting.change: waiting.head for waiting in state.queue}
     return _decided(state, Effect(what, {"target": state.target, "heads": heads, **data}))
 
@@ -410,12 +448,20 @@ def _failure(effect: dict[str, Any]) -> str:
     if effect["status"] == "done":
         return ""
     error = effect.get("error") or {}
-    return str(error.get("message", effect["status"]))
+    hint = f"; {error['hint']}" if error.get("hint") else ""
+    return str(error.get("message", effect["status"])) + hint
+
+
+def _counted(job: Job) -> dict[str, Any]:
+    """The state of a job that did not count its effects: which is under way, its name says."""
+    return {**job.state, "sequence": job.sequence, "number": 0}
 
 
 KIND = JobKind(
     "landing",
     advance,
+    version=2,
+    upgrades={1: _counted},
     hears=frozenset(
         {
             *(AgentEnded.kind, AgentReported.kind, AgentRestored.kind),

@@ -17,10 +17,8 @@ from windlass.core import shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import ChangeStopped
 from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
-from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
 from windlass.core.landing.job import Stopped
@@ -31,7 +29,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import authors, findings, tickets
+from windlass.daemon.landing import authors, departures, findings, tickets
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
@@ -152,7 +150,11 @@ class Stops:
 def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _Told | None:
     """Takes a change out of the queue, unless it has another revision or state by now."""
     found = rows.find(writing.connection, repo, ChangeId(stopped.change))
-    if found is None or found.head != stopped.head or found.state not in _STOPPABLE:
+    if found is None:
+        return None
+    if found.head != stopped.head or found.state not in _STOPPABLE:
+        if found.state not in OPEN:  # the queue has it still, and nobody has said so
+            departures.tell(writing, found, state=found.state, why=found.why)
         return None
     columns: dict[str, Any] = {"state": stopped.state, "why": ticket.why, "ticket": ticket}
     if stopped.state in _CAME_BACK:
@@ -164,8 +166,7 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         columns |= {"edits": (*found.edits, *edits), "approval": None}
         columns["alone"] = found.alone or PROJECT_FILE in edits
     rows.move(writing, found, **columns)
-    event = ChangeStopped(change=found.id, target=found.target, state=stopped.state, why=ticket.why)
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
+    departures.tell(writing, found, state=stopped.state, why=ticket.why)
     uid = found.author
     author = agent_rows.agent(writing.connection, uid) if uid is not None else None
     stopped_now = msgspec.structs.replace(found, **columns)
@@ -173,8 +174,7 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         if found.id in waiting.needs:
             why = f"it needs {found.id}, which is {stopped.state}"
             rows.move(writing, waiting, state="held", why=why)
-            held = ChangeStopped(change=waiting.id, target=waiting.target, state="held", why=why)
-            writing.emit(held, repo=repo, subject=core.subject(waiting.id))
+            departures.tell(writing, waiting, state="held", why=why)
     return _Told(stopped_now, author)
 
 

@@ -16,17 +16,16 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core import shapes
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeStopped
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import lookup, repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import views
+from windlass.daemon.landing import departures, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
@@ -90,6 +89,7 @@ class LandingUndos:
         change, alone = work.read(partial(_landed, repo=repo.id, name=work.data["change"]))
         if change.commit is None or change.was is None:
             raise AssertionError(change)
+        work.read(partial(set_aside.refuse_move, repo=repo.id, branch=change.target))
         tip = repository.require(git, f"refs/heads/{change.target}")
         if tip == change.commit and alone and not repository.is_elsewhere(git, tip):
             plan = MergePlan(
@@ -180,8 +180,7 @@ def _take_back(writing: Writing, *, work: RunningIntent) -> None:
         return
     why = work.data["why"] or "taken back by the person: the target is where it was before"
     rows.move(writing, change, state="dropped", why=why)
-    event = ChangeStopped(change=change.id, target=change.target, state="dropped", why=why)
-    writing.emit(event, repo=repo, subject=core.subject(change.id))
+    departures.tell(writing, change, state="dropped", why=why)
 
 
 def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:
