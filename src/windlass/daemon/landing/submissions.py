@@ -27,6 +27,8 @@ from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import guards, queues, tries, views
+from windlass.daemon.landing.guards import Guards
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, squashes
@@ -123,7 +125,7 @@ class Submissions:
             author=author.uid if author is not None else None,
         )
         began = tries.since(self._context, git, change)
-        found = guards.of_revision(self._context, gate, git, head, by=by, since=began)
+        found = self._guards(gate, git, head, by=by, since=began)
         change = msgspec.structs.replace(
             change,
             guards=found.told,
@@ -132,6 +134,17 @@ class Submissions:
             approval=Approval(by="person", at=moment) if by is None and not found.wider else None,
         )
         return change, left_out
+
+    def _guards(
+        self, gate: Gate, git: Repository, head: str, *, by: Agent | None, since: str
+    ) -> Guards:
+        """Why a person has to look; what the remote has got meanwhile is no edit of this branch."""
+        found = guards.of_revision(self._context, gate, git, head, by=by, since=since)
+        if not found.edits or gate.target.mode == "local":
+            return found
+        Upstreams(self._context).refresh(gate.repo)
+        now = gates.read(self._context, gate.repo)
+        return guards.of_revision(self._context, now, git, head, by=by, since=since)
 
     def await_author(self, writing: Writing, author: Agent, target: str) -> None:
         """Begins a draft of an agent's: it is proposed when the agent says that it is done."""
