@@ -294,8 +294,8 @@ def test_what_landed_and_was_taken_back_says_by_what(capsysbinary: Capture) -> N
     """Wherever it is shown; and how it lands again."""
     change = {**LANDED, "undone_by": "c9"}
     for module, name in ((show, "c7"), (why, "c7"), (queue, "--all")):
-        listed = {"changes": [change]}
-        module.run(Told(module, name, change=of(change), changes=lambda _, all_=listed: all_))
+        listed = partial(_given, {"changes": [change]})
+        module.run(Told(module, name, change=of(change), changes=listed))
         assert ", undone by c9" in capsysbinary.readouterr().out.decode(), module
     landing = {**LANDING, "changes": [{**LANDING["changes"][0], "undone_by": "c9"}]}
     log.run(Told(log, "--landed", landings=lambda _: {"landings": [landing]}))

@@ -262,7 +262,7 @@ def test_what_could_not_be_proposed_is_told(crew: CrewGround) -> None:
     """The agent says that it is done, and nothing would come of it in silence."""
     fox = crew.worker("fox", land=True)
     crew.commit(fox, {"more.py": "more = 1\n"})
-    crew.write(crew.root, {".windlass/config.toml": ""})
+    crew.write(crew.root, {".windlass/config.toml": "[gate]\ncommands = 3\n"})
     git(crew.root, "commit", "-q", "-am", "no gate")
     crew.complete(fox)
     crew.settle()

@@ -28,6 +28,7 @@ from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, Job, JobKind, News
 from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
+from windlass.core.landing.changes import SATISFIED
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
 from windlass.core.states import State as AgentState
 
@@ -156,7 +157,9 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
-        return _next(_without(state, {news.data["change"]}))
+        gone = {news.data["change"]}
+        is_satisfied = news.data["state"] in SATISFIED
+        return _next(_with_landed(state, gone) if is_satisfied else _without(state, gone))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
         return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
     if news.kind in (AgentEnded.kind, AgentRestored.kind):
@@ -245,7 +248,7 @@ def _without(state: LandingState, gone: set[str]) -> LandingState:
 
 
 def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
-    """Who waited for these need not any more."""
+    """Who waited for these need not any more: the target has all of them."""
     state = _without(state, landed)
     queue = tuple(
         msgspec.structs.replace(w, needs=tuple(name for name in w.needs if name not in landed))

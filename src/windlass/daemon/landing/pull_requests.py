@@ -29,7 +29,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, landed, messages, pushes
+from windlass.daemon.landing import landed, messages, pushes, queues
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, merges, remotes, repository
@@ -240,7 +240,7 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.state not in core.OPEN or found.head != state.heads[name]:
         return
-    rows.move(
+    queues.leave(
         writing,
         found,
         state="proposed",
@@ -250,7 +250,6 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
         tree=state.tree,
         verdict=state.verdict,
     )
-    departures.tell(writing, found, state="proposed", why=why)
 
 
 def _waiting(connection: sa.Connection, repo: RepoId, state: RequestState) -> list[str]:

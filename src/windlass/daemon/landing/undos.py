@@ -25,7 +25,7 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, views
+from windlass.daemon.landing import queues, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
@@ -179,8 +179,7 @@ def _take_back(writing: Writing, *, work: RunningIntent) -> None:
     if change is None or change.state != "landed":
         return
     why = work.data["why"] or "taken back by the person: the target is where it was before"
-    rows.move(writing, change, state="dropped", why=why)
-    departures.tell(writing, change, state="dropped", why=why)
+    queues.leave(writing, change, state="dropped", why=why)
 
 
 def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:
