@@ -64,6 +64,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The merge of which the new commit has the tree, and not the second parent."""
     detaches: bool = False
     """Whether a checkout in which something is in the way is left where it is, on no branch."""
+    left: tuple[str, ...] = ()
+    """Those checkouts, as they were found before anything moved."""
 
     @property
     def target_branch(self) -> str:
@@ -214,13 +216,18 @@ def _branch_at(repo: Repository, place: str) -> str:
     return next((branch for branch, at in checkouts(repo).items() if at == place), "")
 
 
-def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
-    """Refuses a plan that the target's checkout could not follow; moves nothing."""
+def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list[str]:
+    """Refuses a plan that the target's checkout could not follow; moves nothing.
+
+    Returns the checkouts that would be left behind, where the plan does that.
+    """
+    behind = []
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
         for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
-                _refuse(follower, plan)
+                behind += [place] if _refuse(follower, plan) else []
+    return behind
 
 
 def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:

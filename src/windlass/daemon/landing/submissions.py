@@ -25,9 +25,9 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
-from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, queues, tries, views
+from windlass.daemon.landing import guards, pins, queues, tries, views
 from windlass.daemon.landing.guards import Guards
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
@@ -60,8 +60,8 @@ class Submissions:
         self._fetcher = fetcher
 
     def operation(self) -> Operation:
-        """A submission has no steps: the queue goes on with it once it is recorded."""
-        return Operation("submit", (), lambda _: [], self._submitted)
+        """The queue goes on with it once it is recorded; what it is about is kept from then on."""
+        return Operation("submit", (Step("pin", self._pin),), lambda _: [], self._submitted)
 
     def begin(self, caller: Caller, request: SubmitRequest) -> IntentDraft:
         """Finds what is to land, and where; refuses where no gate would prove it."""
@@ -196,6 +196,9 @@ class Submissions:
                 return known
             put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
         return queues.enter(writing, put)
+
+    def _pin(self, work: RunningIntent) -> None:
+        pins.pin(self._context, repos.by_id(self._context, RepoId(work.intent.repo)))
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""
